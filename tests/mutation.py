@@ -9,8 +9,8 @@ module, or all), those of files that say the module's name first, until one fail
 ``--seconds`` of tests are over. Messages, annotations and decorators are left alone.
 Which changes are drawn depends on their own text alone: thirty are the first ten and
 twenty more. ``tests/mutants.json`` keeps what became of each, so that a run goes on
-where the last one stopped; changes that "survived" are tried again until somebody
-writes a test, or judges there: "equivalent: why" or "not guarded: what". ``--table``
+where the last one stopped; changes that "survived" are tried again until there
+is a test, or a judgment in the file: "equivalent: why" or "not guarded: what". ``--table``
 prints the file as a table.
 """
 
@@ -299,7 +299,7 @@ class Map:
 
 
 def judge(
-    package: str, given: Any, kept: dict[str, str], copy: Path, told: Any
+    package: str, given: Any, kept: dict[str, str], copy: Path, report: Any
 ) -> dict[str, str]:
     """What becomes of n changes; what is known of them stays."""
     patterns, places = PACKAGES[package]
@@ -366,7 +366,7 @@ def judge(
         limit = 60 + 20 * sum(took[t] for t in chosen)
         found[name] = run(copy, met, chosen, limit) if chosen else "survived"
         target.write_text(original)
-        told(found, f"{found[name]:9} {len(chosen)} of {len(wanted)} tests  {name}")
+        report(found, f"{found[name]:9} {len(chosen)} of {len(wanted)} tests  {name}")
     return found
 
 
@@ -444,7 +444,7 @@ def main() -> None:
             shutil.copytree(ROOT, copy, ignore=out)
             for package in given.packages or PACKAGES:
 
-                def told(
+                def report(
                     found: dict[str, str], line: str = "", package: str = package
                 ) -> None:
                     kept[package] = found
@@ -456,7 +456,9 @@ def main() -> None:
                     )
                     print(line, flush=True)
 
-                told(judge(package, given, kept.get(package, {}), copy, told), package)
+                report(
+                    judge(package, given, kept.get(package, {}), copy, report), package
+                )
     print(table(kept))
 
 

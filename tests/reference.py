@@ -265,8 +265,8 @@ def dispfl(
 ):
     """The rounds of github.com/rong-dai/DisPFL (e2f47d4), from the first training on.
 
-    ``masks``: those of round 0, which ``first`` (sparsity, density) has told their
-    size. ``order`` search-then-send is not theirs.
+    ``masks``: those of round 0, whose size ``first`` (sparsity, density)
+    determined. ``order`` search-then-send is not theirs.
     """
     m, d, T = len(x0), len(x0[0]), len(W)
     own = [[int(a[j]) for j in range(d)] for a in masks]
@@ -579,11 +579,11 @@ def relaysgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
         g = [gradient(i, x[i], draws[t][0][i]) + weight_decay * x[i] for i in range(m)]
         stepped.append([x[i] - eta * decay**t * g[i] for i in range(m)])
         late = [[max(0, far[i][j] - 1) for j in range(m)] for i in range(m)]
-        heard = [
+        received = [
             [stepped[t - late[i][j]][j] for j in range(m) if late[i][j] <= t]
             for i in range(m)
         ]
-        x = [sum(own) / len(own) for own in heard]
+        x = [sum(own) / len(own) for own in received]
         path.append(x)
     return path
 
@@ -840,8 +840,8 @@ def feddyn(x0, gradient, draws, active, eta, K, lam, decay=1.0, weight_decay=0.0
 
 
 def fedpd(x0, gradient, draws, active, eta, K, lam, R, decay=1.0, weight_decay=0.0):
-    """With the paper's multipliers and its eta = 1/lam: everybody's x_i, x_0i and
-    lambda_i in turn.
+    """With the paper's multipliers and its eta = 1/lam: x_i, x_0i and
+    lambda_i of all clients in turn.
     """
     m, step = len(x0), 1 / lam
     own, server = [v.copy() for v in x0], [v.copy() for v in x0]

@@ -71,7 +71,7 @@ def test_the_weights_where_they_are_special():
 WEIGHTS = (admm.gamma, admm.left, admm.theta)
 
 
-def test_everybody_asks_the_same_functions():
+def test_engine_theorem_and_training_use_the_same_functions():
     eta, lam, K = np.array([1e-12, 0.2]), np.array([3.0, 0.5]), np.array([4, 5])
     assert (GAMMA.numeric, LEFT.numeric, THETA.numeric) == WEIGHTS
     np.testing.assert_array_equal(P.numeric(eta, lam, K), admm.gamma(eta, lam, K - 1))
@@ -114,12 +114,12 @@ def test_the_auxiliary_point_of_tiny_steps(eta, lam, dtype, defined):
 
 def test_the_engine_has_no_auxiliary_point_beyond_a_double():
     task = tasks.quadratic(m=2, d=2, mu=0.5, sigma=0.5)
-    for letters, defined in (
+    for hyperparameters, defined in (
         ({"eta": 0.1, "lam": 1e9}, True),
         ({"eta": 1e-9, "lam": 1e300}, False),
     ):
         run = exact_history(
-            alg.DFedADMM(K=2, **letters), task, np.full((2, 2), 0.5), rounds=1
+            alg.DFedADMM(K=2, **hyperparameters), task, np.full((2, 2), 0.5), rounds=1
         )
         assert ("grad_norm_sq_w" in run.measures()) == defined
 

@@ -54,27 +54,29 @@ def test_curves_are_what_the_verdicts_say(parts):
     data = next(Dataset(**c) for c in choices(Dataset) if c["topology"] == "complete")
     objective = Objective()
     objective.set_data(**data.get_data())
-    told = {}
+    results = {}
     for chosen in choices(Solver):
         solver = Solver(**chosen)
         solver.set_objective(**objective.get_objective())
         solver.run(150)
-        told[tuple(chosen.values())] = objective.evaluate_result(**solver.get_result())[
-            "value"
-        ]
+        results[tuple(chosen.values())] = objective.evaluate_result(
+            **solver.get_result()
+        )["value"]
     asked = {"K": 2, "seeds": 4, "variants": ["corrected"]}
     W = dfl.graphs.metropolis(dfl.graphs.complete(8))
     (verdict,) = validate(
         "dfedsam.theorem_4_5", objective.task, W, 150, **asked
     ).verdicts
-    assert told["dfedsam.theorem_4_5", "measured"] == verdict.measured.estimate
+    assert results["dfedsam.theorem_4_5", "measured"] == verdict.measured.estimate
     assert (
-        told["dfedsam.theorem_4_5", "bound"]
+        results["dfedsam.theorem_4_5", "bound"]
         == verdict.bound
         > verdict.measured.estimate
     )
     assert (
-        told["dfedadmm.theorem_1", "bound"] > told["dfedadmm.theorem_1", "measured"] > 0
+        results["dfedadmm.theorem_1", "bound"]
+        > results["dfedadmm.theorem_1", "measured"]
+        > 0
     )
     solver.run(0)  # of a round the theorem says nothing
     assert math.isnan(solver.get_result()["value"])

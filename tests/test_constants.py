@@ -29,10 +29,10 @@ def test_a_misspelt_standing_is_refused():
 
 def test_a_long_list_of_names_stays_one_readable_line():
     short, long = (
-        UnknownNameError("letter", "zz", {"a", "b"}),
+        UnknownNameError("symbol", "zz", {"a", "b"}),
         UnknownNameError("x", "zz", {f"n{i}" for i in range(99)}),
     )
-    assert str(short) == "no letter is called 'zz'; known: a, b"
+    assert str(short) == "no symbol is called 'zz'; known: a, b"
     assert len(str(long)) < 100
     assert "99 in all" in str(long)
 

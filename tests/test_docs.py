@@ -137,10 +137,10 @@ def test_what_a_page_shows_is_what_comes_out(page):
     text = "\n".join(blocks(page, "pycon"))
     test = doctest.DocTestParser().get_doctest(text, {}, named(page), str(page), 0)
     assert test.examples
-    told = io.StringIO()
+    output = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
-    runner.run(test, out=told.write)
-    assert runner.failures == 0, told.getvalue()
+    runner.run(test, out=output.write)
+    assert runner.failures == 0, output.getvalue()
 
 
 # `falsify` and `audit` search; `data fetch` downloads; DIR, FILE and NAME stand for the
@@ -183,7 +183,7 @@ def test_every_public_name_says_what_it_is(package):
     ]
     assert things
     protocols = [t for _, t in things if getattr(t, "_is_protocol", False)]
-    told = {
+    inherited = {
         k
         for p in protocols
         for k, method in vars(p).items()
@@ -202,7 +202,7 @@ def test_every_public_name_says_what_it_is(package):
             silent += [
                 f"{name}.{k}"
                 for k in own
-                if not inspect.getdoc(getattr(thing, k)) and k not in told
+                if not inspect.getdoc(getattr(thing, k)) and k not in inherited
             ]
     assert silent == []
 
@@ -241,7 +241,7 @@ def test_the_site(tmp_path):
     every_public_name_is_in_the_reference(site)
     what_a_parameter_is_is_no_type(site)
     every_statement_has_its_formulas(site)
-    every_algorithm_stands_beside_its_code(site)
+    every_algorithm_is_shown_next_to_its_code(site)
     nothing_is_fetched_from_elsewhere(site)
     every_command_symbol_and_notebook_has_its_place(site)
 
@@ -312,29 +312,30 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
             for formula in formulas:
                 assert "<math" in convert(formula)
                 assert formula.count("(") == formula.count(")"), text
-            letters = {
+            symbols = {
                 n: expression_latex(GLOSSARY[n].symbol, theorem) for n in ("m", "lam")
             }
             for start, end in (
-                (r"11'/m\| = ", f"{letters['lam']} < 1"),
-                ("(1/", f"{letters['m']})"),
+                (r"11'/m\| = ", f"{symbols['lam']} < 1"),
+                ("(1/", f"{symbols['m']})"),
             ):
                 assert all(rest.startswith(end) for rest in text.split(start)[1:]), text
     corrected = bounds.get(
         "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
-    )  # psi in the paper's own letters
-    told = [plain(text, corrected) for text in corrected.assumptions]
-    assert any("periodic with ||W_t - 11'/m|| <= lam < 1" in text for text in told)
-    assert "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x" in told
+    )  # psi in the notation of the paper
+    stated = [plain(text, corrected) for text in corrected.assumptions]
+    assert any("periodic with ||W_t - 11'/m|| <= lam < 1" in text for text in stated)
+    assert "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x" in stated
     corrected = bounds.get("dfedsam.corollary_4_6", "corrected")
-    told = [theory._order(monomial, corrected) for monomial in corrected.rate()]
-    assert told[0] == r"\frac{L \Delta_0}{\sqrt{K} \sqrt{T}}"
+    orders = [theory._order(monomial, corrected) for monomial in corrected.rate()]
+    assert orders[0] == r"\frac{L \Delta_0}{\sqrt{K} \sqrt{T}}"
     assert (
-        r"\frac{\lambda^{2 Q} \sigma_l^{2}}{T \left(1 - \lambda^{Q}\right)^{2}}" in told
+        r"\frac{\lambda^{2 Q} \sigma_l^{2}}{T \left(1 - \lambda^{Q}\right)^{2}}"
+        in orders
     )
 
 
-def every_algorithm_stands_beside_its_code(site):
+def every_algorithm_is_shown_next_to_its_code(site):
     from dfltheory.algorithms import ALGORITHMS
 
     text = re.sub(r"<[^>]+>", "", (site / "algorithms" / "index.html").read_text())

@@ -88,11 +88,11 @@ def test_one_writer_at_a_time_and_none_when_it_is_killed(tmp_path, kind):
     assert other.stdout.readline() == b"holds it\n"
     by = f"is being written by process {other.pid} "
     with (
-        pytest.raises(InputError, match=by) as told,
+        pytest.raises(InputError, match=by) as caught,
         alone(place, folder=kind == "folder"),
     ):
         raise AssertionError
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
     other.send_signal(signal.SIGKILL)
     other.wait()
     other.stdout.close()
@@ -129,10 +129,10 @@ def test_the_name_of_a_lock_holder_is_no_trap_for_the_terminal(tmp_path):
         held.write("\x1b[2J" * 1000)
         held.flush()
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(InputError) as told, alone(tmp_path / "x"):
+        with pytest.raises(InputError) as caught, alone(tmp_path / "x"):
             raise AssertionError
-    assert str(told.value).isprintable()
-    assert len(str(told.value)) < 400 + len(str(tmp_path))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400 + len(str(tmp_path))
 
 
 def fill(folder, names, word):

@@ -70,10 +70,10 @@ DIFFERENT = [
 
 
 def test_what_differs_has_another_fingerprint():
-    told = [value_digest(value) for value in DIFFERENT]
-    for (i, one), (j, two) in itertools.combinations(enumerate(told), 2):
+    digests = [value_digest(value) for value in DIFFERENT]
+    for (i, one), (j, two) in itertools.combinations(enumerate(digests), 2):
         assert one != two, (DIFFERENT[i], DIFFERENT[j])
-    assert told == [value_digest(value) for value in DIFFERENT]
+    assert digests == [value_digest(value) for value in DIFFERENT]
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_every_argument_is_named_however_it_is_given():
         assert [name for name in one if one[name] != other[name]] == list(change)
 
 
-def test_another_process_tells_the_same():
+def test_arguments_are_equal_in_another_process():
     code = (
         "from dfltheory.tasks import quadratic; print(quadratic(m=3, d=2,"
         " sigma=0.5).arguments)"
     )
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert told.stdout.strip() == str(quadratic(m=3, d=2, sigma=0.5).arguments)
+    assert completed.stdout.strip() == str(quadratic(m=3, d=2, sigma=0.5).arguments)

@@ -31,7 +31,7 @@ def spins(*_):
         (lambda *_: time.sleep(0.1), 0.05, 60, "survived"),
         (lambda *_: os._exit(1), 1, 60, "killed"),
     ],
-    ids=["spins", "sleeps for ever", "waits", "fails"],
+    ids=["spins", "waits for ever", "waits", "fails"],
 )
 def test_what_becomes_of_a_child(monkeypatch, child, limit, wait, ends):
     monkeypatch.setattr(

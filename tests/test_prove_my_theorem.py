@@ -18,7 +18,7 @@ from dfltheory.cli import run
 from dfltheory.errors import InputError
 from dfltheory.proofs import Script, check
 from dfltheory.proofs.flat_text import flat_proof
-from tests.bounds.worlds import gossip_run
+from tests.bounds.finite_problems import gossip_run
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "prove-my-theorem.md"
 CLAIM = "wang_joshi2021.corollary_3:printed"
@@ -122,8 +122,8 @@ def test_every_fact_holds_in_runs_of_the_algorithm():
     """All outcomes of all samples, in fractions, with one objective for all clients."""
     last = script().prove()
     for seed in range(3):
-        world = gossip_run(
+        finite_problem = gossip_run(
             random.Random(seed), 2, 1, 2, steps=(1,), plain=True, identical=True
         )
-        assert all(world.number(d.expr, 0)[1] >= 0 for d in last.demands)
-        assert [v for v in map(world.violation, last.trail()) if v] == []
+        assert all(finite_problem.number(d.expr, 0)[1] >= 0 for d in last.demands)
+        assert [v for v in map(finite_problem.violation, last.trail()) if v] == []

@@ -46,11 +46,11 @@ def compares_arrays(kind):
 
 
 def holds_arrays(field):
-    told = str(field.type)
+    annotation = str(field.type)
     return (
         field.compare
-        and "Callable" not in told
-        and any(word in told for word in ARRAYS)
+        and "Callable" not in annotation
+        and any(word in annotation for word in ARRAYS)
     )
 
 

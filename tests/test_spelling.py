@@ -42,7 +42,7 @@ WORDS = {
         "the caller, users, a third-party package"
     ),
     r"reckons?|reckoned": "computes",
-    r"awake|asleep|sleeps?": "participating, inactive",
+    r"awake|asleep|sleeps|(?<!time\.)sleep": "participating, inactive",
     r"heard|hears?": "receives, in-neighbors",
     r"astray|at rest|glides?": "biased; stationary; translating",
     r"vouch(?:es)?": "trust",
@@ -62,8 +62,11 @@ ALLOWED = {
 }
 """Files in which the words are right, and why."""
 
+PUBLIC_NAMES = {"letters", "speaks", "mix.awake"}
+"""Names of the package and values that it returns, which strings may consist of."""
+
 PENDING_FILE = ROOT / "tests" / "spelling_pending.txt"
-MOST_PENDING = 201
+MOST_PENDING = 43
 """Length of the list of pending files; it must not grow."""
 
 PROSE_TOKENS = {tokenize.STRING, tokenize.COMMENT}
@@ -104,7 +107,7 @@ def prose_of(path: Path) -> Iterator[tuple[int, str]]:
         yield from enumerate(without_inline_code(text).splitlines(), start=1)
         return
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in PROSE_TOKENS:
+        if token.type in PROSE_TOKENS and token.string.strip("\"'") not in PUBLIC_NAMES:
             yield token.start[0], token.string
 
 
@@ -210,6 +213,9 @@ def test_british_words_are_recognized():
         ('"""A stranger."""\n', 1),
         ('stands = "stands for L"\n', 0),
         ('told = "apart from that"\n', 0),
+        ('letters = scope["letters"]\n', 0),
+        ('"""It has letters."""\n', 1),
+        ('code = "time.sleep(1); asleep"\n', 1),
     ],
 )
 def test_words_are_found_in_strings_and_comments(tmp_path, monkeypatch, text, count):

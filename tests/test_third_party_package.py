@@ -298,75 +298,86 @@ def outcome(folder: Path, order: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def command_results(tmp_path_factory):
     return outcome(tmp_path_factory.mktemp("site"), "their paper first")
 
 
-def document(told, name):
-    status, out, err = told[name]
+def document(command_results, name):
+    status, out, err = command_results[name]
     assert status == 0, (name, out, err)
     return json.loads(out)
 
 
-def test_bound_lists_and_evaluates_the_statement(told):
-    assert "theirs.descent" in {t["key"] for t in document(told, "listed")["theorems"]}
-    assert document(told, "bound")["value"] == pytest.approx(2 * 3 / (0.5 * 100))
+def test_bound_lists_and_evaluates_the_statement(command_results):
+    assert "theirs.descent" in {
+        t["key"] for t in document(command_results, "listed")["theorems"]
+    }
+    assert document(command_results, "bound")["value"] == pytest.approx(
+        2 * 3 / (0.5 * 100)
+    )
 
 
-def test_other_statements_do_not_know_the_quantity(told):
-    status, out, err = told["bound of another"]
+def test_other_statements_do_not_know_the_quantity(command_results):
+    status, out, err = command_results["bound of another"]
     assert (status, out) == (2, "")
     assert "gamma" in err
 
 
-def test_audit_has_no_error(told):
-    assert document(told, "audit")["counts"]["error"] == 0
+def test_audit_has_no_error(command_results):
+    assert document(command_results, "audit")["counts"]["error"] == 0
 
 
 @pytest.mark.parametrize("name", ["atlas", "atlas of all"])
-def test_atlas_has_the_statement(told, name):
+def test_atlas_has_the_statement(command_results, name):
     rows = {
-        (row["key"], row["variant"]): row for row in document(told, name)["theorems"]
+        (row["key"], row["variant"]): row
+        for row in document(command_results, name)["theorems"]
     }
     assert rows["theirs.descent", "printed"]["status"] in ("informative", "vacuous")
 
 
-def test_falsify_refutes_the_false_variant_and_replays_it(told):
-    status, out, err = told["falsify"]
+def test_falsify_refutes_the_false_variant_and_replays_it(command_results):
+    status, out, err = command_results["falsify"]
     assert status == 1, err
     ratio = json.loads(out)["ratio"]
     assert ratio > 1.2
-    status, out, err = told["replay"]
+    status, out, err = command_results["replay"]
     assert status == 1, err
     assert json.loads(out)["ratio"] == pytest.approx(ratio, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["train", "validate", "sweep"])
-def test_commands_that_run_or_report_succeed(told, name):
-    status, out, err = told[name]
+def test_commands_that_run_or_report_succeed(command_results, name):
+    status, out, err = command_results[name]
     assert status == 0, (out, err)
 
 
-def test_referee_reports_the_errors_of_the_audit_by_its_status(told):
-    status, out, err = told["referee"]
+def test_referee_reports_the_errors_of_the_audit_by_its_status(command_results):
+    status, out, err = command_results["referee"]
     assert status == 1, err
     assert "NOT REFUTED SO FAR" in out
 
 
-def test_verdicts_and_the_network_law(told):
-    assert told["kinds"] == {"printed": "holds", "eighth": "violated"}
-    assert "not symmetric" in told["reason"]
+def test_verdicts_and_the_network_law(command_results):
+    assert command_results["kinds"] == {"printed": "holds", "eighth": "violated"}
+    assert "not symmetric" in command_results["reason"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "order", [order for order in ORDERS if order != "their paper first"]
 )
-def test_results_do_not_depend_on_what_was_imported_before(told, order, tmp_path):
+def test_results_do_not_depend_on_what_was_imported_before(
+    command_results, order, tmp_path
+):
     again = outcome(tmp_path, order)
     same = ("listed", "bound", "bound of another", "audit", "atlas", "atlas of all")
-    assert {name: again[name] for name in same} == {name: told[name] for name in same}
+    assert {name: again[name] for name in same} == {
+        name: command_results[name] for name in same
+    }
     for name in ("kinds", "reason", "value", "hashes"):
-        assert again[name] == told[name]
-    for name, (status, *_) in ((name, told[name]) for name in commands(tmp_path)):
+        assert again[name] == command_results[name]
+    for name, (status, *_) in (
+        (name, command_results[name]) for name in commands(tmp_path)
+    ):
         assert again[name][0] == status, name

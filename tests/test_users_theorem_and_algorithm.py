@@ -71,11 +71,11 @@ def descent(factor=1, algorithms=(Lazy,), **changes):
     common start and with sigma_g = 5e-7.
     """
     fields = {
-        "key": "stranger.descent",
+        "key": "third_party.descent",
         "variant": "printed",
         "kind": "theorem",
         "title": "Descent of damped gossip",
-        "source": "a stranger",
+        "source": "a third party",
         "lhs": MEAN,
         "parts": {
             "optimization": factor * 2 * S["f0_gap"] / (S["eta"] * S["T"]),
@@ -139,9 +139,9 @@ OUTSIDE = {
         lambda: run_of(Lazy(eta=0.5), network=dfl.graphs.ClientSampling(4, 2)),
         "one fixed mixing matrix",
     ),
-    "another letter": (lambda: run_of(Lazy(eta=0.5, gamma=0.9)), "gamma = 0.5"),
+    "another hyperparameter": (lambda: run_of(Lazy(eta=0.5, gamma=0.9)), "gamma = 0.5"),
     "decayed steps": (lambda: run_of(Lazy(eta=0.5, decay=0.9)), "decay = 1.0"),
-    "starts apart": (
+    "different starts": (
         lambda: run_of(Lazy(eta=0.5), x0=np.arange(4.0)[:, None]),
         "start at the same model",
     ),
@@ -177,7 +177,7 @@ def test_a_theorem_on_d_psgd_refuses_it_in_another_order_or_with_other_steps(cha
     )
 
 
-def test_a_strangers_class_is_not_the_packages_of_that_name():
+def test_scope_does_not_cover_a_third_party_class_of_the_same_name():
     class DPSGD(dfl.algorithms.DPSGD):
         pass
 
@@ -272,7 +272,7 @@ def test_the_search_never_refutes_the_true_one_and_refutes_its_eighth(tmp_path):
     assert false.violated
     assert false.ratio > 1.2
     saved = false.save(tmp_path / "half.json")
-    again = replay(saved)  # the file carries the theorem, which nobody has registered
+    again = replay(saved)  # the file carries the theorem, which is not registered
     assert again.violated
     assert again.ratio == pytest.approx(false.ratio, rel=1e-9)
 
@@ -309,7 +309,7 @@ def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
     mine = descent(
         parts={"all": optimization + 40 * S["sigma_g"] ** 2 / damping.symbol},
         scope=Scope((Lazy,), "symmetric", common_start=True),
-        key="stranger.share",
+        key="third_party.share",
         quantities=(damping,),
     )
     finding = dfl.falsify(mine, seconds=0.5)
@@ -319,21 +319,19 @@ def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
 
 def compressed(factor=1):
     """The same of CHOCO-SGD at gamma = 1/2, whatever it compresses by: with identical
-    clients and exact gradients nothing is lost but what the compressor keeps back, of
-    which terms beyond omega = 1 speak.
+    clients and exact gradients nothing is lost but what the compressor keeps back, which
+    the terms beyond omega = 1 contain.
     """
     kept_back = 40 * S["f0_gap"] * S["L"] * (1 / S["omega"] - 1) * (1 - S["lam_min"])
     parts = {**descent(factor).parts, "compression": kept_back}
     scope = Scope(("CHOCOSGD",), "symmetric", common_start=True, letters={"gamma": 0.5})
-    return descent(key="stranger.compressed", parts=parts, scope=scope)
+    return descent(key="third_party.compressed", parts=parts, scope=scope)
 
 
 @pytest.mark.parametrize(
     ("compressor", "omega"), [("top-k", 1 / 4), ("qsgd", 1 / (1 + 4 / 16**2))]
 )
-def test_a_theorem_may_speak_of_compression_and_of_the_least_eigenvalue(
-    compressor, omega
-):
+def test_theorem_may_contain_compression_and_the_smallest_eigenvalue(compressor, omega):
     """Which are read of the run: top 1 of 4 numbers, 16 levels; a ring of 4 with
     weights 1/3 has -1/3.
     """
@@ -350,9 +348,7 @@ def test_a_theorem_may_speak_of_compression_and_of_the_least_eigenvalue(
     assert verdict.bound == pytest.approx(
         2 * 4.5 / (0.5 * 30) + 40 * 4.5 * (1 / omega - 1) * 4 / 3
     )
-    with pytest.raises(
-        dfl.errors.InputError, match=r"omega = 0\.9 cannot be given: this run has"
-    ):
+    with pytest.raises(dfl.errors.InputError, match=r"omega = 0\.9"):
         dfl.compare(run, compressed(), omega=0.9)
     elsewhere = descent(scope=compressed().scope)
     assert "it does not say at which compressor" in dfl.compare(run, elsewhere).reason

@@ -1,5 +1,5 @@
-"""How the released algorithms are called, and letters for any algorithm that the suites
-run.
+"""Signatures of the released algorithms, and hyperparameters with which the tests run
+any of them.
 """
 
 from dataclasses import MISSING, fields
@@ -106,8 +106,8 @@ VALUES |= {
 }
 
 
-def letters_of(kind):
-    """A value for each letter of a class that has none of its own, or one that switches
+def hyperparameters_of(kind):
+    """A value for each hyperparameter that has no default, or whose default switches
     something on.
     """
     asked = [
@@ -125,4 +125,4 @@ def network_for(algorithm, m):
     return graphs.path(m) if algorithm.links == "tree" else graphs.ring(m)
 
 
-LETTERS = {name: letters_of(kind) for name, kind in ALGORITHMS.items()}
+HYPERPARAMETERS = {name: hyperparameters_of(kind) for name, kind in ALGORITHMS.items()}

@@ -160,17 +160,17 @@ def test_choco_sgd_by_name_on_the_rounds_own_chance(name):
         callbacks=[lambda t, state, recorder: kept.append(state)],
     )
     z = x0 - 0.1 * task.gradient(x0)
-    luck = Generators(0, range(2), 0, "message", z.device)
+    generators = Generators(0, range(2), 0, "message", z.device)
     torch.testing.assert_close(
-        kept[0].public, KINDS[name](z, lambda shape: uniform(luck, shape, z))
+        kept[0].public, KINDS[name](z, lambda shape: uniform(generators, shape, z))
     )
     assert run.sent()["sent_bits"][:, 1].tolist() == [10 * KINDS[name].bits(10, 64)] * 2
 
 
 @pytest.mark.parametrize("name", ["rand-k", "qsgd"])
 def test_choco_sgd_keeps_the_public_contract_with_chance_of_its_own(name):
-    """But that what is random moves equal models apart until the estimates, from 0,
-    have reached them.
+    """Except that randomness makes equal models differ until the estimates, which start
+    at 0, have reached them.
     """
     checks = [check for check in CHECKS if check != "stationary point"]
     check_algorithm(

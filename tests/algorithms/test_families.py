@@ -14,7 +14,7 @@ from dfltheory.errors import InputError, UnsupportedError
 from dfltheory.exact import RandomMixing, average_over, exact_history, stationary
 from tests import reference
 from tests.algorithms.problems import ring_matrix
-from tests.algorithms.table import letters_of, network_for
+from tests.algorithms.table import hyperparameters_of, network_for
 from tests.exact.test_exact import START, W2, agree, enumerated, tiny
 
 M, D = 5, 3
@@ -150,7 +150,9 @@ NOT_AFFINE = {"adpsgd", "chocosgd", "easgd"}
 def affine(name):
     """The algorithm without what normalizes gradients."""
     kind = alg.get(name)
-    return kind(**letters_of(kind) | ({"rho": 0.0} if hasattr(kind, "rho") else {}))
+    return kind(
+        **hyperparameters_of(kind) | ({"rho": 0.0} if hasattr(kind, "rho") else {})
+    )
 
 
 @pytest.mark.parametrize("name", sorted(alg.ALGORITHMS))
@@ -243,8 +245,8 @@ def test_sums_that_stay_do_not_keep_a_stationary_law_away(name, drawn):
 
 @pytest.mark.parametrize("kind", [alg.DPSGD, alg.DSGT])
 def test_what_a_start_moves_is_no_sum_that_stays(kind):
-    """Without curvature the mean model stays where it began: there is no law that
-    forgets it.
+    """Without curvature the mean model stays where it began: there is no
+    stationary law.
     """
     flat = dfl.tasks.Quadratic(np.zeros((3, 1, 1)), np.zeros((3, 1)))
     with pytest.raises(InputError, match="spectral radius"):
@@ -300,13 +302,13 @@ ENUMERATED = {
 
 @pytest.mark.parametrize("name", ENUMERATED)
 def test_exact_expectations_are_the_means_over_all_minibatches_of_the_twin(name):
-    algorithm, twin, letters = ENUMERATED[name]
+    algorithm, twin, hyperparameters = ENUMERATED[name]
     task = tiny()
     network = [[W2]] * T if algorithm.needs_topology else [range(task.m)] * T
     x0 = START if algorithm.needs_topology else [START[0]] * task.m
 
     def path_of(gradient, draws, _):
-        return twin(list(x0), gradient, draws, network, **letters)
+        return twin(list(x0), gradient, draws, network, **hyperparameters)
 
     topology = W2 if algorithm.needs_topology else None
     agree(

@@ -21,7 +21,7 @@ from tests.algorithms.problems import (
     permuted_average,
     ring_matrix,
 )
-from tests.algorithms.table import LETTERS
+from tests.algorithms.table import HYPERPARAMETERS
 
 F64 = torch.float64
 
@@ -53,16 +53,16 @@ test_families.py.
 
 
 EVERY_ROUND = {"cooperativesgd": {"K": 1}}
-"""Letters with which neighbors exchange models in every round."""
+"""Hyperparameters with which neighbors exchange models in every round."""
 
 
 @pytest.mark.parametrize("name", KEEPS_MEANS)
 def test_communication_keeps_the_mean_and_lets_go_of_what_was_for_it_alone(name):
-    """Where columns sum to 1, the mean is that of clients who hear nobody; twice: all
-    fields count.
+    """Where columns sum to 1, the mean is that of clients without in-neighbors;
+    twice: all fields count.
     """
-    letters = LETTERS[name] | EVERY_ROUND.get(name, {})
-    algorithm, state = alg.get(name)(**letters), None
+    hyperparameters = HYPERPARAMETERS[name] | EVERY_ROUND.get(name, {})
+    algorithm, state = alg.get(name)(**hyperparameters), None
     for t in range(2):
         scripted = Scripted(gradients(3, seed=t))
         scripted.shared = slice(0, 2)
@@ -83,7 +83,7 @@ def test_communication_keeps_the_mean_and_lets_go_of_what_was_for_it_alone(name)
 
 @pytest.mark.parametrize("name", ["dfedmdc", "dfedsmdc"])
 def test_partial_personalization_keeps_the_bodies_mean_and_every_head(name):
-    algorithm = alg.get(name)(**LETTERS[name])
+    algorithm = alg.get(name)(**HYPERPARAMETERS[name])
     scripted = Scripted(gradients(3))
     scripted.shared = slice(0, 2)
     local = algorithm.local_update(algorithm.init(start(), scripted), scripted)
@@ -104,7 +104,7 @@ def test_partial_personalization_keeps_the_bodies_mean_and_every_head(name):
     m=st.integers(1, 7),
 )
 def test_push_sum_weights_sum_to_m_and_stay_positive(name, seed, rounds, m):
-    algorithm = alg.get(name)(**LETTERS[name])
+    algorithm = alg.get(name)(**HYPERPARAMETERS[name])
     state = algorithm.init(
         torch.ones(1, m, 2, dtype=F64), Scripted(gradients(1, (1, m, 2)))
     )
@@ -291,7 +291,10 @@ REDUCTIONS = {
         alg.LocalSGD(eta=0.2, K=3),
         COMPLETE,
     ),
-    "nobody sleeps: AD-PSGD is D-PSGD": (alg.ADPSGD(eta=0.2), alg.DPSGD(eta=0.2)),
+    "all clients participate: AD-PSGD is D-PSGD": (
+        alg.ADPSGD(eta=0.2),
+        alg.DPSGD(eta=0.2),
+    ),
     "K = 1, one step size: LT-ADMM is EXTRA with W = I - eta lam (Laplacian)": (
         alg.LTADMM(eta=0.2, K=1, lam=0.5),
         alg.EXTRA(eta=0.2),
@@ -354,7 +357,7 @@ REDUCTIONS = {
         alg.FedSAM(eta=0.2, K=3, rho=0.0, alpha=0.5),
         alg.FedAvg(eta=0.2, K=3, alpha=0.5),
     ),
-    "K = 1, eta = lam: DFedADMM forgets its duals, and is DFedAvg": (
+    "K = 1, eta = lam: DFedADMM drops its duals, and is DFedAvg": (
         alg.DFedADMM(eta=0.3, K=1, lam=0.3),
         alg.DFedAvg(eta=0.3, K=1),
     ),
@@ -445,8 +448,8 @@ REDUCTIONS = {
         alg.DFedAvg(eta=0.2, K=3),
     ),
 }
-"""Two algorithms, over which network (the ring; or one for each), and what the task is
-told.
+"""Two algorithms, over which network (the ring; or one for each), and the
+arguments of the task.
 
 A network is for those that take one.
 """

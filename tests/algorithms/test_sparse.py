@@ -1,5 +1,5 @@
-"""DisPFL's masks at their edges: thin layers, full masks, the end of the run, places
-that nobody has.
+"""DisPFL's masks at their edges: thin layers, full masks, the end of the run, entries
+that no client has.
 """
 
 import math
@@ -17,7 +17,7 @@ F64 = torch.float64
 OWN = {"density": "uniform", "first": "own"}
 
 
-class Luck:
+class FixedOracle:
     """An oracle whose every gradient is 1, 2, ..., and whose random numbers are drawn
     once.
     """
@@ -69,7 +69,7 @@ def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_lea
     All clients have one mask, or each its own.
     """
     layers = (slice(0, 2), slice(2, 2 + n))
-    grad = Luck(2 + n, layers)
+    grad = FixedOracle(2 + n, layers)
     state = start(
         alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, density="uniform", first=first),
         grad,
@@ -170,7 +170,7 @@ def test_a_networks_layers_have_their_shapes():
 def test_gradients_are_clipped_whole_before_the_mask_and_the_decay_of_weights(clip):
     """Gradient (1, ..., 8) of norm 14.28; two steps at two clients."""
     algorithm = alg.DisPFL(eta=0.1, K=2, clip=clip, weight_decay=0.5, prune=0.0)
-    grad = Luck(8)
+    grad = FixedOracle(8)
     state = start(algorithm, grad)
     g = torch.arange(1.0, 9, dtype=F64)
     shrunk = g * (clip / float(g.norm()) if clip else 1)
@@ -186,10 +186,10 @@ def test_gradients_are_clipped_whole_before_the_mask_and_the_decay_of_weights(cl
 def test_a_gradient_of_zero_or_below_the_clip_is_left_alone():
     algorithm = alg.DisPFL(eta=1.0, K=1, clip=4.0, sparsity=0.0)
     for g in (torch.zeros(4, dtype=F64), torch.ones(4, dtype=F64)):
-        grad = Luck(4)
+        grad = FixedOracle(4)
         grad.__class__ = type(
             "Flat",
-            (Luck,),
+            (FixedOracle,),
             {"__call__": lambda self, y, batch, g=g: g.expand_as(y).clone()},
         )
         assert torch.equal(
@@ -212,7 +212,7 @@ def test_clients_are_drawn_some_at_a_time(m, d, at_a_time, monkeypatch):
         drawn.append(tuple(values.shape))
         return topk(values, *arguments, **options)
 
-    grad = Luck(d, m=m)
+    grad = FixedOracle(d, m=m)
     with monkeypatch.context() as watched:
         watched.setattr(torch.Tensor, "topk", seen)
         state = start(alg.DisPFL(eta=0.1, K=1, **OWN), grad)
@@ -232,7 +232,7 @@ def test_masks_rest_where_nothing_is_pruned_or_nothing_is_dead():
         (alg.DisPFL(eta=0.1, K=2, prune=0.0), 0, 4),
         (alg.DisPFL(eta=0.1, K=2, sparsity=0.0), 0, 4),
     ):
-        grad = Luck(8, t=t, horizon=horizon)
+        grad = FixedOracle(8, t=t, horizon=horizon)
         state = start(algorithm, grad)
         local = algorithm.local_update(state, grad)
         assert torch.equal(local.mask, state.mask)
@@ -246,7 +246,7 @@ def test_the_cosine_says_how_many_weights_change(t, changed):
     steepest.
     """
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=1.0, **OWN)
-    grad = Luck(8, t=t)
+    grad = FixedOracle(8, t=t)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
     for old, new, y in zip(state.mask[0], local.mask[0], local.z[0], strict=True):
@@ -266,18 +266,18 @@ def test_a_count_that_is_whole_but_for_rounding_is_not_rounded_up():
     assert 0.55 * 100 > 55
     mask = torch.tensor([[[1] * 100 + [0] * 100]], dtype=torch.uint8)
     found = alg.DisPFL(eta=0.1, K=1, prune=0.55).searched(
-        mask, mask.double(), Luck(200, m=1)
+        mask, mask.double(), FixedOracle(200, m=1)
     )
     assert (found > mask)[0, 0].nonzero()[:, 0].tolist() == list(range(145, 200))
 
 
 @pytest.mark.parametrize("order", ["send-then-search", "search-then-send"])
-def test_what_is_sent_goes_under_the_mask_of_before_the_search_unless_told(order):
+def test_sent_model_has_the_mask_of_before_the_search_by_default(order):
     """The newborn of the search are not in what others average, but their own clients
     take them over.
     """
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=0.5, order=order, **OWN)
-    grad = Luck(8)
+    grad = FixedOracle(8)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
     late = order == "search-then-send"
@@ -293,14 +293,14 @@ def test_what_is_sent_goes_under_the_mask_of_before_the_search_unless_told(order
     )
     assert after.mask is local.mask
     assert after.sent is None
-    heard = local.sent.double().sum(1, keepdim=True)
-    expected = local.mask * local.z.sum(1, keepdim=True) / heard.clamp(min=1)
+    senders = local.sent.double().sum(1, keepdim=True)
+    expected = local.mask * local.z.sum(1, keepdim=True) / senders.clamp(min=1)
     torch.testing.assert_close(after.x, expected, rtol=1e-14, atol=1e-15)
 
 
 def test_growth_at_random_asks_for_uniform_and_not_for_a_gradient():
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=0.5, growth="random", **OWN)
-    grad = Luck(8)
+    grad = FixedOracle(8)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
     assert grad.asked == 1
@@ -313,7 +313,7 @@ def test_a_run_of_no_rounds_has_a_schedule():
 
 
 def _no_rounds():
-    grad = Luck(8, horizon=0)
+    grad = FixedOracle(8, horizon=0)
     return start(alg.DisPFL(eta=0.1, K=1), grad), grad
 
 
@@ -338,7 +338,7 @@ def test_in_every_layer_a_share_of_the_living_dies_and_as_many_of_all_dead_are_b
     """
     algorithm = alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, prune=prune, **OWN)
     layers = (slice(0, 8), slice(8, 10), slice(10, 11))
-    grad = Luck(11, layers)
+    grad = FixedOracle(11, layers)
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
     for layer, count, living in zip(
@@ -385,9 +385,7 @@ def test_every_client_of_every_seed_chooses_among_its_own_weights():
 
 
 @pytest.mark.parametrize("short", [4096, 2])
-def test_what_nobody_sent_is_zero_and_what_some_sent_is_their_average(
-    short, monkeypatch
-):
+def test_entry_that_no_client_sent_is_zero_and_others_are_averages(short, monkeypatch):
     monkeypatch.setattr("dfltheory.algorithms.blocks._SHORT", short)
     sent = torch.tensor([[[1.0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]]], dtype=F64)
     mask = torch.tensor([[[1, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0]]], dtype=torch.uint8)

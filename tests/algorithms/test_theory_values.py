@@ -1,4 +1,4 @@
-"""The letters by which a theorem sees an algorithm: a wrong one makes a verdict about
+"""Values of an algorithm that a theorem uses: with a wrong one the verdict is about
 another bound.
 """
 
@@ -7,11 +7,11 @@ import torch
 
 from dfltheory import algorithms as a
 from dfltheory.bounds.symbols import GLOSSARY
-from tests.algorithms.table import LETTERS
+from tests.algorithms.table import HYPERPARAMETERS
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "letters"),
+    ("algorithm", "values"),
     [
         (a.DPSGD(eta=0.1), {"eta": 0.1, "K": 1, "Q": 1, "rho": 0.0, "alpha": 0.0}),
         (
@@ -32,12 +32,12 @@ from tests.algorithms.table import LETTERS
         ),
     ],
 )
-def test_gossip(algorithm, letters):
-    assert algorithm.theory_values() == letters
+def test_gossip(algorithm, values):
+    assert algorithm.theory_values() == values
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "letters"),
+    ("algorithm", "values"),
     [
         (a.SGP(eta=0.1), {"eta": 0.1, "K": 1, "alpha": 0.0, "rho": 0.0}),
         (a.OSGP(eta=0.1, K=3), {"eta": 0.1, "K": 3, "alpha": 0.0, "rho": 0.0}),
@@ -67,8 +67,8 @@ def test_gossip(algorithm, letters):
         ),
     ],
 )
-def test_push_sum_primal_dual_and_two_blocks(algorithm, letters):
-    assert algorithm.theory_values() == letters
+def test_push_sum_primal_dual_and_two_blocks(algorithm, values):
+    assert algorithm.theory_values() == values
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -79,7 +79,7 @@ def test_momentum_takes_memory_only_where_it_is_kept(keep):
 
 
 @pytest.mark.parametrize("name", sorted(a.ALGORITHMS))
-def test_letters_mean_what_the_glossary_says(name):
+def test_theory_values_have_names_of_the_glossary(name):
     """``lam`` is the network's contraction there: a field of such a name is called
     otherwise.
     """
@@ -95,4 +95,7 @@ def test_letters_mean_what_the_glossary_says(name):
         "alpha",
         "lam_admm",
     }
-    assert set(a.get(name)(**LETTERS[name]).theory_values()) & set(GLOSSARY) <= theirs
+    assert (
+        set(a.get(name)(**HYPERPARAMETERS[name]).theory_values()) & set(GLOSSARY)
+        <= theirs
+    )

@@ -20,8 +20,8 @@ ROUNDS, SEEDS, ROOT = 4, 2, 11
 U, V = [0, 1, 2], [3, 4]
 
 
-def case(cls, twin, calls, letters, **more):
-    return cls(**letters), twin, calls, {**letters, **more}
+def case(cls, twin, calls, hyperparameters, **more):
+    return cls(**hyperparameters), twin, calls, {**hyperparameters, **more}
 
 
 GOSSIP = {
@@ -266,22 +266,22 @@ PAIRS += [(name, "directed") for name in PUSH_SUM]
 
 
 def scheduled(case, schedule):
-    """The case with its step sizes decaying and its weights, too, or not; the twin's
-    letters with it.
+    """The case with its step sizes decaying and its weights, too, or not; the
+    hyperparameters of the twin as well.
     """
-    algorithm, twin, calls, letters = case
+    algorithm, twin, calls, hyperparameters = case
     return (
         replace(algorithm, **SCHEDULES[schedule]),
         twin,
         calls,
-        {**letters, **SCHEDULES[schedule]},
+        {**hyperparameters, **SCHEDULES[schedule]},
     )
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_over_networks(name, kind, schedule):
-    algorithm, twin, calls, letters = scheduled(GOSSIP[name], schedule)
+    algorithm, twin, calls, hyperparameters = scheduled(GOSSIP[name], schedule)
     task = Rows()
     sequence = network(kind, task.m)
     x0 = starts(task)
@@ -290,9 +290,11 @@ def test_over_networks(name, kind, schedule):
     run = train(algorithm, task, sequence, **options, check_topology=False)
     draws = draws_of(task, calls)
     of_seed = SEEDS if kind == "random" else 1
-    every = letters["K"] if name == "cooperativesgd" else 1  # rounds per exchange
+    every = (
+        hyperparameters["K"] if name == "cooperativesgd" else 1
+    )  # rounds per exchange
     given = np.array(sequence.given).reshape(
-        ROUNDS // every, of_seed, letters.get("Q", 1), task.m, task.m
+        ROUNDS // every, of_seed, hyperparameters.get("Q", 1), task.m, task.m
     )
     given = given.repeat(every, axis=0)
     for s in range(SEEDS):
@@ -301,16 +303,19 @@ def test_over_networks(name, kind, schedule):
             task.one_gradient,
             [d[:, s] for d in draws[:-1]],
             given[:, s % of_seed],
-            **letters,
+            **hyperparameters,
         )
         means, consensus = agree(run, s, path)
         if name in PUSH_SUM and kind == "directed":
             continue  # there xbar is the mean of x, not of x / w: see the identities
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(run.grad_norm_sq[s], squares(task, means), rtol=1e-9)
-        if "lam" in letters and "decay" not in letters:
+        if "lam" in hyperparameters and "decay" not in hyperparameters:
             w = reference.auxiliary_sequence(
-                means, letters["eta"], letters["K"], letters["lam"]
+                means,
+                hyperparameters["eta"],
+                hyperparameters["K"],
+                hyperparameters["lam"],
             )
             np.testing.assert_allclose(
                 run.extra["grad_norm_sq_w"][s], squares(task, w), rtol=1e-9
@@ -318,7 +323,7 @@ def test_over_networks(name, kind, schedule):
 
 
 def pair(m, i, j):
-    """Clients i and j average, and the others sleep."""
+    """Clients i and j average, and the others are inactive."""
     W = np.eye(m)
     W[np.ix_([i, j], [i, j])] = 0.5
     return W
@@ -349,7 +354,7 @@ def asked(name, m):
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", NETWORKED)
 def test_what_asks_more_of_the_network(name, schedule):
-    algorithm, twin, calls, letters = scheduled(NETWORKED[name], schedule)
+    algorithm, twin, calls, hyperparameters = scheduled(NETWORKED[name], schedule)
     task = Rows()
     x0, (topology, given) = starts(task), asked(name, task.m)
     run = train(algorithm, task, topology, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
@@ -360,7 +365,7 @@ def test_what_asks_more_of_the_network(name, schedule):
             task.one_gradient,
             [d[:, s] for d in draws[:-1]],
             given,
-            **letters,
+            **hyperparameters,
         )
         _, consensus = agree(run, s, path)
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
@@ -375,7 +380,7 @@ def squares(task, points):
 @pytest.mark.parametrize("split", ["slice", "positions"])
 @pytest.mark.parametrize("name", TWO_BLOCKS)
 def test_two_blocks(name, split, schedule):
-    algorithm, twin, calls, letters = scheduled(TWO_BLOCKS[name], schedule)
+    algorithm, twin, calls, hyperparameters = scheduled(TWO_BLOCKS[name], schedule)
     u = [0, 1, 2] if split == "slice" else [0, 2, 4]
     v = [j for j in range(5) if j not in u]
     task = Rows(m=4, d=5, shared=slice(0, 3) if split == "slice" else torch.tensor(u))
@@ -384,13 +389,13 @@ def test_two_blocks(name, split, schedule):
     draws = draws_of(task, calls)
     given = np.array(sequence.given).reshape(ROUNDS, 1, task.m, task.m)
     for s in range(SEEDS):
-        letters = {**letters, "u": u, "v": v}
+        hyperparameters = {**hyperparameters, "u": u, "v": v}
         path = twin(
             list(x0[s]),
             task.one_gradient,
             [d[:, s] for d in draws[:-1]],
             given,
-            **letters,
+            **hyperparameters,
         )
         _, consensus = agree(run, s, path)
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
@@ -400,13 +405,13 @@ def test_two_blocks(name, split, schedule):
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("name", SERVER)
 def test_with_a_server(name, share, schedule):
-    algorithm, twin, calls, letters = scheduled(SERVER[name], schedule)
+    algorithm, twin, calls, hyperparameters = scheduled(SERVER[name], schedule)
     if samples := hasattr(algorithm, "participation"):
         algorithm = replace(algorithm, participation=share)
     task = Rows(m=4, d=5, shared=slice(0, 3))
     x0 = starts(task)
-    if "u" not in letters:
-        x0 = np.repeat(x0[:, :1], task.m, axis=1)  # the server's model is everybody's
+    if "u" not in hyperparameters:
+        x0 = np.repeat(x0[:, :1], task.m, axis=1)  # all clients have the server's model
     run = train(algorithm, task, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
     draws = draws_of(task, calls)
     for s in range(SEEDS):
@@ -429,7 +434,7 @@ def test_with_a_server(name, share, schedule):
             *first,
             [d[:, s] if len(d) else d for d in draws],
             active,
-            **letters,
+            **hyperparameters,
         )
         _, consensus = agree(run, s, path)
         if not name.startswith(("ditto", "fedrod")):  # whose mean is the server's model
@@ -450,7 +455,7 @@ def test_dispfl(schedule, first, density, living, order):
     """
     task = Rows(d=14, parts=((0, 9), (9, 11), (11, 14)), shapes=((3, 3), (2,), (3,)))
     sequence, x0 = network("moving", task.m), starts(task)
-    letters = {
+    hyperparameters = {
         "eta": 0.3,
         "K": 2,
         "sparsity": 0.4,
@@ -458,8 +463,8 @@ def test_dispfl(schedule, first, density, living, order):
         "clip": 0.7,
         "density": density,
     }
-    letters |= {"order": order, **SCHEDULES[schedule]}
-    algorithm = alg.DisPFL(first=first, **letters)
+    hyperparameters |= {"order": order, **SCHEDULES[schedule]}
+    algorithm = alg.DisPFL(first=first, **hyperparameters)
     run = train(algorithm, task, sequence, rounds=ROUNDS, seeds=SEEDS, x0=x0, seed=ROOT)
     grad = RoundOracle(task, RunGenerators(ROOT, range(SEEDS)), ROUNDS, ROUNDS)
     masks = algorithm.init(torch.tensor(x0), grad).mask.numpy()
@@ -477,7 +482,7 @@ def test_dispfl(schedule, first, density, living, order):
             given,
             list(masks[s]),
             blocks,
-            **letters,
+            **hyperparameters,
         )
         agree(run, s, path)
     for block, count in zip(blocks, living, strict=True):
@@ -498,14 +503,14 @@ def test_neighbours_that_losses_choose(name):
     """DFedSGPSM-S: in round t the network sees f_i(x_i / w_i) of every client, before
     its local work.
     """
-    algorithm, twin, calls, letters = GOSSIP[name]
-    task, told, P = Rows(), [], directed(5, np.random.default_rng(8))
+    algorithm, twin, calls, hyperparameters = GOSSIP[name]
+    task, losses_of_rounds, P = Rows(), [], directed(5, np.random.default_rng(8))
 
     class Driven(Matrices):
         needs_losses = True
 
         def matrix(self, t, rng, losses=None):
-            told.append(losses)
+            losses_of_rounds.append(losses)
             self.given.append(P[np.argsort(losses)][:, np.argsort(losses)])
             return self.given[-1]
 
@@ -519,12 +524,14 @@ def test_neighbours_that_losses_choose(name):
             task.one_gradient,
             [d[:, s] for d in draws[:-1]],
             given[:, s],
-            **letters,
+            **hyperparameters,
         )
         np.testing.assert_allclose(run.x[s], np.array(path[-1]), rtol=0, atol=1e-10)
         for t, models in enumerate(path[:-1]):
             losses = [one_loss(task, i, z) for i, z in enumerate(models)]
-            np.testing.assert_allclose(told[t * SEEDS + s], losses, rtol=1e-9)
+            np.testing.assert_allclose(
+                losses_of_rounds[t * SEEDS + s], losses, rtol=1e-9
+            )
 
 
 def one_loss(task, i, z):

@@ -1,4 +1,4 @@
-"""A stranger's paper, in a package of its own, is found by its entry point: by commands
+"""A third-party paper, in a package of its own, is found by its entry point: by commands
 and test suites.
 """
 
@@ -21,7 +21,7 @@ import sympy as sp
 from dfltheory.bounds import Condition, LeftSide, Scope, Theorem, symbols as s
 from dfltheory.bounds.paper import Paper
 
-PAPER = Paper("D-PSGD on a tiny example", "Stranger 2026", provenance="this file")
+PAPER = Paper("D-PSGD on a tiny example", "Tiny 2026", provenance="this file")
 
 
 def statements():
@@ -31,7 +31,7 @@ def statements():
             variant="printed",
             kind="theorem",
             title="A tiny theorem",
-            source="Stranger 2026, Theorem 1",
+            source="Tiny 2026, Theorem 1",
             lhs=LeftSide("grad_norm_sq", "g", "mean", averaging="mean over the rounds 0..T-1"),
             parts={{"optimization": 2 * s.f0_gap / (s.eta * s.T), "noise": s.L * s.{step} * s.sigma_l**2}},
             scope=Scope(("DPSGD",), "symmetric", letters={{"order": "combine-then-adapt"}}),
@@ -41,7 +41,7 @@ def statements():
 """
 BOUND = [
     "bound",
-    "stranger.theorem_1",
+    "tiny.theorem_1",
     "--json",
     "--set",
     "L=1",
@@ -53,17 +53,17 @@ BOUND = [
 COMMANDS = {
     "evaluated": BOUND,
     "listed": ["bound", "--json"],
-    "its theorem": ["audit", "stranger.theorem_1", "--json"],
-    "the paper": ["audit", "stranger", "--json"],
+    "its theorem": ["audit", "tiny.theorem_1", "--json"],
+    "the paper": ["audit", "tiny", "--json"],
     "mistaken": ["audit", "mistaken", "--check", "units", "--json"],
 }
 GOOD, MISTAKEN = (
-    ("stranger", "stranger.theorem_1", "eta"),
+    ("tiny", "tiny.theorem_1", "eta"),
     ("mistaken", "mistaken.theorem_1", "rho"),
 )
 REFUSED = {
     "as the package's own": [("dfedsam", "dfedsam.theorem_1", "eta")],
-    "as another stranger's": [GOOD, GOOD],
+    "as another package's": [GOOD, GOOD],
     "another key": [("broken", "strange.theorem_1", "eta")],
 }
 """What is installed: each paper's name, its theorem's key, and the step in its noise
@@ -80,19 +80,19 @@ def said(arguments):
         status = run(arguments)
     return status, out.getvalue(), err.getvalue()
 
-told = {}
+command_results = {}
 for case, folders, commands in json.loads(sys.argv[1]):
     sys.path[:0] = folders
     importlib.invalidate_caches()
-    told |= {name or case: said(arguments) for name, arguments in commands.items()}
+    command_results |= {name or case: said(arguments) for name, arguments in commands.items()}
     if case != "found":
         del sys.path[: len(folders)]
         registry.REGISTRY.clear()
-found = registry.get("stranger.theorem_1")
-told["python"] = [registry.keys("stranger"), registry.papers(), found.title,
-                  registry.resting_on(("symmetric",)), registry.paper("stranger").provenance,
+found = registry.get("tiny.theorem_1")
+command_results["python"] = [registry.keys("tiny"), registry.papers(), found.title,
+                  registry.resting_on(("symmetric",)), registry.paper("tiny").provenance,
                   found.evaluate(L=1, T=100, eta=0.5, sigma_l=2, f0_gap=3)]
-print(json.dumps(told))
+print(json.dumps(command_results))
 """
 
 
@@ -115,7 +115,7 @@ def install(folder, name, text) -> str:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def command_results(tmp_path_factory):
     """Status, output and error of each command in one new interpreter, to which papers
     are installed.
     """
@@ -134,42 +134,42 @@ def told(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_it_is_found_by_its_entry_point(told):
-    keys, papers, title, resting, provenance, value = told["python"]
-    assert keys == ["stranger.theorem_1"]
-    assert papers[-1] == "stranger"
+def test_registry_finds_a_paper_by_its_entry_point(command_results):
+    keys, papers, title, resting, provenance, value = command_results["python"]
+    assert keys == ["tiny.theorem_1"]
+    assert papers[-1] == "tiny"
     assert "dfedsam" in papers
     assert (title, provenance) == ("A tiny theorem", "this file")
-    assert "stranger.theorem_1" in resting
+    assert "tiny.theorem_1" in resting
     assert value == pytest.approx(2 * 3 / (0.5 * 100) + 0.5 * 4)
 
 
-def test_without_its_package_nobody_knows_it(capsys):
+def test_registry_does_not_contain_a_paper_that_is_not_installed(capsys):
     assert run(BOUND) == 2
-    assert "no theorem is called 'stranger.theorem_1'" in capsys.readouterr().err
+    assert "no theorem is called 'tiny.theorem_1'" in capsys.readouterr().err
 
 
-def test_the_command_line_evaluates_it(told):
-    status, out, _ = told["evaluated"]
+def test_bound_evaluates_an_installed_paper(command_results):
+    status, out, _ = command_results["evaluated"]
     found = json.loads(out)
     assert status == 0
     assert found["value"] == pytest.approx(2.12)
     assert found["terms"] == pytest.approx({"optimization": 0.12, "noise": 2.0})
-    assert "stranger.theorem_1" in {
-        t["key"] for t in json.loads(told["listed"][1])["theorems"]
+    assert "tiny.theorem_1" in {
+        t["key"] for t in json.loads(command_results["listed"][1])["theorems"]
     }
 
 
 @pytest.mark.parametrize("asked", ["its theorem", "the paper"])
-def test_the_command_line_audits_it(told, asked):
-    status, out, _ = told[asked]
+def test_audit_has_no_error_for_an_installed_paper(command_results, asked):
+    status, out, _ = command_results[asked]
     assert status == 0
     assert json.loads(out)["counts"]["error"] == 0
 
 
-def test_the_audit_finds_a_mistake_in_it(told):
+def test_audit_finds_the_mistake_of_an_installed_paper(command_results):
     """L rho sigma^2 in place of L eta sigma^2: a length where a step belongs."""
-    status, out, _ = told["mistaken"]
+    status, out, _ = command_results["mistaken"]
     assert status == 1
     (finding,) = json.loads(out)["findings"]
     assert (finding["check"], finding["severity"], finding["place"]) == (
@@ -186,7 +186,7 @@ def test_the_audit_finds_a_mistake_in_it(told):
             "as the package's own",
             "two papers are called 'dfedsam': ",
         ),
-        ("as another stranger's", "two papers are called 'stranger': stranger_in_"),
+        ("as another package's", "two papers are called 'tiny': tiny_in_"),
         (
             "another key",
             (
@@ -196,13 +196,13 @@ def test_the_audit_finds_a_mistake_in_it(told):
         ),
     ],
 )
-def test_what_cannot_be_a_paper_is_refused_in_one_line(told, case, words):
-    status, out, error = told[case]
+def test_registry_rejects_an_invalid_paper_in_one_line(command_results, case, words):
+    status, out, error = command_results[case]
     assert (status, out, error.count("\n")) == (2, "", 1)
     assert error.startswith(f"dfltheory: {words}")
 
 
-VISITOR = Path(__file__).parent / "visitor"
+THIRD_PARTY = Path(__file__).parent / "third_party"
 SUITES = {
     "bounds": (
         "formulas conditions theorem completeness tree rates document convex tuning"
@@ -218,7 +218,7 @@ SUITES = {
 WHOLE = (
     "independent_twin",
     "terms_sum",
-    "which_rounds_it_speaks",
+    "names_the_rounds_of_its_bound",
     "latex",
     "is_held_is_stated",
     "beyond_the_four",
@@ -234,14 +234,16 @@ have its name.
 
 @pytest.mark.slow
 def test_a_paper_of_two_files_passes_what_runs_over_all_papers(tmp_path):
-    """The statements and their independent evaluation, and nothing is told of them
+    """The statements and their independent evaluation, and nothing is stated about them
     anywhere else: a symbol of its own, a corrected theorem, a distance to x*, a
     corollary with its schedule, an O(.).
     """
-    site = install(tmp_path / "site", "visitor", (VISITOR / "paper.py").read_text())
-    text = tmp_path / "site/tests/bounds/text/visitor.py"
+    site = install(
+        tmp_path / "site", "third_party", (THIRD_PARTY / "paper.py").read_text()
+    )
+    text = tmp_path / "site/tests/bounds/text/third_party.py"
     text.parent.mkdir(parents=True)
-    text.write_text((VISITOR / "text.py").read_text())
+    text.write_text((THIRD_PARTY / "text.py").read_text())
     root = Path(__file__).parents[2]
     files = [
         f"tests/{suite}/test_{name}.py"
@@ -249,7 +251,7 @@ def test_a_paper_of_two_files_passes_what_runs_over_all_papers(tmp_path):
         for name in names.split()
     ]
     # the text is imported before pytest gives the namespace ``tests`` one folder alone
-    plugins = ("-p", "no:cacheprovider", "-p", "tests.bounds.text.visitor")
+    plugins = ("-p", "no:cacheprovider", "-p", "tests.bounds.text.third_party")
     words = [
         sys.executable,
         "-m",
@@ -257,7 +259,7 @@ def test_a_paper_of_two_files_passes_what_runs_over_all_papers(tmp_path):
         "-v",
         *plugins,
         "-k",
-        " or ".join(("visitor", *WHOLE)),
+        " or ".join(("third_party", *WHOLE)),
     ]
     path = {"PYTHONPATH": os.pathsep.join([str(root), site, *sys.path])}
     done = subprocess.run(
@@ -268,4 +270,4 @@ def test_a_paper_of_two_files_passes_what_runs_over_all_papers(tmp_path):
         env=os.environ | path,
     )
     assert done.returncode == 0, done.stdout[-5000:]
-    assert len(re.findall(r"visitor.* PASSED", done.stdout)) >= 40
+    assert len(re.findall(r"third_party.* PASSED", done.stdout)) >= 40

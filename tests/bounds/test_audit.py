@@ -108,7 +108,7 @@ def test_what_is_right_reaches_beyond_the_four_papers():
     assert {"lean", "pepit", "khaled2019", "li2020"} <= papers
 
 
-def test_the_audit_of_a_printed_theorem_finds_errors_and_tells_how_to_see_them_again():
+def test_audit_of_a_printed_theorem_finds_errors_with_their_commands():
     findings = audited("dfedsam.theorem_4_5", "printed")
     assert {"floors", "agreement", "units"} <= {f.check for f in errors(findings)}
     assert errors(findings)[0].command.startswith(
@@ -352,7 +352,7 @@ def test_a_step_of_a_schedule_has_the_unit_of_the_step():
     )
 
 
-def test_a_mend_of_units_names_no_quantity_that_may_vanish():
+def test_suggested_factor_of_units_contains_no_quantity_that_may_vanish():
     for variant in bounds.registry.variants("dfedsam.corollary_4_6"):
         for f in check_units(LARGER.get("dfedsam.corollary_4_6", variant)):
             assert f.mend is None or "rho" not in f.mend
@@ -410,8 +410,10 @@ def test_sign_and_monotonicity():
 def test_no_direction_is_asked_of_what_the_left_side_or_the_steps_carry():
     printed = LARGER.get("dfedmdc.theorem_1")
     assert not any(f.severity == "warning" for f in check_monotone(printed))
-    told = replace(printed, lhs=replace(printed.lhs, carries=()), schedule={})
-    assert {f.place for f in check_monotone(told) if f.severity == "warning"} == {
+    without_steps = replace(printed, lhs=replace(printed.lhs, carries=()), schedule={})
+    assert {
+        f.place for f in check_monotone(without_steps) if f.severity == "warning"
+    } == {
         "L_u",
         "L_v",
     }

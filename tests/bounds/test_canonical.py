@@ -86,7 +86,7 @@ _LEAVES = st.sampled_from(
 )
 
 
-def _grown(inner):
+def _larger_formulas(inner):
     pairs = st.tuples(inner, inner)
     powers = st.tuples(inner, st.sampled_from([2, 3, -1])).filter(
         lambda pair: not pair[0].is_zero
@@ -102,7 +102,7 @@ def _unevaluated(pair):
     return sp.Pow(pair[0], pair[1], evaluate=False)
 
 
-@given(st.recursive(_LEAVES, _grown, max_leaves=10))
+@given(st.recursive(_LEAVES, _larger_formulas, max_leaves=10))
 @settings(max_examples=150, deadline=None)
 def test_a_formula_has_the_same_text_before_and_after_evaluation_by_sympy(formula):
     evaluated = formula.doit()

@@ -73,11 +73,11 @@ def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
     way = small_steps(conditions_of(theorem))
     points = draw(theorem.needs, 200, np.random.default_rng(7), theorem.glossary)
     # as that f is convex
-    told = values_of([theorem.expand(c.slack) for c in way.demands], points)
+    slack_values = values_of([theorem.expand(c.slack) for c in way.demands], points)
     inside = np.all(
         [
             (v > 0) if c.strict else (v >= 0)
-            for c, v in zip(way.demands, told, strict=True)
+            for c, v in zip(way.demands, slack_values, strict=True)
         ],
         axis=0,
     )

@@ -60,7 +60,7 @@ class Case:
         }
         return dfl.train(algorithm, self.task, None, **options)
 
-    def told(self, key, algorithm, rounds, **more):
+    def verdict(self, key, algorithm, rounds, **more):
         theorem = bounds.get(key, bounds.variants(key)[0])
         given = {n: v for n, v in (self.given | more).items() if n in theorem.needs}
         return dfl.compare(self.run(algorithm, rounds), theorem, **given)
@@ -86,7 +86,7 @@ def test_local_gradient_descent_keeps_theorem_1_and_what_is_printed_of_it(seed, 
     case = Case(seed)
     eta = 1 / (4 * case.L * H)
     for T in (1, 5, 40):
-        found = case.told("khaled2019.theorem_1", LOCAL(eta=eta, K=H), T)
+        found = case.verdict("khaled2019.theorem_1", LOCAL(eta=eta, K=H), T)
         path = steps(case, eta, H, T)[:-1].mean(1)
         assert found.kind == "holds"
         assert found.measured.estimate == pytest.approx(
@@ -145,8 +145,10 @@ def test_its_corollary_is_its_theorem_at_its_own_step():
         ).simplify() == 0
     case = Case(1, m=2)
     step = float(np.sqrt(2 / 32) / (4 * case.L))
-    assert case.told("khaled2019.corollary_1", LOCAL(eta=step, K=4), 32).kind == "holds"
-    reason = case.told("khaled2019.corollary_1", LOCAL(eta=step, K=5), 32).reason
+    assert (
+        case.verdict("khaled2019.corollary_1", LOCAL(eta=step, K=4), 32).kind == "holds"
+    )
+    reason = case.verdict("khaled2019.corollary_1", LOCAL(eta=step, K=5), 32).reason
     assert "H <= sqrt(T/M) fails" in reason
 
 
@@ -159,10 +161,10 @@ def test_its_corollary_is_its_theorem_at_its_own_step():
         (LOCAL(eta=0.01, K=2, weight_decay=0.1), {}, "weight_decay = 0.0"),
     ],
 )
-def test_khaled_speaks_of_convex_local_gradient_descent_alone(algorithm, more, why):
+def test_khaled_theorem_covers_only_convex_local_gradient_descent(algorithm, more, why):
     case = Case(2)
     case.given = {n: v for n, v in (case.given | more).items() if v is not None}
-    found = case.told("khaled2019.theorem_1", algorithm, 6)
+    found = case.verdict("khaled2019.theorem_1", algorithm, 6)
     assert found.kind == "not applicable"
     assert re.search(why, found.reason)
 
@@ -186,7 +188,7 @@ def test_controls_of_gradient_descent_hold(key, share):
             else 1 / case.L
         )
         for T in (1, 7, 30):
-            found = case.told(key, FEDAVG(eta=share * most * (1 - 1e-12), K=1), T)
+            found = case.verdict(key, FEDAVG(eta=share * most * (1 - 1e-12), K=1), T)
             by_rounding = (
                 found.measured.estimate < 1e-20 * case.task.b.square().sum().item()
             )
@@ -206,9 +208,9 @@ def test_the_contraction_is_sharp_where_all_curvatures_are_one():
         np.zeros(2),
         {"x_star_sq": 2.0},
     )
-    one = case.told("lean.gd_strongly_convex", FEDAVG(eta=1.0, K=1), 1)
+    one = case.verdict("lean.gd_strongly_convex", FEDAVG(eta=1.0, K=1), 1)
     assert (one.measured.estimate, one.bound) == (0.0, 0.0)
-    found = case.told("lean.gd_contraction", FEDAVG(eta=0.5, K=1), 3)
+    found = case.verdict("lean.gd_contraction", FEDAVG(eta=0.5, K=1), 3)
     assert found.ratio == pytest.approx(0.5**3)
 
 
@@ -246,7 +248,9 @@ def test_one_step_of_sgd_is_within_pepits_bound(share):
             left / float(theorem.evaluate(**{n: values[n] for n in theorem.needs})),
         )
         if seed < 40:  # a run of the package takes most of the time
-            found = case.told("pepit.sgd", FEDAVG(eta=eta, K=1, participation=share), 1)
+            found = case.verdict(
+                "pepit.sgd", FEDAVG(eta=eta, K=1, participation=share), 1
+            )
             assert found.kind in ("holds", "undecided"), found.reason
     assert (0.5 if share == 1 else 0.8) < largest <= 1
 
@@ -309,10 +313,10 @@ def test_textbooks_hold_on_gradient_descent(seed, number):
     L, mu = case.h.max(), case.h.min()
     for T in (1, 7, 20):
         method = FEDAVG(eta=2 / (L + mu) if number == "3_12" else 1 / L, K=1)
-        found = case.told(f"bubeck2015.theorem_{number}", method, T, mu=mu)
+        found = case.verdict(f"bubeck2015.theorem_{number}", method, T, mu=mu)
         assert found.measured.estimate <= found.bound * (1 + 1e-9) + 1e-15, found.reason
     assert (
-        case.told(
+        case.verdict(
             "nesterov2018.theorem_2_1_14", FEDAVG(eta=1.7 / L, K=1), 9, mu=mu
         ).kind
         == "holds"
@@ -325,8 +329,8 @@ def test_decreasing_steps_on_strongly_convex_functions():
     method = FEDAVG(eta=1 / case.L, K=1, offset=4 * case.L / mu)
     for T in (1, 10, 100):
         exact = dfl.exact_history(method, case.task, None, T, x0=case.x0)
-        told = dfl.compare(exact, theorem, mu=mu)
-        assert told.kind == "holds", told.reason
+        verdict = dfl.compare(exact, theorem, mu=mu)
+        assert verdict.kind == "holds", verdict.reason
 
 
 @pytest.mark.drawn(2)

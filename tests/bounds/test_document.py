@@ -145,12 +145,12 @@ def test_every_field_is_attacked_and_nothing_runs(hostile, most, monkeypatch):
         put(document, path, copy.deepcopy(hostile))
         for path in places(document, most=most)
     )
-    told = [
+    messages = [
         refused(theorem_from_document, bad)
         for bad in (copy.deepcopy(hostile), *changed)
     ]
-    assert told[0]
-    assert sum(line is not None for line in told) > (70 if most else 100)
+    assert messages[0]
+    assert sum(line is not None for line in messages) > (70 if most else 100)
 
 
 def test_fields_that_are_missing_or_unknown_are_refused():
@@ -205,7 +205,9 @@ def test_the_command_line_takes_a_file_and_a_name(
     (tmp_path / "my_theorems.py").write_text(SOURCE)
     monkeypatch.chdir(tmp_path)
     assert cli.run([command, "my_theorems.py:mine", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)
     assert (
-        told["key"] == "mine.a" if command == "bound" else told["counts"]["error"] == 0
+        document["key"] == "mine.a"
+        if command == "bound"
+        else document["counts"]["error"] == 0
     )

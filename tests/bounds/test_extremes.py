@@ -216,7 +216,7 @@ def test_mechanisms_are_read_from_quantities_schedules_and_conditions():
 
 def without_sam(theorem=GOOD):
     """The same statement on the algorithm with rho = 0, as a paper would state it
-    beside.
+    separately.
     """
     parts = {
         n: p.xreplace({s.rho: sp.S.Zero})
@@ -317,9 +317,9 @@ def test_variants_that_differ_by_their_momentum_alone():
 def test_a_whole_number_beyond_a_doubles_range_is_one_line():
     with pytest.raises(
         InputError, match=r"^T is an integer beyond 1\.8e308: give"
-    ) as told:
+    ) as caught:
         s.GLOSSARY["T"].check(10**400)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_bound_without_a_horizon_is_examined_all_the_same():
@@ -349,10 +349,10 @@ def how(theorem, name):
 
 
 def test_the_limits_of_theorem_a_are_proved():
-    told = limits(GOOD)
-    assert told["sampled"] == []
+    evidence = limits(GOOD)
+    assert evidence["sampled"] == []
     assert {"m -> 1", "lam -> 0", "rho -> 0", "Q -> infinity", "T -> infinity"} <= set(
-        told["proved"]
+        evidence["proved"]
     )
 
 
@@ -369,7 +369,7 @@ def test_the_limits_of_theorem_a_are_proved():
 )
 def test_a_limit_that_is_none_or_no_polynomial_one_is_not_proved(term, name):
     last = limits(planted(wrong=term))["sampled"]
-    assert any(told.startswith(f"{name} -> ") for told in last)
+    assert any(limit.startswith(f"{name} -> ") for limit in last)
 
 
 def test_a_divisor_that_the_conditions_keep_positive_at_the_end_is_proved():

@@ -27,7 +27,7 @@ PAPERS = (
 )
 
 
-def told(key, values):
+def bound_value(key, values):
     theorem = bounds.get(key, bounds.variants(key)[0])
     return theorem.evaluate(**{n: values[n] for n in theorem.needs})
 
@@ -36,8 +36,8 @@ def told(key, values):
 
 
 class Huber:
-    """Clients h(x - b_i), h' = clip: convex, of curvature 1, and apart by finitely much
-    everywhere.
+    """Clients h(x - b_i), h' = clip: convex, of curvature 1, and differing by a bounded
+    amount everywhere.
     """
 
     def __init__(self, seed, m=3):
@@ -111,20 +111,20 @@ def test_fedavg_on_convex_clients_keeps_both_lemmas_and_the_theorem(tau, sigma):
             }
             left = gap[p * tau + 1 : (p + 1) * tau + 1].mean()
             worst["lemma_1"] = max(
-                worst["lemma_1"], left / told("wang2021.lemma_1", at)
+                worst["lemma_1"], left / bound_value("wang2021.lemma_1", at)
             )
         worst["lemma_2"] = max(
-            worst["lemma_2"], spread.max() / told("wang2021.lemma_2", at)
+            worst["lemma_2"], spread.max() / bound_value("wang2021.lemma_2", at)
         )
         worst["theorem_1"] = max(
-            worst["theorem_1"], gap[1:].mean() / told("wang2021.theorem_1", at)
+            worst["theorem_1"], gap[1:].mean() / bound_value("wang2021.theorem_1", at)
         )
     assert 0.3 < worst["lemma_1"] <= 1
     assert 0 < worst["theorem_1"] <= 1
     assert (1e-4 if sigma or tau > 1 else -1) < worst["lemma_2"] <= 1
 
 
-def test_the_package_runs_what_wang_et_al_speak_of():
+def test_package_runs_the_algorithm_of_wang_et_al():
     """A round of LocalSGD is one step; the last round may be shorter."""
     case = Huber(3)
     task = Clipped(case.b[:, None], r=case.r)
@@ -167,7 +167,9 @@ def test_what_the_tuned_step_gives_is_no_more_than_what_is_claimed_of_it():
                 values["eta"], rel=1e-12
             )
         worst = max(
-            worst, told("wang2021.theorem_1", values) / told("wang2021.tuned", values)
+            worst,
+            bound_value("wang2021.theorem_1", values)
+            / bound_value("wang2021.tuned", values),
         )
     assert 0.7 < worst <= 1
     with pytest.raises(
@@ -290,14 +292,14 @@ def test_decentralized_gradient_descent_keeps_all_that_is_stated_of_it(share):
             *others, left = np.array(seen).T
             at |= dict(zip(("T", "gap_now", "G_bar"), others, strict=True))
             worst[key] = max(
-                worst.get(key, 0), (left / told(f"yuan2016.{key}", at)).max()
+                worst.get(key, 0), (left / bound_value(f"yuan2016.{key}", at)).max()
             )
     assert all(0 < ratio <= 1 for ratio in worst.values()), worst
     assert worst["equation_10"] > 0.5
     assert worst["descent"] > 0.5
 
 
-def test_the_package_runs_what_yuan_ling_and_yin_speak_of():
+def test_package_runs_the_algorithm_of_yuan_ling_and_yin():
     case, m = Case(5, m=4, low=0.3), 4
     W = dfl.graphs.metropolis(dfl.graphs.topology("ring", m))
     theorem = bounds.get("yuan2016.theorem_3")
@@ -313,8 +315,8 @@ def test_the_package_runs_what_yuan_ling_and_yin_speak_of():
         )
         return dfl.compare(run, theorem, **given)
 
-    told_of = found(ALG.DPSGD(eta=0.2 / case.L))
-    assert told_of.kind == "holds", told_of.reason
+    verdict = found(ALG.DPSGD(eta=0.2 / case.L))
+    assert verdict.kind == "holds", verdict.reason
     assert (
         "order" in found(ALG.DPSGD(eta=0.2 / case.L, order="adapt-then-combine")).reason
     )
@@ -322,8 +324,8 @@ def test_the_package_runs_what_yuan_ling_and_yin_speak_of():
 
 
 def test_the_error_around_the_minimizer_is_that_of_its_proof():
-    """c_4/sqrt(1 - c_3^2) = eta L D/(1 - lam) sqrt(4/c_2^2 - 2 eta/c_2), beside which
-    nothing stays.
+    """c_4/sqrt(1 - c_3^2) = eta L D/(1 - lam) sqrt(4/c_2^2 - 2 eta/c_2),which is
+    the only remaining term.
     """
     theorem = bounds.get("yuan2016.theorem_3")
     values = {

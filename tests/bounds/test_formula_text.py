@@ -1,5 +1,5 @@
-"""Formulas of theorem files: precedence, exact numbers, limits, and where an error
-stands.
+"""Formulas of theorem files: precedence, exact numbers, limits, and the position
+of an error.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def test_formulas_are_read_exactly(text, expected):
         ("L + \u03b7", 4),
         ("L \u00d7 K", 2),
         ("\uff2c", 0),
-        ("L + nobody", 4),
-        ("nobody(L)", 0),
+        ("L + undefined", 4),
+        ("undefined(L)", 0),
         ("max(L)", 0),
         ("1/0", 0),
         ("L.__class__", 1),

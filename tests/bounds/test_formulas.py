@@ -132,13 +132,13 @@ def test_momentum_sums_do_not_cancel_near_one(alpha, K):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 0.99, 1 - 2.0**-20])
 def test_momentum_sums_of_a_billion_steps(alpha):
-    """As many steps as nobody adds up one by one: the closed forms, in 60 digits."""
+    """Closed forms in 60 digits, for more steps than can be summed directly."""
     import mpmath
 
     from dfltheory.bounds import symbols as s
     from validation.papers.dfedsgpsm.notation import AT, AT_BEFORE, DBAR, SUM_C2
 
-    K = np.array([10**9, 3, 10**9 - 1])  # beside few steps, in one array
+    K = np.array([10**9, 3, 10**9 - 1])  # next to few steps, in one array
     for definition in (AT, AT_BEFORE, SUM_C2, DBAR):
         found = definition.numeric(np.float64(alpha), K)
         closed = sp.lambdify([s.alpha, s.K], definition.expr, "mpmath")

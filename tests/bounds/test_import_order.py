@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 PAPERS = ("dfedsam", "lean", "wang2021", "khaled2019", "li2020", "yuan2016")
-THIRD_PARTY = Path(__file__).parent / "visitor" / "paper.py"
+THIRD_PARTY = Path(__file__).parent / "third_party" / "paper.py"
 SCRIPT = """
 import json, sys
 from dfltheory import bounds
@@ -57,26 +57,26 @@ ORDERS = {
     "reversed": tuple(sorted(PAPERS, reverse=True)),
     "random": tuple(random.Random(1).sample(PAPERS, len(PAPERS))),
     "random, the third-party paper first": (
-        "visitor",
+        "third_party",
         *random.Random(2).sample(PAPERS, len(PAPERS)),
     ),
     "random, the third-party paper last": (
         *random.Random(3).sample(PAPERS, len(PAPERS)),
-        "visitor",
+        "third_party",
     ),
 }
 
 
 def install(folder: Path) -> None:
     """The third-party paper as an installer leaves it."""
-    (folder / "visitor_paper.py").write_text(THIRD_PARTY.read_text())
-    metadata = folder / "visitor_paper-1.0.dist-info"
+    (folder / "third_party_paper.py").write_text(THIRD_PARTY.read_text())
+    metadata = folder / "third_party_paper-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: visitor_paper\nVersion: 1.0\n"
+        "Metadata-Version: 2.1\nName: third_party_paper\nVersion: 1.0\n"
     )
     (metadata / "entry_points.txt").write_text(
-        "[dfltheory.papers]\nvisitor = visitor_paper\n"
+        "[dfltheory.papers]\nthird_party = third_party_paper\n"
     )
 
 
@@ -84,7 +84,7 @@ def results(order: str, folder: Path) -> dict:
     """The results of all statements of the papers in a new interpreter, in one order of
     imports.
     """
-    if "visitor" in ORDERS[order]:
+    if "third_party" in ORDERS[order]:
         install(folder)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
     words = [sys.executable, "-c", SCRIPT, " ".join(ORDERS[order])]
@@ -107,7 +107,7 @@ def with_third_party(tmp_path_factory):
 
 
 def without_third_party(found):
-    return {name: row for name, row in found.items() if "visitor." not in name}
+    return {name: row for name, row in found.items() if "third_party." not in name}
 
 
 @pytest.mark.slow
@@ -132,5 +132,5 @@ def test_each_statement_knows_the_glossary_and_its_own_quantities(
     assert known.pop("wang2021.lemma_1 (printed)") == ["mu", "x_star_sq", "dist_before"]
     assert known.pop("khaled2019.lemma_2 (printed)") == ["mu", "x_star_sq", "D_bar"]
     assert all(names == ["mu", "x_star_sq"] for names in known.values())
-    theirs = with_third_party["visitor.theorem_1 (printed)"]
+    theirs = with_third_party["third_party.theorem_1 (printed)"]
     assert theirs[5] == ["mu", "x_star_sq", "spare"]

@@ -58,17 +58,17 @@ from dfltheory.proofs.moments import (
 )
 from dfltheory.proofs.script import Script
 from tests.bounds import proved
-from tests.bounds.vocabulary import UK, VK, U, V, gossiping, push_sum
-from tests.bounds.worlds import (
+from tests.bounds.finite_problems import (
+    FiniteProblem,
     Line,
     Problem,
     Recorder,
-    World,
     admm_run,
     gossip_run,
     push_run,
     split_run,
 )
+from tests.bounds.vocabulary import UK, VK, U, V, gossiping, push_sum
 from validation.pages import proofs as proofs_page
 
 R = sp.Rational
@@ -115,7 +115,7 @@ def small(rng: random.Random, low: int = -2, high: int = 2) -> Fraction:
 
 def free(
     rng: random.Random, T: int = 1, dims: int | None = None, **numbers: Fraction
-) -> World:
+) -> FiniteProblem:
     """Random vectors on 2 to 6 outcomes, with equal entries often enough that
     inequalities are sharp.
     """
@@ -126,7 +126,7 @@ def free(
         dims or rng.randint(1, 2),
     )
     weights = [Fraction(rng.randint(1, 3)) for _ in range(n)]
-    alike = (
+    shared_indices = (
         (),
         ("w",),
         ("w", "i"),
@@ -136,7 +136,7 @@ def free(
         ("w", "i", "k", "same"),
         ("t", "k"),
     )
-    flat, turned = rng.choice(alike), rng.random() < 0.2 and m == 2
+    flat, turned = rng.choice(shared_indices), rng.random() < 0.2 and m == 2
     held: dict = {}
 
     def values(name: str, w: int, t: int, step: int, i: int) -> tuple[Fraction, ...]:
@@ -154,7 +154,7 @@ def free(
         return held[key]
 
     chosen = {getattr(s, name): x for name, x in numbers.items()}
-    return World([x / sum(weights) for x in weights], m, K, T, chosen, values)
+    return FiniteProblem([x / sum(weights) for x in weights], m, K, T, chosen, values)
 
 
 def two(rng: random.Random):
@@ -170,7 +170,7 @@ def rational(x: Fraction) -> sp.Rational:
     return sp.Rational(x.numerator, x.denominator)
 
 
-def slope(rng: random.Random, *points: Vec) -> World:
+def slope(rng: random.Random, *points: Vec) -> FiniteProblem:
     """Linear gradients of the steepest slope, or piecewise linear ones."""
     problem = Problem.draw(rng, 3)
     if rng.random() < 0.5:
@@ -178,49 +178,52 @@ def slope(rng: random.Random, *points: Vec) -> World:
         problem = Problem(
             (steep,) * 3, (Line((Fraction(0),), (Fraction(0),) * 2, Fraction(0)),) * 3
         )
-    world = free(rng, dims=1)
-    world.m, world.numbers = 3, problem.constants()
-    world.gradient, world.objective = problem.functions()
-    return world
+    finite_problem = free(rng, dims=1)
+    finite_problem.m, finite_problem.numbers = 3, problem.constants()
+    finite_problem.gradient, finite_problem.objective = problem.functions()
+    return finite_problem
 
 
-def apart(rng: random.Random) -> World:
-    """Gradients that differ by constants: the diversity is as large as it says."""
+def constant_diversity(rng: random.Random) -> FiniteProblem:
+    """Gradients that differ by constants: the diversity attains its bound."""
     lines = [
         Line((Fraction(0),), (Fraction(1), Fraction(1)), Fraction(c)) for c in (-1, 1)
     ]
-    world = free(rng, dims=1)
-    world.m, world.numbers = 2, {s.sigma_g: Fraction(1)}
-    world.gradient = lambda i, x: (lines[i](x[0]),)
-    return world
+    finite_problem = free(rng, dims=1)
+    finite_problem.m, finite_problem.numbers = 2, {s.sigma_g: Fraction(1)}
+    finite_problem.gradient = lambda i, x: (lines[i](x[0]),)
+    return finite_problem
 
 
-def extreme(rng: random.Random, name: str, bound: sp.Symbol) -> World:
+def extreme(rng: random.Random, name: str, bound: sp.Symbol) -> FiniteProblem:
     """Vectors of the largest size that an assumption leaves."""
     size = Fraction(rng.randint(1, 3))
-    world = free(rng, dims=1)
+    finite_problem = free(rng, dims=1)
     signs = [rng.choice([-1, 1]) for _ in range(64)]
     share = rng.choice([Fraction(1), Fraction(1), Fraction(1, 2)])
-    world.values = lambda other, w, t, j, i: (
+    finite_problem.values = lambda other, w, t, j, i: (
         signs[(7 * w + 5 * j + i) % 64] * share * size * (other == name),
     )
-    world.numbers = {
+    finite_problem.numbers = {
         bound: size**2 if bound == s.S2 else size,
         s.L: size,
         s.rho: Fraction(1),
     }
     if name in ("e", "e^", "eu"):
-        world.numbers = {s.L: Fraction(1), s.L_u: Fraction(1), s.rho: size}
-    world.numbers |= {s.K_u: Fraction(world.K), s.K_v: Fraction(world.K)}
-    return world
+        finite_problem.numbers = {s.L: Fraction(1), s.L_u: Fraction(1), s.rho: size}
+    finite_problem.numbers |= {
+        s.K_u: Fraction(finite_problem.K),
+        s.K_v: Fraction(finite_problem.K),
+    }
+    return finite_problem
 
 
-def sampled_run(rng: random.Random) -> World:
+def sampled_run(rng: random.Random) -> FiniteProblem:
     m, K = rng.choice([(2, 2), (1, 3), (3, 1), (2, 1), (1, 2)])
     return gossip_run(rng, m, K, 1)
 
 
-def pushing(rng: random.Random, balanced: bool | None = None) -> World:
+def pushing(rng: random.Random, balanced: bool | None = None) -> FiniteProblem:
     """Two clients: weights that sum to 2 and are at least delta; one round of a
     column-stochastic matrix.
     """
@@ -256,7 +259,7 @@ def pushing(rng: random.Random, balanced: bool | None = None) -> World:
     }
     held |= {("e", 0, 0, 0, i): Fraction(0) for i in range(2)}
     numbers = {s.q: q, s.delta: min(*w, *after), s.eta: Fraction(1)}
-    return World(
+    return FiniteProblem(
         [Fraction(1)],
         2,
         1,
@@ -268,7 +271,7 @@ def pushing(rng: random.Random, balanced: bool | None = None) -> World:
 
 
 def r_up(square: Fraction) -> Fraction:
-    from tests.bounds.worlds import enclosed_root
+    from tests.bounds.finite_problems import enclosed_root
 
     return enclosed_root((square, square))[1]
 
@@ -276,7 +279,7 @@ def r_up(square: Fraction) -> Fraction:
 PUSH = push_sum(s.eta)
 
 
-def windowed(rng: random.Random) -> World:
+def windowed(rng: random.Random) -> FiniteProblem:
     """Two clients whose distance keeps its size in one round and shrinks to q of it in
     the next, in turn.
     """
@@ -294,14 +297,14 @@ def windowed(rng: random.Random) -> World:
         held["xbar", 0, t] = Fraction(0)
         x = (x - h) * (q if (t + first) % 2 else 1)
     numbers = {s.q: q, s.delta: Fraction(1), s.eta: Fraction(1), s.window: Fraction(2)}
-    return World(
+    return FiniteProblem(
         [Fraction(1)], 2, 1, T, numbers, Recorder(held), weights=lambda *_: Fraction(1)
     )
 
 
 def sequence(
     rng: random.Random, p: Fraction, start: Fraction, added: Fraction, T: int
-) -> World:
+) -> FiniteProblem:
     """a_{t+1} = p a_t + c b + d exactly, from ``start``."""
     a, held = start, {}
     for t in range(T + 1):
@@ -312,7 +315,7 @@ def sequence(
             ("dual", 0, t): a,
         }
         a = p * a + added
-    return World([Fraction(1)], 1, 1, T, {}, Recorder(held))
+    return FiniteProblem([Fraction(1)], 1, 1, T, {}, Recorder(held))
 
 
 def recursion(rng: random.Random, invariant: bool = False):
@@ -325,9 +328,9 @@ def recursion(rng: random.Random, invariant: bool = False):
         {root(u).at(rounds="next"): 1}, {root(u): R(1, 8), root(V): c, one("d"): d}, RUN
     )
     fact = given_fact(fact.left, {m: x for m, x in fact.right.items() if x}, RUN)
-    world = sequence(rng, p, Fraction(start), Fraction(c + d), T)
+    finite_problem = sequence(rng, p, Fraction(start), Fraction(c + d), T)
     made = r.invariant(fact, r.dual_start(RUN)) if invariant else r.convolution(fact)
-    return made, world
+    return made, finite_problem
 
 
 def summed_rounds(rng: random.Random):
@@ -346,17 +349,17 @@ def summed_rounds(rng: random.Random):
     held |= {("v", 0, t): u[t + 1] for t in range(T)} | {("v", 0, T): Fraction(0)}
     right = {m: x for m, x in {sq(V): c, one("d"): d}.items() if x}
     fact = given_fact({sq(U).at(rounds="next"): 1}, right)
-    world = World([Fraction(1)], 1, 1, T, {}, Recorder(held))
-    assert world.violation(fact) is None
-    return r.sum_rounds(fact), world
+    finite_problem = FiniteProblem([Fraction(1)], 1, 1, T, {}, Recorder(held))
+    assert finite_problem.violation(fact) is None
+    return r.sum_rounds(fact), finite_problem
 
 
 def single_step(rng: random.Random):
     """A fact about step k, in a round of one step."""
-    world = free(rng)
-    world.K = 1
+    finite_problem = free(rng)
+    finite_problem.K = 1
     fact = r.minkowski(*zip(map(rational, two(rng)), (UK, VK), strict=True))
-    return r.one_step(fact), world
+    return r.one_step(fact), finite_problem
 
 
 def telescoped(rng: random.Random):
@@ -367,7 +370,7 @@ def telescoped(rng: random.Random):
     for t in range(3):
         held |= {("x", 0, t): x, ("g", 0, t): line(x)}
         x -= eta * line(x)
-    world = World(
+    finite_problem = FiniteProblem(
         [Fraction(1)],
         1,
         1,
@@ -384,7 +387,7 @@ def telescoped(rng: random.Random):
         {sq(alg.full(w)): rational(slack)},
         alg,
     )
-    return r.telescope(alg, fact), world
+    return r.telescope(alg, fact), finite_problem
 
 
 def premise(
@@ -394,17 +397,18 @@ def premise(
 
 
 def by(
-    rng: random.Random, make: Callable[[], tuple[r.Fact, World, tuple[r.Fact, ...]]]
+    rng: random.Random,
+    make: Callable[[], tuple[r.Fact, FiniteProblem, tuple[r.Fact, ...]]],
 ):
     """Draw until the premises hold there."""
     for _ in range(200):
-        fact, world, premises = make()
-        if all(world.violation(p) is None for p in premises):
-            return fact, world
-    raise AssertionError("no world for the premises")
+        fact, finite_problem, premises = make()
+        if all(finite_problem.violation(p) is None for p in premises):
+            return fact, finite_problem
+    raise AssertionError("no finite problem satisfies the premises")
 
 
-def tight(rng: random.Random, world: World):
+def tight(rng: random.Random, finite_problem: FiniteProblem):
     """One number everywhere, so that roots add: premises that are equalities, and
     Young's best weight.
     """
@@ -413,12 +417,12 @@ def tight(rng: random.Random, world: World):
         Fraction(rng.randint(1, 3)),
         Fraction(rng.randint(1, 3)),
     )
-    world.values = lambda name, *_: (v if name == "v" else c * v + d,)
-    world._atoms.clear()
-    world._terms.clear()
-    world._moments.clear()
-    apart = {root(VK): c / 2, root(V): c / 2, one("d"): d}
-    step = given_fact({root(UK): 1}, apart)
+    finite_problem.values = lambda name, *_: (v if name == "v" else c * v + d,)
+    finite_problem._atoms.clear()
+    finite_problem._terms.clear()
+    finite_problem._moments.clear()
+    right_side = {root(VK): c / 2, root(V): c / 2, one("d"): d}
+    step = given_fact({root(UK): 1}, right_side)
     whole = (c * v + d) ** 2 / v**2
     square = given_fact({sq(UK): 1}, {sq(VK): whole / 2, sq(V): whole / 2})
     return (
@@ -434,9 +438,11 @@ def linear(rng: random.Random, name: str):
 
     def make():
         c, d = Fraction(rng.randint(1, 4), 2), Fraction(rng.randint(0, 3), 2)
-        world = free(rng, T=rng.choice([1, 2]))
+        finite_problem = free(rng, T=rng.choice([1, 2]))
         most = sq(VK).at(steps="max")
-        u, v, w = (world.moment(moment, 0, 0)[1] for moment in (sq(U), sq(V), most))
+        u, v, w = (
+            finite_problem.moment(moment, 0, 0)[1] for moment in (sq(U), sq(V), most)
+        )
         # equality where it can be
         d, e = (x - c * y if x >= c * y else d for x, y in ((u, v), (v, w)))
         a = given_fact({sq(U): 1}, {sq(V): c, one("d"): d})
@@ -448,8 +454,8 @@ def linear(rng: random.Random, name: str):
         zero = given_fact({}, {sq(U): -rational(c), sq(V): d})
         x, y = shares(rng)
         # U = c V + d, as the triangle inequality has it
-        if rng.random() < 0.7 and world.T == 1:
-            roots, step, square, x = tight(rng, world)
+        if rng.random() < 0.7 and finite_problem.T == 1:
+            roots, step, square, x = tight(rng, finite_problem)
             y = 1 - x
         made = {
             "chain": lambda: (r.chain(a, b), (a, b)),
@@ -479,44 +485,48 @@ def linear(rng: random.Random, name: str):
             "largest": lambda: (r.largest(step), (step,)),
         }
         fact, premises = made[name]()
-        return fact, world, premises
+        return fact, finite_problem, premises
 
     return by(rng, make)
 
 
 def longer_steps(rng: random.Random):
     """Steps that grow with the weights before them, by as much as is said."""
-    world, weights = free(rng, dims=1), rng.choice(TURNED)
+    finite_problem, weights = free(rng, dims=1), rng.choice(TURNED)
     v, c = (Fraction(rng.randint(1, 3)) for _ in range(2))
     before = weights.whole(k)
-    sizes = [Fraction(str(before.subs(k, j))) for j in range(world.K)]
-    world.values = lambda name, w, t, j, i: (v + c * sizes[j] if name == "u" else v,)
-    world.numbers = {
-        PATH: Fraction(str(weights.partial.subs({count: world.K, s.K: world.K})))
+    sizes = [Fraction(str(before.subs(k, j))) for j in range(finite_problem.K)]
+    finite_problem.values = lambda name, w, t, j, i: (
+        v + c * sizes[j] if name == "u" else v,
+    )
+    finite_problem.numbers = {
+        PATH: Fraction(
+            str(weights.partial.subs({count: finite_problem.K, s.K: finite_problem.K}))
+        )
     }
     fact = given_fact({root(UK): 1}, {root(V): 1, one("c"): rational(c) * before})
-    assert world.violation(fact) is None
-    return r.steps_sum(fact, weights), world
+    assert finite_problem.violation(fact) is None
+    return r.steps_sum(fact, weights), finite_problem
 
 
 def bounded_noise(rng: random.Random):
-    world = sampled_run(rng)
+    finite_problem = sampled_run(rng)
     mean = rng.random() < 0.5
     vec = N.mean() if mean else rng.choice([N, NOISE])
-    most = max(world.moment(sq(vec), 0, j)[1] for j in range(world.K))
+    most = max(finite_problem.moment(sq(vec), 0, j)[1] for j in range(finite_problem.K))
     fact = given_fact({sq(vec): 1}, {one("v"): rational(most)}, RUN)
     n, weights = rng.choice([(s.K, PLAIN), (k, PLAIN), (s.K, GROWING)])
-    return r.martingale(fact, n, weights), world
+    return r.martingale(fact, n, weights), finite_problem
 
 
 def bounded_gradients(rng: random.Random):
     first = rng.random() < 0.5
-    world = extreme(rng, "x" if first else "g", s.B)
-    world.gradient = lambda i, x: x
-    return r.bounded(RUN, first=first), world
+    finite_problem = extreme(rng, "x" if first else "g", s.B)
+    finite_problem.gradient = lambda i, x: x
+    return r.bounded(RUN, first=first), finite_problem
 
 
-ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
+ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = {
     "minkowski": lambda g: (
         r.minkowski(*zip(map(rational, two(g)), (U, V), strict=True)),
         free(g),
@@ -541,7 +551,7 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
     "weigh": lambda g: (r.weigh(X), pushing(g)),
     "lipschitz": lambda g: (r.lipschitz(RUN, X, X.mean()), slope(g)),
     "descent": lambda g: (r.descent(RUN, X.mean(), DUAL.mean()), slope(g)),
-    "diversity": lambda g: (r.diversity(RUN, X.mean()), apart(g)),
+    "diversity": lambda g: (r.diversity(RUN, X.mean()), constant_diversity(g)),
     "bounded": bounded_gradients,
     "second_moment": lambda g: (r.second_moment(RUN), extreme(g, "g", s.S2)),
     "variance": lambda g: (r.variance(RUN), extreme(g, "n", s.sigma_l)),
@@ -598,18 +608,21 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
 }
 
 
-def coupled(rng: random.Random) -> World:
+def coupled(rng: random.Random) -> FiniteProblem:
     """F_i = L_u u^2/2 + L_v v^2/2 + c u v, so that each partial gradient is as steep as
     it says.
     """
-    world, L_u, L_v = free(rng, dims=1), Fraction(4), Fraction(1)
+    finite_problem, L_u, L_v = free(rng, dims=1), Fraction(4), Fraction(1)
     tie = rng.choice([Fraction(0), Fraction(2), Fraction(-2)])
-    world.gradient = lambda i, x: (L_u * x[0] + tie * x[1], L_v * x[1] + tie * x[0])
-    world.objective = lambda i, x: (
+    finite_problem.gradient = lambda i, x: (
+        L_u * x[0] + tie * x[1],
+        L_v * x[1] + tie * x[0],
+    )
+    finite_problem.objective = lambda i, x: (
         (L_u * x[0] ** 2 + L_v * x[1] ** 2) / 2 + tie * x[0] * x[1]
     )
     one_ = Fraction(1)
-    world.numbers = {
+    finite_problem.numbers = {
         s.L_u: L_u,
         s.L_v: L_v,
         s.chi: abs(tie) / 2,
@@ -618,32 +631,39 @@ def coupled(rng: random.Random) -> World:
         s.eta_u: one_,
         s.eta_v: one_,
     }
-    return world
+    return finite_problem
 
 
-def two_run(rng: random.Random) -> World:
+def two_run(rng: random.Random) -> FiniteProblem:
     return split_run(
         rng, *rng.choice([(2, 1, 1, 1), (1, 2, 1, 1), (2, 1, 2, 1), (1, 1, 2, 1)])
     )
 
 
-def diverse(rng: random.Random) -> World:
+def diverse(rng: random.Random) -> FiniteProblem:
     """Clients' gradients that differ by 1 at the turn, whatever the personal parts."""
-    world = apart(rng)
-    world.numbers = {s.delta_u: Fraction(1), s.K_v: Fraction(1), s.eta_v: Fraction(1)}
-    world.gradient = lambda i, x: (x[0] + (-1) ** i, x[1])
-    return world
+    finite_problem = constant_diversity(rng)
+    finite_problem.numbers = {
+        s.delta_u: Fraction(1),
+        s.K_v: Fraction(1),
+        s.eta_v: Fraction(1),
+    }
+    finite_problem.gradient = lambda i, x: (x[0] + (-1) ** i, x[1])
+    return finite_problem
 
 
 def two_noise(rng: random.Random):
-    world, vec = two_run(rng), rng.choice([N_U, N_V, N_U.mean()])
-    most = max(world.moment(sq(vec), 0, j)[1] for j in range(world.steps({vec.block})))
+    finite_problem, vec = two_run(rng), rng.choice([N_U, N_V, N_U.mean()])
+    most = max(
+        finite_problem.moment(sq(vec), 0, j)[1]
+        for j in range(finite_problem.steps({vec.block}))
+    )
     fact = given_fact({sq(vec): 1}, {one("v"): rational(most)}, TWO)
-    return r.martingale(fact, s.K_u if vec.block == "u" else s.K_v), world
+    return r.martingale(fact, s.K_u if vec.block == "u" else s.K_v), finite_problem
 
 
 SHIFTED = X_U.mean() + X_V * 2
-OF_BLOCKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
+OF_BLOCKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = {
     "lipschitz in its block": lambda g: (
         r.lipschitz(TWO, X_U + X_V, X_U.mean() + X_V, "u"),
         coupled(g),
@@ -683,7 +703,7 @@ OF_BLOCKS: dict[str, Callable[[random.Random], tuple[r.Fact, World]]] = {
     "largest": lambda g: (r.largest(r.minkowski((2, G_V))), two_run(g)),
     "average": lambda g: (r.average(r.young((1,), (2, N_U)), "k"), two_run(g)),
 }
-"""The rules that speak of blocks, in models of two."""
+"""The rules about blocks, in models of two blocks."""
 ATTACKS |= {f"{name}, two blocks": attack for name, attack in OF_BLOCKS.items()}
 BY_THE_SCRIPTS = {"next_dual"}
 """Rules that say what a line of the algorithm says: runs of the algorithms attack
@@ -691,7 +711,7 @@ them.
 """
 
 
-def test_every_rule_is_attacked():
+def test_attacks_cover_every_rule():
     assert (
         set(ATTACKS) - {f"{name}, two blocks" for name in OF_BLOCKS}
     ) | BY_THE_SCRIPTS == set(r.RULES)
@@ -701,9 +721,9 @@ def test_every_rule_is_attacked():
 @pytest.mark.parametrize("name", sorted(ATTACKS))
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_a_rule_holds_in_every_world(name, seed):
-    fact, world = ATTACKS[name](random.Random(seed))
-    assert world.violation(fact) is None
+def test_rule_holds_in_every_finite_problem(name, seed):
+    fact, finite_problem = ATTACKS[name](random.Random(seed))
+    assert finite_problem.violation(fact) is None
 
 
 def test_windows_keep_the_weights_bound_as_one_round_does():
@@ -721,13 +741,13 @@ def test_windows_keep_the_weights_bound_as_one_round_does():
 
 def test_the_only_step_is_the_sum_over_steps_for_one_step_alone():
     """With two steps it is false: root(U_k) <= k, and U_0 + U_1 is not 0."""
-    world = free(random.Random(0))
-    world.K, world.values = 2, lambda name, w, t, j, i: (Fraction(j),)
+    finite_problem = free(random.Random(0))
+    finite_problem.K, finite_problem.values = 2, lambda name, w, t, j, i: (Fraction(j),)
     first = given_fact({root(UK): 1}, {one("d"): k})
-    assert world.violation(first) is None
+    assert finite_problem.violation(first) is None
     summed = r.one_step(first)
     assert [d.expr for d in summed.demands] == [1 - s.K]
-    assert world.violation(given_fact(summed.left, summed.right)) is not None
+    assert finite_problem.violation(given_fact(summed.left, summed.right)) is not None
 
 
 def test_without_an_exchange_nothing_contracts():
@@ -736,8 +756,8 @@ def test_without_an_exchange_nothing_contracts():
     held |= {("xbar", 0, t): Fraction(0) for t in (0, 1)}
     held |= {(name, 0, 0, 0, i): Fraction(0) for name in "gne" for i in (0, 1)}
     numbers = {s.q: Fraction(1, 2), s.delta: Fraction(1), s.eta: Fraction(1)}
-    world = World([Fraction(1)], 2, 1, 1, numbers, Recorder(held))
-    assert world.violation(r.push(PUSH)) is not None
+    finite_problem = FiniteProblem([Fraction(1)], 2, 1, 1, numbers, Recorder(held))
+    assert finite_problem.violation(r.push(PUSH)) is not None
 
 
 def test_mean_over_rounds_of_two_roots_may_be_larger_than_of_their_sum():
@@ -746,11 +766,11 @@ def test_mean_over_rounds_of_two_roots_may_be_larger_than_of_their_sum():
     """
     held = {("u", 0, 0): 1, ("u", 0, 1): 0, ("v", 0, 0): 0, ("v", 0, 1): 1}
     held = {place: Fraction(x) for place, x in held.items()}
-    world = World([Fraction(1)], 1, 1, 2, {}, Recorder(held))
+    finite_problem = FiniteProblem([Fraction(1)], 1, 1, 2, {}, Recorder(held))
     rounds = given_fact({root(U): 1, root(V): 1}, {one("d"): 1})
-    assert world.violation(rounds) is None
+    assert finite_problem.violation(rounds) is None
     means = {m.at(rounds="mean"): c for m, c in rounds.left.items()}
-    assert world.violation(given_fact(means, rounds.right)) is not None
+    assert finite_problem.violation(given_fact(means, rounds.right)) is not None
 
 
 ZEROS = {
@@ -762,7 +782,7 @@ ZEROS = {
 }
 
 
-def drawn(name: str) -> Iterator[tuple[r.Fact, World]]:
+def drawn(name: str) -> Iterator[tuple[r.Fact, FiniteProblem]]:
     return (ATTACKS[name](random.Random(seed)) for seed in range(120))
 
 
@@ -776,10 +796,10 @@ def late(name, *endings):
 
 
 @pytest.mark.parametrize("name", sorted(set(ATTACKS) - ZEROS))
-def test_a_wrong_constant_is_caught(name):
+def test_rule_with_a_smaller_constant_is_violated(name):
     """Each term's constant made smaller by one in a hundred is refuted somewhere."""
     seen: dict[tuple[str, ...], bool] = {}
-    for fact, world in drawn(name):
+    for fact, finite_problem in drawn(name):
         for moment, c in fact.right.items():
             place = (moment.kind, moment.label, moment.steps, moment.rounds)
             if not seen.get(place):
@@ -789,7 +809,8 @@ def test_a_wrong_constant_is_caught(name):
                     else c * R(101, 100)
                 )
                 seen[place] = (
-                    world.violation(fact, {**fact.right, moment: less}) is not None
+                    finite_problem.violation(fact, {**fact.right, moment: less})
+                    is not None
                 )
         if seen and all(seen.values()):
             break
@@ -800,29 +821,31 @@ def test_a_wrong_constant_is_caught(name):
 
 
 @pytest.mark.parametrize("name", ["common_start", "dual_start", "unbiased"])
-def test_a_zero_is_needed(name):
+def test_rule_without_its_hypothesis_is_violated(name):
     """Where the hypothesis fails, what the rule says is zero is not."""
     fact = ATTACKS[name](random.Random(0))[0]
-    worlds = {
+    finite_problems = {
         "common_start": lambda g: gossip_run(g, 2, 1, 1, common=False),
         "dual_start": lambda g: sequence(
             g, Fraction(1, 2), Fraction(1), Fraction(1), 2
         ),
         "unbiased": lambda g: biased(g),
     }
-    assert any(worlds[name](random.Random(seed)).violation(fact) for seed in range(20))
+    assert any(
+        finite_problems[name](random.Random(seed)).violation(fact) for seed in range(20)
+    )
 
 
-def biased(rng: random.Random) -> World:
-    world = gossip_run(rng, 1, 1, 1)
-    world.probabilities = [Fraction(1, 4), Fraction(3, 4)]
-    return world
+def biased(rng: random.Random) -> FiniteProblem:
+    finite_problem = gossip_run(rng, 1, 1, 1)
+    finite_problem.probabilities = [Fraction(1, 4), Fraction(3, 4)]
+    return finite_problem
 
 
 # -- facts are made by rules alone
 
 
-def test_a_fact_is_not_forged():
+def test_fact_cannot_be_forged():
     fact = r.minkowski((1, U), (1, V))
     with pytest.raises(RuleError, match="rules alone"):
         r.Fact(object(), left={}, right={})
@@ -910,27 +933,27 @@ def test_a_fact_is_not_forged():
         (lambda: X.pushed().mean(), "no name"),
     ],
 )
-def test_a_rule_says_no_more_than_it_says(refused, why):
+def test_rule_rejects_premises_that_do_not_imply_its_conclusion(refused, why):
     with pytest.raises(RuleError, match=why):
         refused()
 
 
-def test_what_a_weight_or_a_coefficient_must_be_is_demanded():
+def test_rules_demand_the_ranges_of_weights_and_coefficients():
     assert [d.expr for d in r.young((s.q, 1 - 2 * s.q), (1, U), (1, V)).demands] == [
         s.q,
         1 - 2 * s.q,
     ]
     assert any(d.strict for d in r.young((s.alpha, s.q), (1, U), (1, V)).demands)
-    apart = given_fact({sq(U): 1}, {sq(U): s.q, sq(V): 1})
-    assert [(d.expr, d.strict) for d in r.solve(apart).demands] == [(1 - s.q, True)]
-    lower = r.weaken(apart, {sq(V): s.q})
+    recursive = given_fact({sq(U): 1}, {sq(U): s.q, sq(V): 1})
+    assert [(d.expr, d.strict) for d in r.solve(recursive).demands] == [(1 - s.q, True)]
+    lower = r.weaken(recursive, {sq(V): s.q})
     assert [d.expr for d in lower.demands] == [s.q - 1]
 
 
 # -- the scripts
 
 
-def runs(claim: str, seed: int) -> World:
+def runs(claim: str, seed: int) -> FiniteProblem:
     """A run of the algorithm that a claim is about, every outcome enumerated."""
     rng = random.Random(seed)
     shape = rng.choice([(2, 2, 1), (2, 1, 2), (1, 2, 2), (3, 1, 1)])
@@ -976,13 +999,13 @@ def last_fact(claim: str, case: int = 0) -> r.Fact:
 @pytest.mark.parametrize(("claim", "case"), CLAIMS)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_fact_of_every_script_holds_in_runs_of_the_algorithm(claim, case, seed):
-    world, last = runs(claim, seed), last_fact(claim, case)
+    finite_problem, last = runs(claim, seed), last_fact(claim, case)
     assert all(
-        world.number(d.expr, j, {lag: sp.Integer(j + 1)})[1] >= 0
+        finite_problem.number(d.expr, j, {lag: sp.Integer(j + 1)})[1] >= 0
         for d in last.demands
-        for j in range(world.K)
+        for j in range(finite_problem.K)
     )
-    wrong = [v for v in map(world.violation, last.trail()) if v]
+    wrong = [v for v in map(finite_problem.violation, last.trail()) if v]
     assert not wrong
 
 
@@ -996,23 +1019,25 @@ def test_every_fact_of_every_script_holds_in_runs_of_the_algorithm(claim, case, 
     ],
 )
 @pytest.mark.parametrize("name", ["x", "n", "g"])
-def test_a_run_of_another_algorithm_is_told(claim, name):
+def test_finite_problem_of_another_algorithm_violates_a_fact(claim, name):
     """Half of a state, or of a sample's parts, is another algorithm: some fact is
     false.
     """
 
     def changed(seed):
-        world = runs(claim, seed)
-        true = world.values
-        world.values = lambda other, w, t, j, i: tuple(
-            x * (3 if other == name and (name != "x" or t == world.T) else 1)
+        finite_problem = runs(claim, seed)
+        true = finite_problem.values
+        finite_problem.values = lambda other, w, t, j, i: tuple(
+            x * (3 if other == name and (name != "x" or t == finite_problem.T) else 1)
             for x in true(other, w, t, j, i)
         )
-        return world
+        return finite_problem
 
     facts = list(last_fact(claim).trail())
     assert any(
-        world.violation(fact) for world in map(changed, range(6)) for fact in facts
+        finite_problem.violation(fact)
+        for finite_problem in map(changed, range(6))
+        for fact in facts
     )
 
 
@@ -1087,7 +1112,7 @@ def test_a_script_does_not_prove_a_smaller_bound(claim):
         )
 
 
-def test_what_a_proof_does_not_use_is_told():
+def test_proof_reports_assumptions_that_it_does_not_use():
     idle = {
         h.name for h in proved.checked("dfedadmm.theorem_1:corrected_any_penalty").idle
     }
@@ -1132,7 +1157,7 @@ def test_without_an_assumption_nothing_is_proved(claim):
         ({"common_start": False}, "all clients start at one model"),
     ],
 )
-def test_a_network_or_a_start_of_another_kind_is_refused(scope, why):
+def test_check_rejects_a_network_or_start_of_another_kind(scope, why):
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     other = replace(theorem, scope=replace(theorem.scope, **scope))
     answer = proved.check(
@@ -1153,7 +1178,7 @@ def test_a_network_or_a_start_of_another_kind_is_refused(scope, why):
         "dfedsgpsm.theorem_1:corrected_sharper",
     ],
 )
-def test_a_lower_constant_is_refused(claim):
+def test_check_rejects_a_lower_constant(claim):
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
     for name, part in theorem.parts.items():
@@ -1228,19 +1253,20 @@ def test_windows_that_contract_are_no_rounds_that_do():
     ):
         missing = proved.check(of[claim], proved.scripts()[other]).missing
         assert any(
-            f"not assumed: {why}" in told or f"{why} by q" in told for told in missing
+            f"not assumed: {why}" in missing_step or f"{why} by q" in missing_step
+            for missing_step in missing
         )
     root_of_q = {
         n: p.subs(s.q, s.q ** (1 / s.window)) for n, p in of[rounds].parts.items()
     }
-    told = proved.check(
+    missing = proved.check(
         replace(of[windows], parts=root_of_q), proved.scripts()[windows]
     ).missing
-    assert told == ("not shown: what is derived is at most the bound",)
+    assert missing == ("not shown: what is derived is at most the bound",)
 
 
 @pytest.mark.slow
-def test_another_left_hand_side_is_refused():
+def test_check_rejects_another_left_hand_side():
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     script = proved.scripts()["dfedadmm.theorem_1:corrected_second_moment"]
     for change in (
@@ -1253,7 +1279,7 @@ def test_another_left_hand_side_is_refused():
         assert "another left-hand side" in str(proved.check(other, script))
 
 
-def test_a_definition_of_another_meaning_is_refused():
+def test_check_rejects_a_definition_of_another_meaning():
     theorem = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
     changed = tuple(replace(d, expr=d.expr * R(99, 100)) for d in theorem.definitions)
     answer = proved.check(
@@ -1291,7 +1317,7 @@ def test_the_page_lists_the_terms_beyond_a_factor_2_the_loosest_first(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_page_of_proofs_is_what_the_scripts_say():
+def test_page_of_proofs_is_current():
     docs = Path(__file__).parents[2] / "docs"
     written, found = (
         (docs / "proofs.md").read_text(encoding="utf-8"),
@@ -1303,16 +1329,16 @@ def test_the_page_of_proofs_is_what_the_scripts_say():
     )
 
 
-def test_no_corrected_statement_stays_on_paper():
+def test_every_corrected_statement_has_a_script():
     stated = {
         f"{t.key}:{t.variant}" for t in registry.statements() if proofs_page._main(t)
     }
     assert set(proved.scripts()) == stated
 
 
-def test_a_cell_of_the_page_keeps_its_formulas_and_hides_signs_of_prose():
-    told = proofs_page._plain(r"a_b < c | $\|\nabla f_i(x)\| \le |B|$ *")
-    assert told == r"a\_b &lt; c \| $\Vert \nabla f_i(x)\Vert  \le \vert B\vert $ \*"
+def test_cell_of_the_proof_page_escapes_prose_and_keeps_formulas():
+    cell = proofs_page._plain(r"a_b < c | $\|\nabla f_i(x)\| \le |B|$ *")
+    assert cell == r"a\_b &lt; c \| $\Vert \nabla f_i(x)\Vert  \le \vert B\vert $ \*"
 
 
 def test_hyperparameter_without_a_place_in_the_statement_is_absent():
@@ -1341,8 +1367,10 @@ def test_hyperparameter_without_a_place_in_the_statement_is_absent():
         ranges=tuple(r for r in script.ranges if not r.means.has(s.rho)),
     )
     assert proved.check(without_sam, script).proved
-    letters = {**without_sam.scope.letters, "rho": 1.0}
-    with_sam = replace(without_sam, scope=replace(without_sam.scope, letters=letters))
+    hyperparameters = {**without_sam.scope.letters, "rho": 1.0}
+    with_sam = replace(
+        without_sam, scope=replace(without_sam.scope, letters=hyperparameters)
+    )
     assert any(
         "at most the bound" in why for why in proved.check(with_sam, script).missing
     )

@@ -28,7 +28,7 @@ from validation.papers.dfedsgpsm import proof as sgpsm
 A = dfedsam.A
 
 
-def test_a_premise_that_only_looks_like_a_fact_is_refused():
+def test_rule_rejects_a_premise_that_is_no_fact():
     forged = SimpleNamespace(left={root(N): sp.S.One}, right={}, equal=False)
     with pytest.raises(RuleError, match="not made by the kernel"):
         r.chain(forged, r.variance(A))
@@ -36,7 +36,7 @@ def test_a_premise_that_only_looks_like_a_fact_is_refused():
         r.square(fact=forged)
 
 
-def test_a_word_that_only_looks_like_one_is_refused():
+def test_rule_rejects_weights_of_a_subclass():
     class Light(Lag):
         def whole(self, n):
             return sp.S.Zero
@@ -54,7 +54,7 @@ def test_what_bounds_half_of_a_moment_does_not_take_its_place():
         r.chain(mean, r.add([sp.S.Half], noise))
 
 
-def test_a_fact_has_no_side_that_changes():
+def test_sides_of_a_fact_are_immutable():
     fact = r.variance(A)
     for side in (fact.left, fact.right):
         with pytest.raises((TypeError, AttributeError)):
@@ -63,7 +63,7 @@ def test_a_fact_has_no_side_that_changes():
             side[root(N)] = sp.S.Zero
 
 
-def test_a_subclass_that_equals_a_fact_is_none():
+def test_rule_rejects_a_subclass_that_equals_a_fact():
     real = r.common_start(A)
 
     class Equal(r.Fact):
@@ -91,7 +91,7 @@ def test_gradients_at_points_that_move_with_the_step_have_no_sum():
 
 def test_a_proof_does_not_bring_a_rule_of_its_own():
     with pytest.raises(RuleError, match="the rules stand in the kernel"):
-        r.rule("nobody")
+        r.rule("undefined")
     with pytest.raises(TypeError):
         r.RULES["free"] = r.RULES["chain"]
 
@@ -168,14 +168,14 @@ def test_the_range_of_a_total_says_what_the_total_is():
         ({"two_blocks": True}, "another left-hand side"),
     ],
 )
-def test_runs_of_another_kind_are_refused(change, why):
+def test_check_rejects_runs_of_another_kind(change, why):
     theorem, script = stated(SGPSM)
     other = replace(theorem, scope=replace(theorem.scope, **change))
     assert any(why in said for said in proved.check(other, script).missing)
 
 
 @pytest.mark.slow
-def test_a_proof_about_another_algorithm_is_none():
+def test_check_rejects_a_proof_about_another_algorithm():
     theorem, script = stated(SGPSM)
     other = replace(theorem, scope=replace(theorem.scope, algorithms=("SGP",)))
     assert any(
@@ -213,8 +213,10 @@ def test_a_proof_about_another_algorithm_is_none():
 def test_a_corollary_follows_from_no_parent_with_smaller_bound_or_more_conditions(
     claim, of, why
 ):
-    told = proved.check(registry.get(*claim.split(":")), Corollary(claim, of)).missing
-    assert any(why in said for said in told)
+    missing = proved.check(
+        registry.get(*claim.split(":")), Corollary(claim, of)
+    ).missing
+    assert any(why in said for said in missing)
 
 
 def test_a_theorem_follows_from_itself_under_a_strict_condition():
@@ -287,7 +289,7 @@ def test_a_sum_of_weights_has_a_symbol_of_its_own():
             replace(weights, **names)
 
 
-STRANGER = """
+THIRD_PARTY_THEOREM = """
 import subprocess
 import sys
 from dataclasses import replace
@@ -308,11 +310,11 @@ assert all(proved.checked(claim).proved for claim in (
 
 
 @pytest.mark.slow
-def test_a_strangers_quantities_have_the_letters_of_our_proofs(tmp_path):
-    """The audit of another's theorem runs, and our proofs, which do not speak of it,
-    hold as before.
+def test_proofs_hold_with_third_party_quantities_of_the_same_names(tmp_path):
+    """The audit of another's theorem runs, and the proofs of the package, which
+    do not depend on it, hold as before.
     """
-    (tmp_path / "theirs.py").write_text(STRANGER)
+    (tmp_path / "theirs.py").write_text(THIRD_PARTY_THEOREM)
     audit = [
         sys.executable,
         "-m",
@@ -325,7 +327,7 @@ def test_a_strangers_quantities_have_the_letters_of_our_proofs(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_proof_holds_beside_quantities_that_have_its_letters():
+def test_proof_holds_next_to_quantities_with_the_names_of_its_symbols():
     """Another theorem has quantities with the names of a script's symbols: its units
     and limits are audited.
     """
@@ -348,7 +350,7 @@ def test_a_proof_holds_beside_quantities_that_have_its_letters():
 
 
 @pytest.mark.slow
-def test_a_theorem_that_speaks_of_a_letter_is_not_proved_with_a_sum_or_a_range_of_this_name():
+def test_proof_rejects_a_sum_or_range_with_the_name_of_a_quantity_of_the_theorem():
     theorem, script = stated(SGPSM)
     for name, why in (
         ("path", "path has two meanings"),
@@ -361,7 +363,9 @@ def test_a_theorem_that_speaks_of_a_letter_is_not_proved_with_a_sum_or_a_range_o
             parts={**theorem.parts, "more": theirs.symbol},
             quantities=(theirs,),
         )
-        assert any(why in told for told in proved.check(more, script).missing)
+        assert any(
+            why in missing_step for missing_step in proved.check(more, script).missing
+        )
 
 
 def test_a_range_is_new_to_the_proof_too():

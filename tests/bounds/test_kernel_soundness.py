@@ -293,10 +293,10 @@ def test_imaginary_coefficient_proves_nothing(share):
             )
     last = vanishing_gradient(sp.sqrt(s.eta * s.L - 2))
     assert not last.right
-    told = proved.check(
+    missing = proved.check(
         replace(theorem, parts=parts), replace(script, prove=lambda **_: last)
     ).missing
-    assert told == ("not shown: sqrt(L*eta - 2) is a real number",)
+    assert missing == ("not shown: sqrt(L*eta - 2) is a real number",)
 
 
 def test_a_root_is_real_only_under_a_condition():
@@ -637,9 +637,10 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
         assert not same_round(replace(dfedsam.A, **{name: change}), ROUNDS["DFedSAM"])
     still = Algorithm("DFedSAM", X, X, X.mean(), gossips=s.Q)
     false = replace(script, prove=lambda **_: r.common_start(still))
-    told = proved.check(theorem, false).missing
+    missing = proved.check(theorem, false).missing
     assert (
-        "the proof is about another algorithm than DFedSAM: an update differs" in told
+        "the proof is about another algorithm than DFedSAM: an update differs"
+        in missing
     )
     order = replace(
         theorem, scope=replace(theorem.scope, letters={"order": "combine-then-adapt"})
@@ -704,10 +705,10 @@ def test_symbol_of_a_range_says_no_more_than_its_sign(symbol):
 def test_range_is_that_of_a_finite_number(means):
     theorem, script = stated()
     ranges = (*script.ranges, Range(sp.Symbol("y", nonnegative=True), means))
-    told = proved.check(
+    missing = proved.check(
         theorem, replace(script, prove=lambda **_: last_fact(), ranges=ranges)
     ).missing
-    assert "the range of y does not follow" in told
+    assert "the range of y does not follow" in missing
 
 
 @pytest.mark.slow
@@ -718,9 +719,11 @@ def test_condition_of_cases_is_real():
         (Condition("c", sp.sqrt(s.lam - 2), s.lam), False),
         (Condition("c", s.eta * s.L, s.lam), True),
     ):
-        told = proved.check(theorem, replace(bare, case=case, otherwise=bare)).missing
+        missing = proved.check(
+            theorem, replace(bare, case=case, otherwise=bare)
+        ).missing
         assert (
-            "the condition of the cases may be no real number" not in told
+            "the condition of the cases may be no real number" not in missing
         ) is allowed
     with pytest.raises(RuleError):
         proved.check(
@@ -745,10 +748,10 @@ def test_symbol_of_a_script_has_no_range_of_an_unused_quantity():
     ):
         declaring = replace(theorem, quantities=(quantity,))
         for last in (more, smaller):
-            told = proved.check(
+            checked = proved.check(
                 declaring, replace(script, prove=lambda last=last, **_: last)
             )
-            assert not told.proved
+            assert not checked.proved
         assert forms.nonnegative(1 - y, declaring.glossary) is (quantity.high == 1)
         assert not forms.nonnegative(1 - y)
 

@@ -17,8 +17,8 @@ THEOREM = bounds.get("li2020.theorem_1", "printed")
 
 
 def setting(seed, K, clients=3, noise=0.0):
-    """A random diagonal problem, FedAvg with the theorem's steps, and what the theorem
-    asks for beside.
+    """A random diagonal problem, FedAvg with the theorem's steps, and the further
+    values that the theorem needs.
     """
     rng = np.random.default_rng(seed)
     h, b = rng.uniform(0.5, 4.0, (clients, 2)), rng.normal(size=(clients, 2))
@@ -82,7 +82,7 @@ def test_it_holds_on_random_problems(seed, K):
 
 
 @pytest.mark.parametrize(
-    ("letters", "why"),
+    ("changes", "why"),
     [
         ({"offset": None}, "offset"),
         ({"eta": 0.01}, "eta = 2/\\(mu \\(gamma \\+ 1\\)\\) fails"),
@@ -90,17 +90,17 @@ def test_it_holds_on_random_problems(seed, K):
         ({"alpha": 0.5}, "alpha = 0.0"),
     ],
 )
-def test_it_speaks_of_these_steps_alone(letters, why):
+def test_theorem_of_li_covers_only_its_step_sizes(changes, why):
     task, algorithm, start, given, _ = setting(0, 2)
     run = dfl.train(
-        replace(algorithm, **letters), task, None, rounds=3, x0=start, progress=False
+        replace(algorithm, **changes), task, None, rounds=3, x0=start, progress=False
     )
     verdict = dfl.compare(run, THEOREM, S2=100.0, **given)
     assert verdict.kind == "not applicable"
     assert re.search(why, verdict.reason)
 
 
-def test_what_it_needs_beside_the_problem_is_asked_for():
+def test_theorem_of_li_names_the_missing_values():
     task, algorithm, start, _, _ = setting(0, 2)
     run = dfl.train(algorithm, task, None, rounds=3, x0=start, progress=False)
     reason = dfl.compare(run, THEOREM).reason

@@ -18,7 +18,7 @@ L = 2.0
 
 
 def chain(size: int, dimension: int) -> np.ndarray:
-    """2 on the diagonal and -1 beside it, of the first ``size`` coordinates."""
+    """2 on the diagonal and -1 next to it, of the first ``size`` coordinates."""
     A = np.zeros((dimension, dimension))
     A[:size, :size] = 2 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)
     return A
@@ -91,9 +91,9 @@ def test_a_lower_bound_is_no_upper_bound(key):
         dfl.tasks.quadratic(3, 2, L=1.0, mu=0.5, seed=0),
         rounds=3,
     )
-    told = compare(run, floor)
-    assert told.kind == "not applicable"
-    assert "no upper bound" in told.reason
+    verdict = compare(run, floor)
+    assert verdict.kind == "not applicable"
+    assert "no upper bound" in verdict.reason
     assert "no upper bound" in (obstacle_of(run, floor, {}) or "")
     with pytest.raises(
         DFLTheoryError, match="is a lower bound: falsify searches theorems"

@@ -416,7 +416,7 @@ def test_the_other_fields_of_a_theorem_are_checked(field, value):
         (("schedule",), {"etaa": 1}),
     ],
 )
-def test_documents_are_checked_alike(path, value):
+def test_documents_have_the_same_checks(path, value):
     document = json.loads(json.dumps(theorem_to_document(statement())))
     place = document
     for name in path[:-1]:
@@ -456,10 +456,10 @@ def test_local_steps_are_the_rounds_of_classes_whose_round_is_one_step():
     """With exact gradients of one round, the mean model takes one step, whatever K."""
     for name in ONE_STEP:
         kind = dfl.algorithms.get(name)
-        letters = {f.name: 3 for f in fields(kind) if f.name == "K"}
+        local_steps = {f.name: 3 for f in fields(kind) if f.name == "K"}
         task = dfl.tasks.quadratic(m=4, d=2, zeta=0.0, sigma=0.0)
         network = dfl.graphs.ring(4) if kind.needs_topology else None
-        algorithm = kind(eta=0.1, **letters)
+        algorithm = kind(eta=0.1, **local_steps)
         run = dfl.train(algorithm, task, network, rounds=1, seeds=1)
         first, last = run.loss[0, 0], run.loss[0, -1]
         step = dfl.algorithms.DPSGD(eta=0.1)

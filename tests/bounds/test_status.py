@@ -246,7 +246,7 @@ def test_a_proof_from_cited_lemmas_names_them():
     assert "a.lemma_1" in found.how
 
 
-def test_a_search_is_kept_beside_a_proof():
+def test_status_keeps_the_search_next_to_a_proof():
     found = bounds.get(KEY, "corrected").status
     assert found.kind == "proved"
     assert "candidates" in found.search
@@ -279,8 +279,8 @@ def test_a_status_is_read_back_as_it_was_written():
 
 
 def test_papers_say_from_which_text_their_statements_are_but_those_whose_text_is_the_subject():
-    told = {name: registry.paper(name).provenance for name in registry.papers()}
-    assert {name for name, text in told.items() if not text} == {
+    provenances = {name: registry.paper(name).provenance for name in registry.papers()}
+    assert {name for name, text in provenances.items() if not text} == {
         "dfedadmm",
         "dfedmdc",
         "dfedsam",

@@ -32,8 +32,8 @@ def test_every_formula_of_the_registry_goes_through_json_and_back(paper):
         own |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
         own |= {quantity.name: quantity.symbol for quantity in theorem.quantities}
         for formula in formulas(theorem):
-            told = json.loads(json.dumps(to_tree(formula)))
-            assert from_tree(told, own) == formula
+            tree = json.loads(json.dumps(to_tree(formula)))
+            assert from_tree(tree, own) == formula
             count += 1
     assert count >= len(bounds.statements(paper)) > 0
 

@@ -18,9 +18,9 @@ THEOREM = bounds.get("dfedsam.theorem_4_5", "corrected")
 
 @pytest.mark.parametrize("change", [{"L": np.inf}, {"L": 5e-324}, {"f0_gap": np.nan}])
 def test_where_no_step_is_admissible_one_line_says_so(change):
-    with pytest.raises((ConditionError, InputError)) as told:
+    with pytest.raises((ConditionError, InputError)) as caught:
         THEOREM.best_step(**VALUES | change)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_bound_that_is_a_number_nowhere_has_no_best_step(monkeypatch):

@@ -51,7 +51,7 @@ def test_a_whole_paper_and_one_check(capsys):
     assert {f["key"].split(".")[0] for f in found} == {"dfedadmm"}
 
 
-def test_bad_input(capsys):
+def test_audit_rejects_bad_input(capsys):
     assert run(["audit"]) == 2
     assert "--all" in capsys.readouterr().err
     assert run(["audit", "dfedsam.theorem_4_5", "--check", "unit"]) == 2

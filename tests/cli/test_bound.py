@@ -51,7 +51,7 @@ def test_value_terms_and_conditions(capsys):
     ]
 
 
-def test_values_one_by_one_are_the_same(capsys):
+def test_bound_accepts_values_one_by_one(capsys):
     spread = [x for name, value in VALUES.items() for x in ("--set", f"{name}={value}")]
     assert document(capsys, "bound", KEY, *spread) == document(
         capsys, "bound", KEY, *SET
@@ -67,7 +67,7 @@ def test_a_failing_condition_is_exit_status_1(capsys):
     assert "FAILS  eta <= 1/(10 K L)" in capsys.readouterr().out
 
 
-def test_listing_and_statement(capsys):
+def test_bound_lists_statements_and_shows_one(capsys):
     status, found = document(capsys, "bound")
     assert status == 0
     assert {t["key"] for t in found["theorems"]} == set(bounds.keys())
@@ -82,7 +82,7 @@ def test_listing_and_statement(capsys):
     assert capsys.readouterr().out.startswith(r"\begin{aligned}")
 
 
-def test_picture(tmp_path, capsys):
+def test_bound_draws_a_picture(tmp_path, capsys):
     for name in ("terms.png", "terms.pdf"):
         assert run(["bound", KEY, "--plot", "T", str(tmp_path / name), *SET]) == 0
     assert (tmp_path / "terms.png").read_bytes().startswith(b"\x89PNG")
@@ -148,7 +148,7 @@ def test_grid(tmp_path, capsys, ending):
         ([KEY, *SET, "--grid", "T=1:10:3", "--out", "table.txt"], ".csv or .parquet"),
     ],
 )
-def test_bad_input_is_one_clear_line(capsys, arguments, message):
+def test_bound_rejects_bad_input_in_one_line(capsys, arguments, message):
     assert run(["bound", *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error

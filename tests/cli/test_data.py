@@ -39,7 +39,7 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_show_tells_who_holds_what(capsys):
+def test_data_show_counts_the_examples_of_each_client(capsys):
     options = ["--m", "6", "--partition", "dirichlet", "--alpha", "0.3"]
     status, found = document(capsys, "show", "digits", *options)
     assert status == 0
@@ -69,7 +69,7 @@ def test_show_tells_who_holds_what(capsys):
         (["verify", "cifar"], "did you mean cifar10"),
     ],
 )
-def test_bad_input_gets_one_clear_line(arguments, words):
+def test_data_rejects_bad_input_in_one_line(arguments, words):
     with pytest.raises(DFLTheoryError, match=words) as caught:
         call(*arguments)
     assert "\n" not in str(caught.value)

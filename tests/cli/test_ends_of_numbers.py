@@ -1,5 +1,5 @@
-"""Values at the ends of the numbers, option by option: one line, and no warning of
-numpy's beside it.
+"""Values at the ends of the double range, option by option: an error of one line, and
+no warning of numpy.
 """
 
 import pytest
@@ -7,7 +7,7 @@ import pytest
 from dfltheory.cli import run
 
 AT = ["dfedsam.theorem_4_5", "--variant", "corrected", "--set"]
-LETTERS = {
+VALUES = {
     "L": 1,
     "T": 1000,
     "K": 5,
@@ -17,20 +17,20 @@ LETTERS = {
     "rho": 0.01,
     "lam": 0.8,
 }
-LETTERS |= {"sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
+VALUES |= {"sigma_l": 1, "sigma_g": 1, "f0_gap": 1}
 
 
-def told(letters, **changed):
-    return [f"{name}={value}" for name, value in (letters | changed).items()]
+def assignments(values, **changed):
+    return [f"{name}={value}" for name, value in (values | changed).items()]
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["bound", *AT, *told(LETTERS), "--dominance", "T=1:inf:5"], "T = inf"),
-        (["bound", *AT, *told(LETTERS), "--grid", "T=1:inf:5"], "T = inf"),
+        (["bound", *AT, *assignments(VALUES), "--dominance", "T=1:inf:5"], "T = inf"),
+        (["bound", *AT, *assignments(VALUES), "--grid", "T=1:inf:5"], "T = inf"),
         (
-            ["bound", *AT, *told(LETTERS, K="1e300"), "--steps"],
+            ["bound", *AT, *assignments(VALUES, K="1e300"), "--steps"],
             "no eta meets the conditions of dfedsam",
         ),
         (
@@ -40,7 +40,9 @@ def told(letters, **changed):
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
 )
-def test_one_line_tells_what_is_wrong(capsys, arguments, words):
+def test_command_rejects_values_outside_the_doubles_in_one_line(
+    capsys, arguments, words
+):
     assert run(arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -48,7 +50,7 @@ def test_one_line_tells_what_is_wrong(capsys, arguments, words):
     assert words in line
 
 
-def test_runs_that_leave_the_numbers_are_judged_without_a_warning(capsys):
+def test_validate_has_no_warning_for_runs_that_overflow(capsys):
     """Warnings are errors in this suite."""
     few = [
         "--topology",

@@ -1,5 +1,5 @@
-"""``dfltheory falsify``: a hit is written, told as JSON, and runs again from its
-file.
+"""``dfltheory falsify``: a counterexample is written, printed as JSON, and replays
+from its file.
 """
 
 import json
@@ -44,11 +44,11 @@ def dfltheory(capsys, monkeypatch, tmp_path):
 
 def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
     # the search stops at the first hit, within seconds; a busy machine may take longer
-    status, told = dfltheory(
+    status, captured = dfltheory(
         "dfedadmm.theorem_1", "--seconds", "300", "--enough", "1.2", "--json"
     )
     assert status == 1
-    document = json.loads(told.out)
+    document = json.loads(captured.out)
     assert document["ratio"] > 1
     assert document["evaluations"] > 0
     assert document["key"] == "dfedadmm.theorem_1"
@@ -72,19 +72,21 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
     known = engine.replay(HIT.with_name("dfedsam.corollary_4_6-printed.json"))
     monkeypatch.setattr(engine, "falsify", lambda *a, **k: known)
     (tmp_path / ".family-of_a_kil.json").touch()  # killed while it wrote
-    status, told = dfltheory("dfedsam.corollary_4_6", "--out", "family.json", "--json")
+    status, captured = dfltheory(
+        "dfedsam.corollary_4_6", "--out", "family.json", "--json"
+    )
     assert status == 1
     assert [path.name for path in tmp_path.iterdir()] == ["family.json"]
-    document = json.loads(told.out)
+    document = json.loads(captured.out)
     assert document["divergence"]["member"] == "opposing clients"
     assert document["file"] == "family.json"
     again, replay = [], engine.replay
     monkeypatch.setattr(
         engine, "replay", lambda path, own: again.append(replay(path)) or again[-1]
     )
-    status, told = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
+    status, captured = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
     assert status == 1
-    assert json.loads(told.out)["divergence"] == document["divergence"]
+    assert json.loads(captured.out)["divergence"] == document["divergence"]
     # in words what was run just now
     monkeypatch.setattr(engine, "replay", lambda path, own: again[-1])
     status, text = dfltheory("--replay", str(tmp_path / "family.json"))
@@ -95,16 +97,18 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
 
 
 def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
-    status, told = dfltheory(
+    status, captured = dfltheory(
         "dfedsgpsm.theorem_1", "--variant", "corrected", "--seconds", "2"
     )
     assert status == 0
-    assert "proves nothing" in told.out
-    assert "piecewise" in told.out
+    assert "proves nothing" in captured.out
+    assert "piecewise" in captured.out
     assert not list(tmp_path.iterdir())
 
 
-def test_a_hit_is_told_before_it_is_saved(dfltheory, hit, monkeypatch, capsys):
+def test_falsify_prints_a_counterexample_before_it_saves_it(
+    dfltheory, hit, monkeypatch, capsys
+):
     import dfltheory.counterexamples as engine
 
     seen = []
@@ -127,11 +131,11 @@ def test_a_hit_is_told_before_it_is_saved(dfltheory, hit, monkeypatch, capsys):
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(dfltheory, arguments, words):
-    status, told = dfltheory(*arguments)
+    status, captured = dfltheory(*arguments)
     assert status == 2
-    assert words in told.err
-    assert told.err.count("\n") == 1
-    assert not told.out
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+    assert not captured.out
 
 
 def test_a_counterexample_that_cannot_be_saved_is_printed(
@@ -145,8 +149,8 @@ def test_a_counterexample_that_cannot_be_saved_is_printed(
 
     monkeypatch.setattr(Finding, "save", full)
     monkeypatch.setattr(engine, "falsify", lambda *a, **k: hit)
-    status, told = dfltheory("dfedadmm.theorem_1")
+    status, captured = dfltheory("dfedadmm.theorem_1")
     assert status == 2
-    assert "No space left" in told.err
-    (tmp_path / "saved.json").write_text(told.out[told.out.index("\n{\n") :])
+    assert "No space left" in captured.err
+    (tmp_path / "saved.json").write_text(captured.out[captured.out.index("\n{\n") :])
     assert dfltheory("--replay", "saved.json")[0] == 1

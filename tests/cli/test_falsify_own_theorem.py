@@ -50,19 +50,19 @@ def folder(tmp_path_factory):
     }
     for name in ("own_algorithm", "own_law", "own_bound"):
         theorem = load(f"{code}:{name}")
-        told = saved | {"kind": "dfltheory.counterexample", "key": theorem.key}
-        told["theorem"] = theorem_to_document(theorem)
+        document = saved | {"kind": "dfltheory.counterexample", "key": theorem.key}
+        document["theorem"] = theorem_to_document(theorem)
         if name == "own_algorithm":
-            algorithm = told["theorem"]["scope"]["algorithms"][0]
-            told["instance"] = told["instance"] | {
-                "algorithm": told["instance"]["algorithm"] | {"name": algorithm}
+            algorithm = document["theorem"]["scope"]["algorithms"][0]
+            document["instance"] = document["instance"] | {
+                "algorithm": document["instance"]["algorithm"] | {"name": algorithm}
             }
-        (folder / f"{name}.json").write_text(json.dumps(told))
+        (folder / f"{name}.json").write_text(json.dumps(document))
     return folder
 
 
 @pytest.fixture
-def forgotten(monkeypatch):
+def registry_without_own_theorems(monkeypatch):
     """A process that has not imported the user's module."""
     import sys
 
@@ -75,37 +75,45 @@ def run(folder, capsys, *arguments):
 
 
 @pytest.mark.parametrize("name", ["own_algorithm", "own_law", "own_bound"])
-def test_the_theorem_and_its_counterexample_replay(name, folder, forgotten, capsys):
+def test_falsify_replays_the_counterexample_of_a_users_theorem(
+    name, folder, registry_without_own_theorems, capsys
+):
     reference, file = f"{folder}/theorems_of_a_user.py:{name}", folder / f"{name}.json"
-    status, told = run(folder, capsys, reference, "--replay", str(file), "--json")
-    assert status == 1, told.err
-    assert json.loads(told.out)["violated"]
+    status, captured = run(folder, capsys, reference, "--replay", str(file), "--json")
+    assert status == 1, captured.err
+    assert json.loads(captured.out)["violated"]
 
 
 @pytest.mark.parametrize("name", ["own_law", "own_bound"])
-def test_it_replays_in_rational_numbers_too(name, folder, forgotten, capsys):
+def test_falsify_replays_a_users_theorem_in_rational_numbers(
+    name, folder, registry_without_own_theorems, capsys
+):
     reference, file = f"{folder}/theorems_of_a_user.py:{name}", folder / f"{name}.json"
-    status, told = run(
+    status, captured = run(
         folder, capsys, reference, "--replay", str(file), "--exact", "--json"
     )
-    assert status == 1, told.err
-    assert json.loads(told.out)["refuted"]
+    assert status == 1, captured.err
+    assert json.loads(captured.out)["refuted"]
 
 
 @pytest.mark.parametrize("exact", [[], ["--exact"]])
 @pytest.mark.parametrize("name", ["own_algorithm", "own_law"])
-def test_without_the_theorem_the_error_asks_for_its_file(
-    name, exact, folder, forgotten, capsys
+def test_replay_asks_for_the_file_of_a_users_theorem_without_it(
+    name, exact, folder, registry_without_own_theorems, capsys
 ):
-    status, told = run(folder, capsys, "--replay", str(folder / f"{name}.json"), *exact)
+    status, captured = run(
+        folder, capsys, "--replay", str(folder / f"{name}.json"), *exact
+    )
     assert status == 2
-    assert "FILE.py:NAME" in told.err
-    assert "holds no counterexample" not in told.err
+    assert "FILE.py:NAME" in captured.err
+    assert "holds no counterexample" not in captured.err
 
 
-def test_rational_numbers_refuse_an_algorithm_of_a_user(folder, forgotten, capsys):
+def test_exact_replay_rejects_an_algorithm_of_a_user(
+    folder, registry_without_own_theorems, capsys
+):
     reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
-    status, told = run(
+    status, captured = run(
         folder,
         capsys,
         reference,
@@ -114,20 +122,20 @@ def test_rational_numbers_refuse_an_algorithm_of_a_user(folder, forgotten, capsy
         "--exact",
     )
     assert status == 2
-    assert "theorems_of_a_user:Own" in told.err
+    assert "theorems_of_a_user:Own" in captured.err
 
 
 @pytest.mark.parametrize("name", ["own_bound", "other"])
-def test_another_theorem_than_that_of_the_file_is_refused(name, folder, capsys):
+def test_replay_rejects_another_theorem_than_that_of_the_file(name, folder, capsys):
     reference = f"{folder}/theorems_of_a_user.py:{name}"
-    status, told = run(
+    status, captured = run(
         folder, capsys, reference, "--replay", str(folder / "own_algorithm.json")
     )
     assert status == 2
-    assert "own_algorithm.json" in told.err
+    assert "own_algorithm.json" in captured.err
 
 
-def test_a_network_that_breaks_the_users_law_is_refused_in_rational_numbers(
+def test_exact_replay_rejects_a_network_that_breaks_the_users_law(
     folder, tmp_path, capsys
 ):
     document = json.loads((folder / "own_law.json").read_text())
@@ -135,9 +143,9 @@ def test_a_network_that_breaks_the_users_law_is_refused_in_rational_numbers(
     file = tmp_path / "sent.json"
     file.write_text(json.dumps(document))
     reference = f"{folder}/theorems_of_a_user.py:own_law"
-    status, told = run(folder, capsys, reference, "--replay", str(file), "--exact")
+    status, captured = run(folder, capsys, reference, "--replay", str(file), "--exact")
     assert status == 2
-    assert "mixes at once" in told.err
+    assert "mixes at once" in captured.err
 
 
 @pytest.fixture
@@ -158,13 +166,13 @@ def imported(folder, monkeypatch):
         theorem = load(f"{module}:own_algorithm")
         # removed after the test
         monkeypatch.setitem(sys.modules, module, sys.modules[module])
-        told = json.loads((folder / "own_algorithm.json").read_text())
-        told["theorem"] = theorem_to_document(theorem)
-        (name,) = told["theorem"]["scope"]["algorithms"]
+        document = json.loads((folder / "own_algorithm.json").read_text())
+        document["theorem"] = theorem_to_document(theorem)
+        (name,) = document["theorem"]["scope"]["algorithms"]
         assert name == f"{module}:Own"
-        told["instance"]["algorithm"]["name"] = name
+        document["instance"]["algorithm"]["name"] = name
         file = folder / f"saved-by-{module}.json"
-        file.write_text(json.dumps(told))
+        file.write_text(json.dumps(document))
         return file
 
     yield save
@@ -191,9 +199,9 @@ def test_counterexample_saved_from_a_module_replays_with_its_file(
     if not still_imported:
         del sys.modules[module]
     reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
-    status, told = run(folder, capsys, reference, "--replay", str(file), "--json")
-    assert status == 1, told.err
-    assert json.loads(told.out)["violated"]
+    status, captured = run(folder, capsys, reference, "--replay", str(file), "--json")
+    assert status == 1, captured.err
+    assert json.loads(captured.out)["violated"]
 
 
 def test_counterexample_saved_from_a_module_is_not_of_another_class(
@@ -204,6 +212,6 @@ def test_counterexample_saved_from_a_module_is_not_of_another_class(
         file.read_text().replace("theorems_of_a_user:Own", "theorems_of_a_user:Other")
     )
     reference = f"{folder}/theorems_of_a_user.py:own_algorithm"
-    status, told = run(folder, capsys, reference, "--replay", str(file))
+    status, captured = run(folder, capsys, reference, "--replay", str(file))
     assert status == 2
-    assert "Other" in told.err
+    assert "Other" in captured.err

@@ -1,5 +1,4 @@
-"""Command lines that nobody should write: never a traceback, one line and status 2 for
-a mistake.
+"""Wrong command lines: never a traceback; one line and status 2 for a mistake.
 
 The lines are made from the commands themselves, so that a new option is tried without a
 word here: every option with every value of the wrong kind, every option twice, every
@@ -164,18 +163,16 @@ def said(place, monkeypatch, capsys):
                 if isinstance(error, KeyboardInterrupt):
                     raise
                 return f"{words}: {type(error).__name__}: {error}"
-        told = capsys.readouterr()
+        captured = capsys.readouterr()
         if status not in (0, 1, 2):
             return f"{words}: status {status}"
-        if mistake and (status != 2 or "LEFT OUT" in told.err):
-            return (
-                f"{words}: a mistake, but status {status}: {told.err or told.out[:200]}"
-            )
-        lines = told.err.strip().splitlines()
+        if mistake and (status != 2 or "LEFT OUT" in captured.err):
+            return f"{words}: a mistake, but status {status}: {captured.err or captured.out[:200]}"
+        lines = captured.err.strip().splitlines()
         if status == 2 and not (len(lines) == 1 and lines[0].startswith("dfltheory: ")):
-            return f"{words}: not one line: {told.err}"
-        if "Traceback" in told.err + told.out:
-            return f"{words}: {told.err}"
+            return f"{words}: not one line: {captured.err}"
+        if "Traceback" in captured.err + captured.out:
+            return f"{words}: {captured.err}"
         return None
 
     return call
@@ -255,13 +252,13 @@ def hostile(command):
 
 @pytest.mark.drawn(5)
 @pytest.mark.parametrize("command", LINES)
-def test_hostile_lines(said, command):
+def test_command_has_no_traceback_for_hostile_arguments(said, command):
     lines = list(hostile(command))
     wrong = [found for words, mistake in lines if (found := said(words, mistake))]
     assert not wrong, f"{len(wrong)} of {len(lines)}:\n" + "\n".join(wrong[:20])
 
 
-def test_random_mixtures(said):
+def test_command_has_no_traceback_for_random_arguments(said):
     chance, wrong = random.Random(7), []
     for _ in range(120):
         command = chance.choice(list(LINES))
@@ -396,5 +393,5 @@ def test_odd_values_of_a_bound(said):
         "topology compare erdos_renyi --m 1000000",
     ],
 )
-def test_contradictions_and_what_cannot_be_are_refused_before_any_work(said, words):
+def test_commands_reject_contradictory_options_before_any_work(said, words):
     assert said(words.split(), mistake=True) is None

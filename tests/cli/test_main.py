@@ -35,7 +35,9 @@ def status_of(capsys, *arguments):
         (["validate", "--clients", "8"], "--m"),
     ],
 )
-def test_option_of_another_tool_is_told_its_name_here(capsys, arguments, option):
+def test_main_names_the_own_option_for_an_option_of_another_tool(
+    capsys, arguments, option
+):
     code, said = status_of(capsys, *arguments)
     assert code == 2
     assert f"use {option} here" in said.err
@@ -273,11 +275,11 @@ def test_json_has_no_bare_nan(capsys):
 
 
 def test_the_package_is_a_command_too():
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "dfltheory", "--version"], capture_output=True, text=True
     )
-    assert told.returncode == 0
-    assert told.stdout.startswith("dfltheory ")
+    assert completed.returncode == 0
+    assert completed.stdout.startswith("dfltheory ")
 
 
 def test_ctrl_c_says_where_and_what_is_kept(capsys, monkeypatch):
@@ -303,10 +305,10 @@ def test_a_full_disk_and_an_ascii_terminal(tmp_path):
         done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    told = subprocess.run(
+    completed = subprocess.run(
         [*line[:4], "λ"], capture_output=True, text=True, env=environment
     )
-    assert (told.returncode, told.stderr.count("\n")) == (2, 1)
+    assert (completed.returncode, completed.stderr.count("\n")) == (2, 1)
 
 
 def test_user_module_that_leaves_is_an_error_with_its_name(tmp_path, capsys):

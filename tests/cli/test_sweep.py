@@ -115,7 +115,7 @@ def test_wrong_use_gets_one_line_and_status_2(file, capsys, arguments, line):
     assert said.err.count("\n") == 1
 
 
-def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
+def test_sweep_writes_a_report_and_figures(file, capsys, monkeypatch):
     """Three horizons on two networks, under the schedule: verdicts, ratios and the
     fitted rate.
     """
@@ -134,7 +134,7 @@ def test_it_ends_with_a_report_and_figures(file, capsys, monkeypatch):
     ):
         assert words in page
     assert "Fitted exponent in run.rounds at topology.name = ring:" in page
-    for name in ("sweep.json", "cells/", "results.csv"):  # what lies beside the page
+    for name in ("sweep.json", "cells/", "results.csv"):  # files next to the page
         assert f"<code>{name}</code>" in page
         assert (file.parent / "here" / name).exists()
     assert "verdicts.json" not in page

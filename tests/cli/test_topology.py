@@ -39,7 +39,7 @@ def test_constants_of_a_ring(cli):
     assert d["links"] == 16
 
 
-def test_the_same_for_people_and_under_its_long_name(cli):
+def test_topology_prints_a_table_without_json_and_under_its_long_name(cli):
     status, out, _ = cli("ring", "--m", 16)
     assert status == 0
     assert "0.949253" in out
@@ -112,7 +112,7 @@ def test_a_torus_of_a_prime_number_says_that_it_is_a_ring(cli):
     assert "sides                 250 x 400\n" in cli("torus", "--m", 10**5)[1]
 
 
-def test_lists(cli):
+def test_topology_lists_its_names(cli):
     _, d = document(cli, "ring", "--list")
     assert d["topologies"] == sorted(graphs.TOPOLOGIES)
     assert "fastest_mixing" in d["weights"]
@@ -148,7 +148,7 @@ def test_wrong_usage_is_one_line_and_exit_2(cli, arguments, message):
 # -- check
 
 
-def test_a_file_in_place_of_a_name_is_told_where_it_is_checked(cli, tmp_path):
+def test_topology_names_the_check_command_for_a_file_in_place_of_a_name(cli, tmp_path):
     np.save(file := tmp_path / "W.npy", np.eye(2))
     status, out, err = cli(file)
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -238,7 +238,9 @@ def test_compare(cli):
     assert "directed-ring (column_stochastic)" in out
 
 
-def test_check_tells_how_the_clients_of_an_edge_list_are_numbered(cli, tmp_path):
+def test_topology_check_reports_the_numbering_of_clients_for_an_edge_list(
+    cli, tmp_path
+):
     (tmp_path / "gap.edgelist").write_text("0 1\n1 5\n5 0\n")
     status, out, _ = cli("check", tmp_path / "gap.edgelist")
     assert status == 0

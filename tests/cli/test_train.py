@@ -35,7 +35,7 @@ def said(capsys, *arguments):
     return status, capsys.readouterr()
 
 
-def test_it_is_the_librarys_run(capsys, tmp_path):
+def test_train_saves_the_same_history_as_the_library(capsys, tmp_path):
     status, out = said(
         capsys,
         "--rho",
@@ -81,7 +81,7 @@ def test_it_is_the_librarys_run(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("name", "lam"), [("ditto", 0.75), ("fedprox", 1.0), ("dfedadmm", 0.1)]
 )
-def test_letters_with_a_default_keep_it_and_others_are_given_one(capsys, name, lam):
+def test_train_sets_lam_only_for_algorithms_without_a_default(capsys, name, lam):
     assert (
         run(
             [
@@ -100,7 +100,7 @@ def test_letters_with_a_default_keep_it_and_others_are_given_one(capsys, name, l
     assert json.loads(capsys.readouterr().out)["algorithm"]["lam"] == lam
 
 
-def test_the_table_is_for_people(capsys):
+def test_train_prints_a_table_without_json(capsys):
     status, out = said(
         capsys, "--algorithm", "dpsgd", "--set", "order=adapt-then-combine"
     )
@@ -192,13 +192,13 @@ def test_images_are_learned_on_a_ring(capsys, data_root, options, least):
     assert accuracy[-1] > least
 
 
-def test_several_values_after_one_set(capsys):
+def test_train_accepts_several_values_after_one_set(capsys):
     status, out = said(capsys, "--json", "--set", "rho=0.2", "decay=0.5")
     assert status == 0
     assert json.loads(out.out)["algorithm"]["decay"] == 0.5
 
 
-def test_divergence_is_said_and_is_status_1(capsys):
+def test_train_reports_divergence_with_status_1(capsys):
     status, out = said(capsys, "--eta", "1e6", "--rounds", "100")
     assert status == 1
     assert "diverged by round" in out.out
@@ -237,7 +237,7 @@ def test_wrong_input_is_one_line(capsys, wrong, words):
 
 
 @pytest.mark.parametrize("name", ["study.toml", "STUDY.TOML", "study.json"])
-def test_validate_tells_where_a_file_belongs(capsys, name):
+def test_validate_names_the_config_option_for_an_experiment_file(capsys, name):
     assert run(["validate", name]) == 2
     out = capsys.readouterr()
     assert (out.out, out.err.count("\n")) == ("", 1)
@@ -245,7 +245,7 @@ def test_validate_tells_where_a_file_belongs(capsys, name):
 
 
 @pytest.mark.parametrize("name", ["grid.toml", "GRID.TOML", "grid.json"])
-def test_a_file_without_its_option_is_told_where_it_belongs(capsys, name):
+def test_train_names_config_and_sweep_for_an_experiment_file(capsys, name):
     assert run(["train", name]) == 2
     out = capsys.readouterr()
     assert out.err.count("\n") == 1
@@ -346,7 +346,7 @@ def test_validate_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
 
 
 @pytest.mark.parametrize("command", ["train", "validate", "sweep"])
-def test_an_unknown_field_tells_the_nearest_in_every_command(capsys, file, command):
+def test_commands_suggest_the_nearest_name_for_an_unknown_field(capsys, file, command):
     file.write_text(FILE.replace("rounds = 40", "ruonds = 40"))
     words = (
         [command, str(file)] if command == "sweep" else [command, "--config", str(file)]
@@ -384,7 +384,7 @@ def test_options_change_what_the_file_says(capsys, file):
     ]
 
 
-def test_one_value_is_said_once(capsys, file):
+def test_train_rejects_a_value_given_twice(capsys, file):
     assert (
         run(["train", "--config", str(file), "--rounds", "5", "--set", "run.rounds=6"])
         == 2
@@ -500,11 +500,11 @@ def test_validate_takes_an_own_theorem(capsys, own):
     # a statement without a schedule takes its step sizes from the line, and its own
     # algorithm runs
     assert run(["validate", "mine.py:mine", *words]) == 2
-    told = (
+    message = (
         "[algorithm] lacks eta, and mine.avg has no schedule: give --set"
         " algorithm.eta=...\n"
     )
-    assert capsys.readouterr().err.endswith(told)
+    assert capsys.readouterr().err.endswith(message)
     assert (
         run(["validate", "mine.py:mine", "--set", "algorithm.eta=0.001", *words]) == 0
     )

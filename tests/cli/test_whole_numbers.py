@@ -29,9 +29,9 @@ def test_list_of_whole_numbers_accepts_scientific_notation(capsys):
 @pytest.mark.parametrize("value", ["1.55e1", "1e-1", "1e30"])
 def test_number_that_is_not_whole_or_too_large_is_rejected(value, capsys):
     assert run([*TRAIN, "--rounds", value]) == 2
-    told = capsys.readouterr()
-    assert "--rounds" in told.err
-    assert told.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert "--rounds" in captured.err
+    assert captured.err.count("\n") == 1
 
 
 def test_option_that_takes_a_fraction_is_not_changed(capsys):

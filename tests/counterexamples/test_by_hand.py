@@ -44,10 +44,13 @@ def area(g, a, b):
 
 
 def test_admm_stays_at_zero_and_exceeds_the_bound_of_theorem_1():
-    told = stored("dfedadmm.theorem_1")
-    (f, _), run = clients(told["instance"]["task"]), told["instance"]["algorithm"]
+    document = stored("dfedadmm.theorem_1")
+    (f, _), run = (
+        clients(document["instance"]["task"]),
+        document["instance"]["algorithm"],
+    )
     K, eta, pen, rho = run["K"], run["eta"], run["lam"], run["rho"]
-    T = told["instance"]["run"]["rounds"]
+    T = document["instance"]["run"]["rounds"]
     assert f(Fraction(0)) > 0 == f(0 + rho)  # the ascent point 0 + rho is stationary
     L = B = max(f(Fraction(k, 10)) for k in range(-20, 21))
     gap = area(f, Fraction(-1), Fraction(0))  # f is least left of -1
@@ -65,15 +68,18 @@ def test_admm_stays_at_zero_and_exceeds_the_bound_of_theorem_1():
     ) / kappa
     ratio = f(Fraction(0)) ** 2 / bound
     assert ratio > 10_000
-    assert float(ratio) == pytest.approx(float(told["ratio"]), rel=1e-9)
+    assert float(ratio) == pytest.approx(float(document["ratio"]), rel=1e-9)
 
 
 def test_momentum_restarts_each_round_and_exceeds_the_bound_of_theorem_1():
-    told = stored("dfedsgpsm.theorem_1")
-    (f, _), run = clients(told["instance"]["task"]), told["instance"]["algorithm"]
+    document = stored("dfedsgpsm.theorem_1")
+    (f, _), run = (
+        clients(document["instance"]["task"]),
+        document["instance"]["algorithm"],
+    )
     K, eta, alpha = run["K"], run["eta"], run["alpha"]
-    T, x = int(told["instance"]["run"]["rounds"]), Fraction(0)
-    knot, width = told["instance"]["task"]["knots"][0][0], Fraction(1)
+    T, x = int(document["instance"]["run"]["rounds"]), Fraction(0)
+    knot, width = document["instance"]["task"]["knots"][0][0], Fraction(1)
     gradients = []
     for _ in range(T):  # one step a round: momentum starts at 0 and is not used
         gradients.append(f(x) ** 2)
@@ -86,14 +92,14 @@ def test_momentum_restarts_each_round_and_exceeds_the_bound_of_theorem_1():
     bound = 2 * gap * (1 - alpha) / (eta * K * T) + drift + consensus
     ratio = sum(gradients) / T / bound
     assert ratio > 37
-    assert float(ratio) == pytest.approx(float(told["ratio"]), rel=1e-6)
+    assert float(ratio) == pytest.approx(float(document["ratio"]), rel=1e-6)
 
 
-def test_clients_of_dfedsam_drift_apart_and_exceed_the_bound_of_theorem_4_5():
-    told = stored("dfedsam.theorem_4_5")
-    fs, run = clients(told["instance"]["task"]), told["instance"]["algorithm"]
-    K, eta, T = int(run["K"]), run["eta"], told["instance"]["run"]["rounds"]
-    w = told["instance"]["topology"]["matrix"][0][1]
+def test_clients_of_dfedsam_diverge_and_exceed_the_bound_of_theorem_4_5():
+    document = stored("dfedsam.theorem_4_5")
+    fs, run = clients(document["instance"]["task"]), document["instance"]["algorithm"]
+    K, eta, T = int(run["K"]), run["eta"], document["instance"]["run"]["rounds"]
+    w = document["instance"]["topology"]["matrix"][0][1]
     assert run["rho"] == 0
     assert run["Q"] == 1
 
@@ -109,7 +115,7 @@ def test_clients_of_dfedsam_drift_apart_and_exceed_the_bound_of_theorem_4_5():
         means.append((x[0] + x[1]) / 2)
     assert fs[0](x[0]) == -fs[1](x[1])  # opposite constants: the mean never moves again
     left = min(slope(mean) ** 2 for mean in means)
-    L = max(abs(s) for row in told["instance"]["task"]["slopes"] for s in row)
+    L = max(abs(s) for row in document["instance"]["task"]["slopes"] for s in row)
     corners = (Fraction(-1), Fraction(0), Fraction(1))
     sigma_sq = max(((fs[0](c) - fs[1](c)) / 2) ** 2 for c in corners)
     first = means[0]  # Delta_0 = f(xbar^1) - f*, and f is least left of -1
@@ -124,7 +130,7 @@ def test_clients_of_dfedsam_drift_apart_and_exceed_the_bound_of_theorem_4_5():
         + eta**4 * K * L**3 * C3 * phi * (16 * eta * K * L + 3)
     ) / D
     assert left / bound > 26
-    assert float(left / bound) == pytest.approx(float(told["ratio"]), rel=1e-6)
+    assert float(left / bound) == pytest.approx(float(document["ratio"]), rel=1e-6)
 
 
 # -- the six families, in closed form, which refute statements in O(.)

@@ -41,7 +41,7 @@ CORNERS = {
         "alpha": 0.0,
     },
 }
-OWN = {"Q=50": "Q", "alpha=0": "alpha"}  # for the theorems that have the letter at all
+OWN = {"Q=50": "Q", "alpha=0": "alpha"}  # for the theorems with this hyperparameter
 
 
 def cases():
@@ -146,9 +146,17 @@ def test_most_corners_are_judged_and_not_set_aside():
 def test_the_report_of_a_corner_is_written_without_complaint(corner, tmp_path):
     thm, change = bounds.get("dfedsam.theorem_4_5"), {"T": 12, **CORNERS[corner]}
     there = {n: v for n, v in change.items() if n not in ("T", "rho0")}
-    task, W, letters = problem(thm, **there)
+    task, W, hyperparameters = problem(thm, **there)
     outcome = perform(
-        case_of(thm.key, task, W, change["T"], K=letters["K"], step="largest", seeds=1)
+        case_of(
+            thm.key,
+            task,
+            W,
+            change["T"],
+            K=hyperparameters["K"],
+            step="largest",
+            seeds=1,
+        )
     )
     page = Study(title="corner", outcomes=[outcome]).save(tmp_path)
     assert "corner" in page.read_text(encoding="utf-8")

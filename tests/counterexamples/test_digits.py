@@ -20,10 +20,11 @@ def test_whole_is_str_where_that_has_an_answer(value):
 @pytest.mark.parametrize(
     "value", [Fraction(HUGE), Fraction(-1, HUGE), Fraction(HUGE, HUGE + 1)]
 )
-def test_no_digit_is_lost(value):
-    told = whole(value).split("/")
+def test_whole_numbers_keep_every_digit(value):
+    parts_of_text = whole(value).split("/")
     read = [
-        sum(int(d) * 10**k for k, d in enumerate(reversed(n.lstrip("-")))) for n in told
+        sum(int(d) * 10**k for k, d in enumerate(reversed(n.lstrip("-"))))
+        for n in parts_of_text
     ]
     assert read == [abs(value.numerator), value.denominator][: len(read)]
     assert short(value).endswith("...")

@@ -69,11 +69,11 @@ def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant):
             x0 = batch.x0[index]
             core = batch.alone(index, batch.x0, 20).run(progress=False).measures()
             for name, data in path.left.items():
-                told = core[name][0][: len(data)]
-                told = told[: np.isfinite(told).sum()]
-                scale = told.max() + 1e-20 * (x0**2).max() + 1e-300
+                expected = core[name][0][: len(data)]
+                expected = expected[: np.isfinite(expected).sum()]
+                scale = expected.max() + 1e-20 * (x0**2).max() + 1e-300
                 np.testing.assert_allclose(
-                    data[: len(told), index] / scale, told / scale, atol=1e-8
+                    data[: len(expected), index] / scale, expected / scale, atol=1e-8
                 )
             seen += 1
     assert seen >= 20
@@ -134,7 +134,7 @@ def test_noise_in_two_blocks_adds_the_variance_that_many_runs_of_the_core_show()
     assert not path.still[0]
 
 
-def test_fixed_points_of_two_clients_that_pull_apart_are_where_the_closed_form_says():
+def test_fixed_points_of_two_opposing_clients_have_the_closed_form():
     # f_1' = x - 1, f_2' = x + 1 near 0: by symmetry x_1 = -x_2
     w, eta = 0.1, 0.2
     x0 = np.array([[[0.3], [0.1]]])
@@ -149,7 +149,7 @@ def test_fixed_points_of_two_clients_that_pull_apart_are_where_the_closed_form_s
     assert not run(batch, 3).still[0]
 
 
-def test_a_state_stands_still_once_it_moves_by_less_than_the_rounding_of_its_size():
+def test_state_is_stationary_once_it_moves_by_less_than_its_rounding():
     one = np.ones((2, 1, 1))
     # f' = -1 left of 0, then x - 1
     ramps = Ramps(0 * one, 1e9 * one, one, -one[..., 0])
@@ -186,8 +186,8 @@ def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(
                     break
         with np.errstate(all="ignore"):
             scores = score(theorem, batch, family.rounds, family.horizon(shared))
-        told = np.flatnonzero(np.isfinite(scores.ratio) & (scores.ratio > 1e-6))
-        for index in told[np.argsort(-scores.ratio[told])][:1]:
+        positive = np.flatnonzero(np.isfinite(scores.ratio) & (scores.ratio > 1e-6))
+        for index in positive[np.argsort(-scores.ratio[positive])][:1]:
             T = int(scores.T[index])
             certificate = certify(batch.alone(index, scores.x0, T), theorem)
             assert not certificate.obstacles
@@ -219,7 +219,7 @@ def test_a_false_one_over_m_squared_is_refuted_by_many_clients(tmp_path):
     assert again.ratio == pytest.approx(found.ratio, rel=1e-9)
 
 
-def test_the_second_moment_of_noisy_steps_is_that_of_the_closed_form_and_clients_alike_share_answers():
+def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_share_gradients():
     """Also of an algorithm that goes on to change the gradient that it was given."""
     one = np.ones((1, 1, 1))
     ramps = Ramps(-100 * one, 200 * one, 0.5 * one, -50 * one[..., 0])
@@ -236,13 +236,13 @@ def test_the_second_moment_of_noisy_steps_is_that_of_the_closed_form_and_clients
     two = dataclasses.replace(
         batch, clients=ramps.alike(2), x0=np.ones((1, 2, 1)), W=pair(0.3)
     )
-    apart = dataclasses.replace(
+    separate_clients = dataclasses.replace(
         two, W=np.array([[[[0.7, 0.3], [0.3 + 1e-15, 0.7 - 1e-15]]]])
     )
-    # the first client's answers stand for both's
+    # the gradients of the first client are used for both
     for name in ("grad_norm_sq", "consensus", "loss"):
         np.testing.assert_allclose(
-            run(two, 4).left[name], run(apart, 4).left[name], rtol=1e-9
+            run(two, 4).left[name], run(separate_clients, 4).left[name], rtol=1e-9
         )
 
 
@@ -271,8 +271,8 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
     for far in (T, T + 1):
-        told = at_T(theorem, path.left["grad_norm_sq"], far, path.still)[0]
-        assert told == pytest.approx((a**2 + (k * b) ** 2) / 2, rel=1e-6)
+        limit_value = at_T(theorem, path.left["grad_norm_sq"], far, path.still)[0]
+        assert limit_value == pytest.approx((a**2 + (k * b) ** 2) / 2, rel=1e-6)
     exact = certify(batch.alone(0, batch.x0, T), theorem)
     assert exact.exact["still"] is True
     assert exact.exact["measured"] == pytest.approx((a**2 + (k * b) ** 2) / 2, rel=1e-6)
@@ -316,8 +316,8 @@ def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, insid
     W = np.eye(m)[None, None] * 0.4 + 0.6 / m
     batch = Batch(algorithm, bowl, np.zeros((1, m, 1)), W, np.ones((1, 1)))
     assert np.isfinite(run(batch, 60).value).all() == inside
-    apart = batch.alone(0, batch.x0, 60).document()["task"]["knots"]
-    assert len(apart) == m
+    knots = batch.alone(0, batch.x0, 60).document()["task"]["knots"]
+    assert len(knots) == m
     wide = dataclasses.replace(
         batch, clients=Ramps.one([[0.0]], [[1.0]], [[0.0]], [0.0], curve=1.0).alike(m)
     )

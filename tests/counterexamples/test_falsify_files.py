@@ -42,7 +42,7 @@ HOSTILE = [
     {"a": {"b": 1}},
     "x" * 5000,
 ]
-TOLD = {"command", "file", "obstacles", "condition"}
+SHOWN_ONLY = {"command", "file", "obstacles", "condition"}
 """Fields that are shown, and never used."""
 
 
@@ -51,15 +51,17 @@ def outcome(name):
 
 
 def counterexample(name):
-    told = {k: v for k, v in outcome(name).items() if k not in ("families", "command")}
-    return told | {"kind": "dfltheory.counterexample"}
+    document = {
+        k: v for k, v in outcome(name).items() if k not in ("families", "command")
+    }
+    return document | {"kind": "dfltheory.counterexample"}
 
 
 def printed(name):
-    told = {
+    document = {
         k: v for k, v in outcome(name).items() if k not in ("kind", "format", "command")
     }
-    return told | {"file": "hit.json"}
+    return document | {"file": "hit.json"}
 
 
 def family(name):
@@ -85,16 +87,16 @@ def refused(path, read=read_document):
     return refused_by(read, path)
 
 
-def same(value, told):
-    """May ``value`` stand where ``told`` stood? A number for a number, a list for a
-    list.
+def has_same_type(value, original):
+    """Whether ``value`` has the type of ``original``: a number for a number, a list
+    for a list.
     """
     numbers = (int, float)
-    if isinstance(told, bool) or isinstance(value, bool):
-        return isinstance(told, bool) and isinstance(value, bool)
-    if isinstance(told, numbers) or told is None:
+    if isinstance(original, bool) or isinstance(value, bool):
+        return isinstance(original, bool) and isinstance(value, bool)
+    if isinstance(original, numbers) or original is None:
         return isinstance(value, numbers) or value is None or value == "NaN"
-    return isinstance(value, type(told))
+    return isinstance(value, type(original))
 
 
 @pytest.mark.drawn(2)
@@ -105,15 +107,17 @@ def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path)
     assert refused(file) is None
     fields, lines = 0, 0
     for path in places(WHOLE[kind]):
-        told = WHOLE[kind]
+        original = WHOLE[kind]
         for key in path:
-            told = told[key]
+            original = original[key]
         for value in HOSTILE[fields % 3 :: 3]:  # a third of them for each field
             bad = value.replace("{}", str(witness)) if value == CODE else value
             file.write_text(json.dumps(put(WHOLE[kind], path, bad)))
             line = refused(file)
-            if line is None and not TOLD & set(path):
-                assert same(value, told) or (path == ("instance",) and value is None), (
+            if line is None and not SHOWN_ONLY & set(path):
+                assert has_same_type(value, original) or (
+                    path == ("instance",) and value is None
+                ), (
                     path,
                     value,
                 )
@@ -121,8 +125,8 @@ def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path)
             if line is not None:
                 lines += 1
                 assert str(file) in line
-        for name in ("extra", "__class__"):  # an unknown field beside each
-            if isinstance(told, dict) and path[-1] not in ("families", "base"):
+        for name in ("extra", "__class__"):  # an unknown field next to each
+            if isinstance(original, dict) and path[-1] not in ("families", "base"):
                 file.write_text(json.dumps(put(WHOLE[kind], (*path, name), 1)))
                 assert name in (refused(file) or "")
         fields += 1
@@ -141,10 +145,10 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
     """
     monkeypatch.setattr(certify, "ROUNDS", (300,))  # the many replays are to be short
     file, document = tmp_path / "sent.json", WHOLE[kind]
-    told = document.get("divergence") or document["instance"]
+    content = document.get("divergence") or document["instance"]
     owner = "divergence" if document.get("divergence") else "instance"
     tried = 0
-    for path in places({owner: told}):
+    for path in places({owner: content}):
         if "ratios" in path or "values" in path or len(path) < 2:
             continue
         for value in (0, 1e9, "dfedmdc.theorem_1"):
@@ -183,22 +187,22 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
         (("key",), "yuan2016.lemma_1"),
         (("key",), "dfedsam.corollary_4_6"),
         (("key",), "dfedadmm.theorem_1"),
-        (("variant",), "nobody"),
+        (("variant",), "undefined"),
         (("format",), 1),
         (("format",), 3),
         (("kind",), "dfltheory.history"),
     ],
 )
-def test_a_file_that_cannot_be_run_is_one_line_of_the_command(
+def test_falsify_rejects_a_file_that_cannot_be_run_in_one_line(
     path, value, tmp_path, capsys
 ):
     file = tmp_path / "sent.json"
     file.write_text(json.dumps(put(WHOLE["outcome, ramps"], path, value)))
     started = time.monotonic()
     assert cli.run(["falsify", "--replay", str(file)]) == 2
-    told = capsys.readouterr()
-    assert told.err.count("\n") == 1
-    assert not told.out
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert not captured.out
     assert time.monotonic() - started < 20
 
 
@@ -225,13 +229,13 @@ def test_a_family_with_code_in_its_base_is_refused_by_the_command(tmp_path, caps
         " " * (BYTES + 1),
     ],
 )
-def test_documents_that_are_no_object_get_one_line(text, tmp_path):
+def test_replay_rejects_documents_that_are_no_object_in_one_line(text, tmp_path):
     file = tmp_path / "sent.json"
     file.write_text(text)
     assert str(file) in refused(file)
 
 
-def test_a_family_of_clients_that_start_apart_is_none_of_a_statement_without_them(
+def test_replay_rejects_a_family_with_different_starts_for_a_statement_on_common_starts(
     tmp_path,
 ):
     file = tmp_path / "sent.json"
@@ -243,7 +247,7 @@ def test_a_family_of_clients_that_start_apart_is_none_of_a_statement_without_the
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("field", ["command", "families", "core", "exact", "key"])
-def test_the_page_refuses_outcomes_that_lack_or_damage_a_field(field, tmp_path):
+def test_page_rejects_outcomes_with_a_missing_or_damaged_field(field, tmp_path):
     theorem = next(
         t for t in survey.searched() if str(t) == "dfedsam.theorem_4_5 (printed)"
     )

@@ -1,5 +1,5 @@
-"""Statements in O(.): a family is told only where it diverges for good, and it replays
-from its file.
+"""Statements in O(.): a family is reported only where it diverges for good, and it
+replays from its file.
 """
 
 import dataclasses
@@ -189,15 +189,15 @@ def test_a_family_is_saved_and_replays_to_the_last_digit(tmp_path):
 @pytest.mark.parametrize(
     "change", [{"member": "no such kind"}, {"member": "noisy heads", "extra": 1}]
 )
-def test_a_damaged_family_gets_one_line(tmp_path, change):
-    path, told = (
+def test_replay_rejects_a_damaged_family_in_one_line(tmp_path, change):
+    path, family = (
         tmp_path / "family.json",
         dataclasses.asdict(made_up(0.5)) | {"member": "noisy heads"},
     )
     document = {
         "kind": "dfltheory.divergence",
         "format": 2,
-        "divergence": told | change,
+        "divergence": family | change,
     }
     path.write_text(json.dumps(document))
     with pytest.raises(DFLTheoryError, match="holds no counterexample: divergence"):
@@ -205,14 +205,14 @@ def test_a_damaged_family_gets_one_line(tmp_path, change):
 
 
 def test_each_statement_is_tried_with_the_kinds_that_its_algorithm_allows():
-    told = {
+    names = {
         k: {m.name for m in kinds(dfl.bounds.get(k, "printed"))}
         for k in ("dfedmdc.theorem_1", "dfedadmm.corollary_1", "dfedsgpsm.corollary_1")
     }
-    assert told["dfedmdc.theorem_1"] == {"noisy heads", "parting clients"}
+    assert names["dfedmdc.theorem_1"] == {"noisy heads", "parting clients"}
     plain = {"clipped clients", "opposing clients"}
-    assert told["dfedadmm.corollary_1"] == plain
-    assert told["dfedsgpsm.corollary_1"] == plain | {"long slope"}
+    assert names["dfedadmm.corollary_1"] == plain
+    assert names["dfedsgpsm.corollary_1"] == plain | {"long slope"}
 
 
 @pytest.mark.slow
@@ -267,7 +267,7 @@ def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
 
 
 def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
-    """The 1/T of a term without a constant beside a 1/sqrt(T) that is 10^7 times
+    """The 1/T of a term without a constant, next to a 1/sqrt(T) that is 10^7 times
     smaller.
     """
     base = {
@@ -309,13 +309,13 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
 def test_a_budget_in_candidates_is_the_same_search_on_any_machine(key):
     """With constants, and an O(.)."""
     found = [dfl.falsify(key, candidates=20, seed=3) for _ in range(2)]
-    told = [(one.ratio, one.evaluations, one.violated) for one in found]
-    assert told[0] == told[1]
+    summaries = [(one.ratio, one.evaluations, one.violated) for one in found]
+    assert summaries[0] == summaries[1]
     assert 20 < found[0].evaluations < 120  # populations and families are not parted
 
 
-def test_a_budget_of_nothing_is_refused():
-    with pytest.raises(InputError, match="candidates = 0 must be > 0"):
+def test_falsify_rejects_an_empty_budget():
+    with pytest.raises(InputError, match="candidates = 0"):
         dfl.falsify("dfedsam.theorem_4_5", candidates=0)
 
 

@@ -52,18 +52,18 @@ def of(kind):
     """
     seen, chosen = set(), []
     for path in FILES:
-        told = DOCUMENTS[path.stem]
-        if told.get("divergence" if kind == "families" else "instance") is not None:
-            slow = not told["violated"] and told["key"].split(".")[0] in seen
-            slow |= kind == "instances" and told["core"]["rounds"] > 2000
-            seen |= set() if told["violated"] else {told["key"].split(".")[0]}
+        outcome = DOCUMENTS[path.stem]
+        if outcome.get("divergence" if kind == "families" else "instance") is not None:
+            slow = not outcome["violated"] and outcome["key"].split(".")[0] in seen
+            slow |= kind == "instances" and outcome["core"]["rounds"] > 2000
+            seen |= set() if outcome["violated"] else {outcome["key"].split(".")[0]}
             chosen.append(
                 pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * slow)
             )
     return chosen
 
 
-def test_the_page_is_the_one_that_the_outcome_files_generate(tmp_path):
+def test_page_of_searches_is_current(tmp_path):
     assert page.main([str(FOLDER), str(tmp_path / "falsify.md")]) == 0
     written = (tmp_path / "falsify.md").read_text(encoding="utf-8")
     assert written == (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
@@ -89,37 +89,39 @@ def test_every_theorem_and_corollary_has_its_outcome_and_nothing_else_is_there()
     ]
     assert not [paper for paper in missing if paper in PAPERS]
     for theorem in (stated[name] for name in DOCUMENTS):
-        told = DOCUMENTS[f"{theorem.key}-{theorem.variant}"]
-        assert (told["key"], told["variant"]) == (theorem.key, theorem.variant)
-        assert told["command"].startswith(
+        outcome = DOCUMENTS[f"{theorem.key}-{theorem.variant}"]
+        assert (outcome["key"], outcome["variant"]) == (theorem.key, theorem.variant)
+        assert outcome["command"].startswith(
             f"dfltheory falsify {theorem.key} --variant {theorem.variant} "
         )
-        assert told["evaluations"] == sum(
-            t["evaluations"] for t in told["families"].values()
+        assert outcome["evaluations"] == sum(
+            t["evaluations"] for t in outcome["families"].values()
         )
 
 
-def test_no_corrected_statement_is_refuted_and_each_was_searched_with_all_its_terms():
+def test_corrected_statements_are_searched_term_by_term_and_not_refuted():
     corrected = [d for d in DOCUMENTS.values() if d["variant"].startswith("corrected")]
     assert len(corrected) == 29
-    for told in corrected:
-        assert not told["violated"]
-        assert 0.01 < told["ratio"] <= 1
-        assert told["seconds"] >= 20
-        assert told["evaluations"] >= 1000
-        theorem = dfl.bounds.get(told["key"], told["variant"])
-        assert set(told["terms"]) == set(theorem.parts)
-        assert all(row["share"] <= 1 for row in told["terms"].values())
-        # what the search reckons is confirmed but for a hundredth: no family tells of a
+    for outcome in corrected:
+        assert not outcome["violated"]
+        assert 0.01 < outcome["ratio"] <= 1
+        assert outcome["seconds"] >= 20
+        assert outcome["evaluations"] >= 1000
+        theorem = dfl.bounds.get(outcome["key"], outcome["variant"])
+        assert set(outcome["terms"]) == set(theorem.parts)
+        assert all(row["share"] <= 1 for row in outcome["terms"].values())
+        # the search and its confirmation agree within a hundredth: no family reports a
         # withdrawn candidate
         assert (
-            max(float(row["ratio"]) for row in told["families"].values())
-            <= 1.01 * told["ratio"]
+            max(float(row["ratio"]) for row in outcome["families"].values())
+            <= 1.01 * outcome["ratio"]
         )
 
 
-def test_every_printed_main_theorem_falls_from_a_common_start_and_the_page_says_so_first():
-    refuted = {name: told for name, told in DOCUMENTS.items() if told["violated"]}
+def test_page_lists_refuted_printed_main_theorems_first():
+    refuted = {
+        name: outcome for name, outcome in DOCUMENTS.items() if outcome["violated"]
+    }
     one, two = (
         ("dfedsam.theorem_4_5", "dfedadmm.theorem_1"),
         ("dfedmdc.theorem_1", "dfedmdc.theorem_2"),
@@ -135,12 +137,12 @@ def test_every_printed_main_theorem_falls_from_a_common_start_and_the_page_says_
         assert f"{key}-printed" in refuted
         (row,) = (line for line in head if line.startswith(f"| `{key}` | printed |"))
         assert "| common start |" in row
-    # those with constants are told in fractions, and none in vain
+    # those with constants are confirmed in fractions
     vain = [line for line in head if "none:" in line]
     assert all("noise that depends on the state" in line for line in vain)
 
 
-def test_rows_have_anchors_of_their_own_and_link_their_files():
+def test_rows_have_unique_anchors_and_link_their_files():
     text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
     anchors = re.findall(r'<a id="([\w-]+)">', text)
     assert len(set(anchors)) == len(anchors) == len(DOCUMENTS)
@@ -155,10 +157,10 @@ def test_each_term_of_a_corrected_bound_has_its_row():
         .read_text(encoding="utf-8")
         .split("## Term by term")[1]
     )
-    for told in DOCUMENTS.values():
-        if told["variant"].startswith("corrected"):
-            for name in dfl.bounds.get(told["key"], told["variant"]).parts:
-                assert f"| `{told['key']}` {told['variant']} | {name} | " in text
+    for outcome in DOCUMENTS.values():
+        if outcome["variant"].startswith("corrected"):
+            for name in dfl.bounds.get(outcome["key"], outcome["variant"]).parts:
+                assert f"| `{outcome['key']}` {outcome['variant']} | {name} | " in text
     row = "| `dfedsam.theorem_4_5` corrected | consensus | yes: "
     assert row in text
     assert text.count("not shown") < text.count("| yes: ") / 2
@@ -207,7 +209,7 @@ def test_what_is_left_of_a_bound_without_a_term_that_is_not_needed_is_above_a_pr
     )
 
 
-def test_two_searches_of_one_statement_are_told_together():
+def test_survey_merges_two_searches_of_one_statement():
     families, terms = (
         {"a": {"ratio": 0.25, "evaluations": 96}},
         {"share": 0.1, "without": 3.0},
@@ -226,28 +228,32 @@ def test_two_searches_of_one_statement_are_told_together():
         "first": 9.0,
         "terms": {"x": {**terms, "share": 0.4}},
     }
-    told = survey.both(one, other)
-    assert (told["command"], told["ratio"], told["first"]) == ("second", 0.5, 9.0)
-    assert (told["evaluations"], told["seconds"]) == (192, 4.0)
-    assert told["families"] == {"a": {"ratio": 0.25, "evaluations": 192}}
-    assert told["terms"] == {"x": {"share": 0.4, "without": 3.0}}
+    together = survey.both(one, other)
+    assert (together["command"], together["ratio"], together["first"]) == (
+        "second",
+        0.5,
+        9.0,
+    )
+    assert (together["evaluations"], together["seconds"]) == (192, 4.0)
+    assert together["families"] == {"a": {"ratio": 0.25, "evaluations": 192}}
+    assert together["terms"] == {"x": {"share": 0.4, "without": 3.0}}
     assert survey.both(one | {"violated": True}, other)["command"] == "first"
 
 
 @pytest.mark.drawn(5)
 @pytest.mark.parametrize("path", of("instances"))
 def test_an_outcome_replays_through_the_training_core(path):
-    told = DOCUMENTS[path.stem]
+    outcome = DOCUMENTS[path.stem]
     again = replay(path)
-    assert again.violated == told["violated"]
-    assert again.ratio == pytest.approx(told["ratio"], rel=1e-6)
+    assert again.violated == outcome["violated"]
+    assert again.ratio == pytest.approx(outcome["ratio"], rel=1e-6)
     assert not again.certificate.obstacles
     assert all(condition["holds"] for condition in again.certificate.conditions)
-    core, before = again.certificate.core, told["core"]
+    core, before = again.certificate.core, outcome["core"]
     assert core["ratio"] == pytest.approx(
         before["ratio"], rel=0.05 if "seeds" in core else 1e-6
     )
-    if told["violated"]:
+    if outcome["violated"]:
         assert (
             max(core.get("low", core["ratio"]), again.certificate.core_at_horizon or 0)
             > 1
@@ -266,24 +272,24 @@ def test_a_refutation_says_the_value_that_confirms_it_at_the_same_horizon():
     )  # and nothing of a shorter horizon
 
 
-def test_every_refutation_with_constants_tells_a_confirming_value():
-    for told in DOCUMENTS.values():
-        if told["violated"] and not told.get("divergence"):
-            assert float(core_says(told).split()[0]) > 1, told["key"]
+def test_every_refutation_with_constants_has_a_confirming_value():
+    for outcome in DOCUMENTS.values():
+        if outcome["violated"] and not outcome.get("divergence"):
+            assert float(core_says(outcome).split()[0]) > 1, outcome["key"]
 
 
-def test_what_the_core_says_names_each_number():
+def test_confirmation_of_the_core_names_each_number():
     exact, row = (
         {"T": 10**6},
         {"rounds": 3000, "T": 2000, "ratio": 1.5, "measured": 3.0, "bound": 2.0},
     )
-    told = {"exact": exact, "core": row, "core_at_horizon": None}
-    assert core_says(told) == "1.5 at T = 2000, 3 against the bound 2"
-    assert core_says(told | {"core": row | {"low": 1.2}}).endswith(
+    certificate = {"exact": exact, "core": row, "core_at_horizon": None}
+    assert core_says(certificate) == "1.5 at T = 2000, 3 against the bound 2"
+    assert core_says(certificate | {"core": row | {"low": 1.2}}).endswith(
         "and at least 1.2 with confidence 99.9 %"
     )
     assert (
-        core_says(told | {"core_at_horizon": 4.0, "exact": {"T": 3000}})
+        core_says(certificate | {"core_at_horizon": 4.0, "exact": {"T": 3000}})
         == "4 at T = 3000 (run in full)"
     )
 
@@ -291,19 +297,22 @@ def test_what_the_core_says_names_each_number():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", of("families"))
 def test_a_family_replays(path):
-    told = DOCUMENTS[path.stem]
+    outcome = DOCUMENTS[path.stem]
     again = replay(path)
-    assert again.violated == told["violated"]
+    assert again.violated == outcome["violated"]
     np.testing.assert_allclose(
-        again.divergence.ratios, told["divergence"]["ratios"], rtol=1e-6
+        again.divergence.ratios, outcome["divergence"]["ratios"], rtol=1e-6
     )
 
 
-def test_numbers_that_are_not_there_are_told_as_none(tmp_path):
+def test_page_shows_missing_numbers_as_none(tmp_path):
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
-    told = dict(DOCUMENTS["dfedsam.theorem_4_5-corrected"])
-    told |= {"instance": None, "families": {"a": {"ratio": "NaN", "evaluations": 96}}}
-    survey.outcome_file(tmp_path, theorem).write_text(json.dumps(told))
+    outcome = dict(DOCUMENTS["dfedsam.theorem_4_5-corrected"])
+    outcome |= {
+        "instance": None,
+        "families": {"a": {"ratio": "NaN", "evaluations": 96}},
+    }
+    survey.outcome_file(tmp_path, theorem).write_text(json.dumps(outcome))
     text = page.markdown(tmp_path)
     assert "nan" not in text
     assert "no admissible problem" in text
@@ -375,8 +384,8 @@ def test_versions_are_planted_by_rule_and_each_is_another_statement():
 
 def test_a_moved_exponent_keeps_the_unit_and_one_for_each_quantity_of_a_term_is_planted():
     moved = {
-        at: told
-        for at, told in every_planted().items()
+        at: false_by_place
+        for at, false_by_place in every_planted().items()
         if at[2].startswith("one more power of ")
     }
     assert len(moved) >= 180
@@ -430,7 +439,7 @@ def test_a_constant_is_made_smaller_only_as_far_as_a_term_was_seen_sharp():
     assert not any(name.startswith("1/") for name, _ in planted(theorem))
 
 
-def test_no_statement_counts_twice():
+def test_statements_with_equal_content_are_examined_once():
     keys = [(theorem.key, theorem.variant) for theorem in examined()]
     assert ("dfedsam.corollary_4_6", "corrected") in keys
     assert ("dfedsam.corollary_4_8", "corrected") not in keys  # it says the same
@@ -440,7 +449,7 @@ def test_no_statement_counts_twice():
 def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that_are_not_searched(
     key,
 ):
-    """Noise at rest in the shared part, one client, L_u = sigma_u = 1, whose mean
+    """Stationary noise in the shared part, one client, L_u = sigma_u = 1, whose mean
     square slope is exact.
     """
     _, false = every_planted()[
@@ -500,7 +509,7 @@ def test_noise_for_ever_violates_what_lacks_its_noise_and_nothing_that_is_proved
 
 
 @pytest.mark.parametrize("key", ["dfedmdc.theorem_2", "dfedmdc.rate_theorem_2"])
-def test_without_smooth_samples_a_client_that_is_led_astray_violates_the_bound(key):
+def test_biased_client_without_smooth_samples_violates_the_bound(key):
     """w = 1 to the right of -rho, a ramp of width R to its left: L_u = 1/R, f(0) - f* =
     rho + R/2.
     """
@@ -525,7 +534,7 @@ def test_without_smooth_samples_a_client_that_is_led_astray_violates_the_bound(k
         "eta_v": eta / R,
     }
     at |= {"rho": rho, "rho0": rho * T**0.5}
-    left = 1.0 / at["L_u"]  # it stands still at 0, whatever its steps are
+    left = 1.0 / at["L_u"]  # it is stationary at 0 for every step size
     assert left / false.evaluate(**{n: at[n] for n in false.needs}) > 10
 
 
@@ -553,8 +562,11 @@ def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_coun
                 np.asarray(t.evaluate_terms(where="ignore", **at)[term])
                 for t in (theorem, false)
             )
-            told = true > 0
-            assert (moved[told] < true[told] * (1 - 1e-9)).any(), (theorem.key, version)
+            nonzero = true > 0
+            assert (moved[nonzero] < true[nonzero] * (1 - 1e-9)).any(), (
+                theorem.key,
+                version,
+            )
             seen += 1
     assert seen > 150
     versions = {
@@ -564,25 +576,25 @@ def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_coun
     assert "one more power of at in the term optimization" not in versions
 
 
-def test_the_page_tells_the_power_that_was_measured():
-    told = json.loads((FOLDER.parent / "power.json").read_text(encoding="utf-8"))
+def test_page_reports_the_measured_power():
+    rows = json.loads((FOLDER.parent / "power.json").read_text(encoding="utf-8"))
     text = (FOLDER.parent / "power.md").read_text(encoding="utf-8")
     left = set(every_planted()) - {
-        (one["key"], one["variant"], one["version"]) for one in told
+        (one["key"], one["variant"], one["version"]) for one in rows
     }
-    assert len(told) + len(left) == len(every_planted())  # none is another's
-    assert len(left) < len(told)
+    assert len(rows) + len(left) == len(every_planted())  # none is another's
+    assert len(left) < len(rows)
     assert (
         f" {len(left)} more are planted, and were not searched yet." in text
     ) == bool(left)
-    false = [one for one in told if unproved(one) is None]
+    false = [one for one in rows if unproved(one) is None]
     refuted = sum(one["refuted"] for one in false)
     assert refuted / len(false) >= 0.75
     assert f"**{refuted} of {len(false)}** false versions are refuted" in re.sub(
         r"\s+", " ", text
     )
     assert text.count(" survives; ") == len(false) - refuted
-    alone = [o for o in told if o["for ever"] > 1 or (o["key"], o["version"]) in FALSE]
+    alone = [o for o in rows if o["for ever"] > 1 or (o["key"], o["version"]) in FALSE]
     seen = sum(one["refuted"] for one in alone)
     assert seen / len(alone) > 0.6
     words = f"Of the {len(alone)} that closed forms know to be false without any search"
@@ -591,9 +603,9 @@ def test_the_page_tells_the_power_that_was_measured():
         r"\s+", " ", text
     )
     assert all(
-        one["closed form"] in CLOSED_FORMS for one in told if one["for ever"] > 1
+        one["closed form"] in CLOSED_FORMS for one in rows if one["for ever"] > 1
     )
-    for one in told:
+    for one in rows:
         assert not one["refuted"] or one["ratio"] > 1
         reason = unproved(one)
         assert reason is None or one["version"] in text
@@ -604,12 +616,12 @@ def test_the_page_tells_the_power_that_was_measured():
 
 
 def test_the_page_publishes_the_power_as_a_bracket():
-    told = json.loads((FOLDER.parent / "power.json").read_text(encoding="utf-8"))
-    low, high = power_page.bracket(told)
-    refuted = sum(one["refuted"] for one in told if unproved(one) is None)
-    true = sum(unproved(one) not in (None, UNSEEN) for one in told)
-    assert low == refuted / (len(told) - true)
-    assert high == refuted / sum(unproved(one) is None for one in told)
+    rows = json.loads((FOLDER.parent / "power.json").read_text(encoding="utf-8"))
+    low, high = power_page.bracket(rows)
+    refuted = sum(one["refuted"] for one in rows if unproved(one) is None)
+    true = sum(unproved(one) not in (None, UNSEEN) for one in rows)
+    assert low == refuted / (len(rows) - true)
+    assert high == refuted / sum(unproved(one) is None for one in rows)
     assert low < high
     row = {"key": "a.b", "version": "x", "refuted": True}
     assert power_page.bracket([row, row | {"refuted": False}]) == (0.5, 1.0)
@@ -617,7 +629,7 @@ def test_the_page_publishes_the_power_as_a_bracket():
     assert f"between {100 * low:.0f} % and {100 * high:.0f} %" in text
 
 
-def test_audited_papers_and_controls_are_counted_apart():
+def test_audited_papers_and_controls_are_counted_separately():
     def outcome(key, variant, violated):
         return {"key": key, "variant": variant, "violated": violated}
 
@@ -731,13 +743,13 @@ def test_what_survived_another_search_or_a_shorter_one_is_searched_again(
     path = tmp_path / "power.json"
 
     def searched(**row):
-        told = {
+        row_of_version = {
             "key": theorem.key,
             "variant": theorem.variant,
             "version": name,
             "seconds": 60.0,
         } | row
-        path.write_text(json.dumps([told]))
+        path.write_text(json.dumps([row_of_version]))
         asked.clear()
         assert power.main([str(path), "--seconds", "60", "--most", "1"]) == 0
         rows = json.loads(path.read_text())

@@ -1,5 +1,5 @@
-"""Any theorem with a scope is searched, a stranger's too; what is outside is refused in
-one line.
+"""Any theorem with a scope is searched, also of a third-party package; what is outside
+is rejected in one line.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ ATC = {"order": "adapt-then-combine"}
 
 @dataclass(frozen=True)
 class Mine(Algorithm):
-    """A stranger's own class: one gradient step, then one exchange."""
+    """A third-party class: one gradient step, then one exchange."""
 
     eta: float
 
@@ -112,7 +112,7 @@ def contracting(W):
         pytest.param({"network": contracting}, id="own law"),
     ],
 )
-def test_a_strangers_true_theorem_survives_and_a_false_one_falls_and_replays(
+def test_falsify_refutes_only_the_false_one_of_two_third_party_theorems(
     scope, tmp_path
 ):
     """One about a class of one's own does in
@@ -130,14 +130,12 @@ def test_a_strangers_true_theorem_survives_and_a_false_one_falls_and_replays(
     path = false.save(tmp_path / "hit.json")
     if callable(scope.get("network")):
         return  # a law is code, which no file carries
-    again = replay(path)  # nobody has registered it
+    again = replay(path)  # it is not registered
     assert again.violated
     assert again.ratio == pytest.approx(false.ratio, rel=1e-12)
 
 
-def test_a_file_about_a_class_that_nobody_has_imported_is_one_line(
-    tmp_path, monkeypatch
-):
+def test_replay_rejects_a_class_that_is_not_imported_in_one_line(tmp_path, monkeypatch):
     false = falsify(
         weakened(dpsgd(algorithms=(Mine,), letters={}), 10), seconds=60, enough=1.2
     )
@@ -190,13 +188,13 @@ def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
         ({"two_blocks": True}, "is about grad_norm_sq"),
     ],
 )
-def test_a_scope_outside_of_the_search_is_one_line(scope, words):
+def test_falsify_rejects_a_scope_outside_of_the_search_in_one_line(scope, words):
     with pytest.raises(DFLTheoryError, match=words) as caught:
         falsify(dpsgd(**scope), seconds=1)
     assert "\n" not in str(caught.value)
 
 
-def test_hyperparameters_are_drawn_where_the_bound_speaks_of_them_and_else_fixed():
+def test_search_draws_only_hyperparameters_that_the_bound_contains():
     free, fixed = hyperparameters(dfl.bounds.get("dfedsam.theorem_4_5", "corrected"))
     assert set(free) == {"eta", "K", "rho", "Q"}
     assert fixed == {"decay": 1.0, "weight_decay": 0.0}
@@ -237,7 +235,8 @@ def test_hyperparameters_are_drawn_where_the_bound_speaks_of_them_and_else_fixed
                     if "corrected" in dfl.bounds.variants(t.key)
                     else "printed"
                 )
-                or t.key == "dfedsgpsm.theorem_1"  # its corollary has its letters
+                or t.key
+                == "dfedsgpsm.theorem_1"  # its corollary has its hyperparameters
             ),
         )
         for t in dfl.bounds.statements()
@@ -326,10 +325,12 @@ def test_rates_are_searched_from_a_common_start():
             assert (x0 == x0[0]).all(), member.name
 
 
-def test_an_instance_that_starts_apart_is_outside_of_a_theorem_about_a_common_start(
+def test_replay_rejects_different_starts_for_a_theorem_on_a_common_start(
     tmp_path,
 ):
-    found = replay(trap(tmp_path / "apart.json", "corrected", x0=(0.0, 1e-3)))
+    found = replay(
+        trap(tmp_path / "different_starts.json", "corrected", x0=(0.0, 1e-3))
+    )
     assert not found.violated
     assert any(
         "start at the same model" in words for words in found.certificate.obstacles

@@ -42,7 +42,7 @@ def landscape(monkeypatch):
     -1).
     """
 
-    def told(theorem, batch, rounds, T):
+    def score_by_height(theorem, batch, rounds, T):
         height = np.asarray(batch.height, dtype=float)
         ratio = np.where(height > -1, height, np.nan)
         fitness = np.where(height > -1, np.log10(np.abs(height) + 1e-30), -1e3)
@@ -50,7 +50,7 @@ def landscape(monkeypatch):
         niches = np.where(np.isfinite(ratio), batch.u[:, 1], np.nan)[:, None]
         return Scores(ratio, fitness, np.ones(len(height)), batch.u, niches)
 
-    monkeypatch.setattr(module, "score", told)
+    monkeypatch.setattr(module, "score", score_by_height)
 
 
 def family(height=peaks, name="hills", dimension=3):
@@ -127,20 +127,20 @@ def test_steps_around_the_best_point_are_kept_only_where_they_are_better():
 def test_a_search_climbs_the_highest_hill_of_all_families_and_puts_it_first():
     low = family(lambda u: 0.5 * peaks(u), "low")
     nowhere = family(lambda u: np.full(len(u), -5.0), "nothing admissible")
-    told = []
+    reports = []
     arms = search(
         THEOREM,
         [nowhere, low, family()],
         60,
         0,
         1 - 1e-7,
-        lambda best, n: told.append((best, n)),
+        lambda best, n: reports.append((best, n)),
     )
     assert [arm.space.name for arm in arms] == ["hills", "low", "nothing admissible"]
     assert arms[0].ratio[arms[0].best] >= 1 - 1e-7
     assert np.isnan(arms[2].ratio).all()
     best, evaluations = (
-        np.array(column, dtype=float) for column in zip(*told, strict=True)
+        np.array(column, dtype=float) for column in zip(*reports, strict=True)
     )
     assert (np.diff(evaluations) > 0).all()
     assert evaluations[-1] == sum(arm.evaluations for arm in arms)
@@ -208,7 +208,7 @@ def test_of_two_scores_the_fitter_is_kept_candidate_by_candidate():
     np.testing.assert_array_equal(kept.niches[:, 0], [0.0, 1.0])
 
 
-def test_no_generation_forgets_a_niche_and_the_local_phase_climbs_in_it():
+def test_generations_keep_niches_and_the_local_phase_improves_them():
     arm = Arm(family(), THEOREM, np.random.default_rng(8))
     for _ in range(30):
         before = arm.niche(0)
@@ -282,8 +282,8 @@ def test_a_search_that_is_interrupted_shows_the_best_that_it_has():
 
 @pytest.mark.parametrize("measure", ["f_gap", "dist_sq", "consensus"])
 def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(measure):
-    """Rounds 1, 2 and the last of all: what rounding leaves of a path that stands
-    still, 0 of another.
+    """Rounds 1, 2 and the last of all: what rounding leaves of a stationary
+    path, 0 of another.
     """
     theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
     batch = gossip_batch()
@@ -304,7 +304,7 @@ def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(meas
 
 
 def gossip_batch():
-    """Two candidates of two clients on x^2/2, 1 and 3 apart, far from the minimum."""
+    """Two candidates of two clients on x^2/2, at distances 1 and 3, far from the minimum."""
     clients = bowl(2).alike(2)
     x0 = np.array([[[9.0], [10.0]], [[9.0], [12.0]]])
     W = np.full((2, 1, 2, 2), 0.5) + 0.4 * np.array([[1, -1], [-1, 1]])
@@ -314,7 +314,7 @@ def gossip_batch():
     )
 
 
-def test_rounds_that_were_not_run_count_nothing_and_those_of_a_state_that_stands_still_again(
+def test_rounds_that_were_not_run_count_only_for_a_stationary_state(
     monkeypatch,
 ):
     monkeypatch.setattr(

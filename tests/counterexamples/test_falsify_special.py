@@ -71,7 +71,7 @@ def made(kind, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
 
 @settings(deadline=None, max_examples=15)
 @given(**STEPS, rho=st.floats(0.01, 5), cube=st.floats(0, 1))
-def test_in_the_trap_every_round_of_sam_stands_still(eta, K, Q, w, rho, cube):
+def test_sam_is_stationary_in_the_trap(eta, K, Q, w, rho, cube):
     task, algorithm, x0, _, ramps = made(SAMTrap, eta, K, Q, w, rho, cube)
     width, s = float(ramps.widths[0, 0, 0]), x0[0, 0]
     assume(s != rho)  # the perturbed point of the first step is the kink
@@ -113,7 +113,7 @@ def test_opposing_gradients_hold_the_mean_up_where_f_has_a_slope(eta, K, Q, w, c
         assert data[-1] <= h**2 * (1 + 1e-9)
 
 
-def test_the_clients_of_opposing_gradients_leave_the_bump_and_end_a_whole_distance_apart():
+def test_clients_of_opposing_gradients_end_at_the_full_distance():
     task, algorithm, x0, at, ramps = made(OpposingGradients, 0.01, 2, 1, 0.1)
     run = dfl.train(algorithm, task, pair(0.1), rounds=400, x0=x0)
     x = run.x[0, :, 0]
@@ -127,7 +127,7 @@ def test_the_clients_of_opposing_gradients_leave_the_bump_and_end_a_whole_distan
 
 @settings(deadline=None, max_examples=15)
 @given(**STEPS, cube=st.floats(0, 1))
-def test_parabolas_of_two_curvatures_stand_still_where_the_linear_system_says(
+def test_parabolas_of_two_curvatures_are_stationary_at_the_solution_of_the_linear_system(
     eta, K, Q, w, cube
 ):
     task, algorithm, x0, at, ramps = made(LocalDrift, eta, K, Q, w, 0.0, cube)
@@ -185,9 +185,7 @@ def test_clients_that_differ_by_almost_nothing_end_in_two_wells_from_a_common_st
 
 @settings(deadline=None, max_examples=10)
 @given(**STEPS, cube=st.floats(0, 1))
-def test_a_mean_that_starts_at_the_minimum_is_moved_by_clients_apart(
-    eta, K, Q, w, cube
-):
+def test_different_clients_move_a_mean_that_starts_at_the_minimum(eta, K, Q, w, cube):
     task, algorithm, x0, _, ramps = made(UnbalancedStarts, eta, K, Q, w, 0.0, cube)
     c, shift = -float(ramps.left[0, 0]), float(x0.mean())
     assert task.constants.sigma_g == 0
@@ -244,7 +242,7 @@ ADMM = {"eta": 0.01, "penalty": 0.05, "K": 3}
 """A penalty that is no step size, and not eta K."""
 
 
-def test_duals_out_of_balance_pull_clients_apart_as_far_as_the_penalty_says():
+def test_unbalanced_duals_separate_clients_by_the_closed_form_of_the_penalty():
     eta, penalty, K = ADMM.values()
     at = RoundData(
         np.array([eta]), np.array([0.8]), np.zeros(1), K, np.array([penalty])
@@ -334,7 +332,7 @@ def test_of_unequal_push_sum_weights_the_larger_is_the_nearer_one():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("K", [pytest.param(1, marks=pytest.mark.slow), 3])
-def test_heads_pull_the_shared_parts_apart_as_the_scalar_map_says(K):
+def test_heads_separate_the_shared_parts_as_the_scalar_map_predicts(K):
     eta, w, p = 0.05, 0.1, 1.5
     at = RoundData(np.array([eta]), np.array([1 - 2 * w]), np.zeros(1), K)
     ramps, x0 = OpposingHeads().decode(Reader(np.array([[0.3, 0.3]])), at)
@@ -361,7 +359,7 @@ def test_heads_pull_the_shared_parts_apart_as_the_scalar_map_says(K):
     assert abs(clients.constants()["L_u"][0] - 1 - p) < 1e-9
 
 
-def test_heads_are_for_two_blocks_alone():
+def test_family_of_heads_applies_only_to_two_blocks():
     for key, has in (("dfedmdc.theorem_1", True), ("dfedsam.theorem_4_5", False)):
         arms = search_spaces(dfl.bounds.get(key, "corrected"))
         found = [arm for arm in arms if arm.name.startswith("opposing heads")]
@@ -434,7 +432,7 @@ def test_the_printed_theorem_of_dfedsam_falls_from_a_common_start():
 
 
 @pytest.mark.slow
-def test_a_statement_is_read_the_strictest_way_first():
+def test_search_tries_the_strictest_reading_first():
     found = falsify("dfedsam.theorem_4_5", "printed", seconds=1, seed=3)
     assert next(iter(found.readings)) == "common start"
     assert found.evaluations == sum(

@@ -1,5 +1,5 @@
-"""Matrices that take turns, push-sum weights far from uniform, and noise that leads SAM
-astray.
+"""Matrices that take turns, push-sum weights far from uniform, and noise that
+biases SAM.
 """
 
 from dataclasses import replace
@@ -82,7 +82,7 @@ def test_several_gossip_steps_of_a_round_take_their_own_matrices():
     )
 
 
-def test_nothing_stands_still_that_another_matrix_moves():
+def test_state_that_another_matrix_moves_is_not_stationary():
     # flat gradients: clients stay where they are while W = I, and meet in every other
     # round
     flat = Ramps.one([[5.0]], [[1.0]], [[1.0]], [0.0]).alike(2)
@@ -99,10 +99,10 @@ def test_constants_of_windows_are_the_packages_and_only_statements_of_windows_ge
     )
     assert fits.all()
     for k in range(2):
-        told = push_sum_constants(list(W[k]))
-        assert told.window == 2 == values["window"][k]
+        constants = push_sum_constants(list(W[k]))
+        assert constants.window == 2 == values["window"][k]
         assert (values["delta"][k], values["q"][k]) == pytest.approx(
-            (told.delta, told.q)
+            (constants.delta, constants.q)
         )
     assert "in turn" not in {
         net.name for net in networks(dfl.bounds.get("dfedsgpsm.theorem_1", "corrected"))
@@ -112,14 +112,14 @@ def test_constants_of_windows_are_the_packages_and_only_statements_of_windows_ge
     assert W[0, 0].sum(0) == pytest.approx(1)
 
 
-def astray(eta=0.01, rho=0.5):
+def biased_clients(eta=0.01, rho=0.5):
     at = RoundData(np.array([eta]), np.zeros(1), np.array([rho]))
     clients, x0 = BiasedSAM().decode(Reader(np.array([[0.9]])), at)
     return clients, BiasedSAM().noise(clients, at), x0[..., None]
 
 
-def test_noise_leads_sam_astray_for_every_coin_in_the_training_core():
-    clients, led, x0 = astray()
+def test_noise_biases_sam_for_every_coin_in_the_training_core():
+    clients, led, x0 = biased_clients()
     w, sigma = clients.constants()["B"][0], led.constants()["B"][:, None]
     assert sigma[0, 0] == pytest.approx(1.001 * w)
     at = led.gradient(np.array([[[[0.0]], [[0.5]], [[-0.5]]]]))[0, :, 0, 0]
@@ -145,26 +145,31 @@ def test_noise_leads_sam_astray_for_every_coin_in_the_training_core():
     assert abs(both[0] - both[1]).max() / 2 <= sigma[0, 0]
 
 
-def test_noise_whose_coins_lead_runs_apart_refutes_nothing():
+def test_noise_with_different_runs_for_different_coins_refutes_nothing():
     """Without SAM nothing turns the noise: each coin moves its client, and the exact
     path is that of one.
     """
-    clients, led, x0 = astray()
+    clients, led, x0 = biased_clients()
     sigma = led.constants()["B"][:, None]
-    for rho, apart in ((0.5, False), (1e-9, True)):
+    for rho, coins_differ in ((0.5, False), (1e-9, True)):
         algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=3, rho=rho)
         W = np.array([[[[0.8, 0.2], [0.2, 0.8]]]])
-        told = certify(
+        certificate = certify(
             Batch(algorithm, clients, x0, W, sigma, led=led).alone(0, x0, 50), PRINTED
         )
-        assert any("differ by chance" in why for why in told.obstacles) is apart
-        assert not (apart and told.violated)
+        assert (
+            any("differ by chance" in why for why in certificate.obstacles)
+            is coins_differ
+        )
+        assert not (coins_differ and certificate.violated)
 
 
 @pytest.mark.slow
-def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
-    told = dict(readings(PRINTED))
-    assert [(t.scope.common_start, t.scope.samplewise) for t in told.values()] == [
+def test_biasing_noise_refutes_only_without_smooth_samples():
+    readings_by_name = dict(readings(PRINTED))
+    assert [
+        (t.scope.common_start, t.scope.samplewise) for t in readings_by_name.values()
+    ] == [
         (True, True),
         (False, True),
         (False, False),
@@ -172,10 +177,11 @@ def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
     own = [family.name for family in OWN if family.state_noise]
     for name in ("clients apart", "noise that depends on the state"):
         found = any(
-            family.name.startswith(tuple(own)) for family in search_spaces(told[name])
+            family.name.startswith(tuple(own))
+            for family in search_spaces(readings_by_name[name])
         )
         assert found == (name == "noise that depends on the state")
-    clients, led, x0 = astray()
+    clients, led, x0 = biased_clients()
     W, sigma = np.array([[[[0.8, 0.2], [0.2, 0.8]]]]), led.constants()["B"][:, None]
     # small L: the terms of noise and sharpness vanish
     f = np.array([1e-3 / clients.constants()["L"][0]])
@@ -195,7 +201,7 @@ def test_it_refutes_where_samples_need_not_be_smooth_and_nowhere_else():
     assert "depends on the state" in certify(batch.alone(0, x0, 2), strict).obstacles[0]
 
 
-def test_what_is_led_astray_stays_so_for_as_long_as_one_likes():
+def test_biased_client_stays_biased_at_every_horizon():
     """No coin moves it: its horizon is that of runs without chance, and all terms of
     noise are small.
     """
@@ -228,7 +234,7 @@ def test_what_is_led_astray_stays_so_for_as_long_as_one_likes():
 
 
 def test_a_run_with_such_noise_is_judged_by_no_theorem_unasked():
-    clients, led, x0 = astray()
+    clients, led, x0 = biased_clients()
     sigma = led.constants()["B"][:, None]
     batch = Batch(
         dfl.algorithms.DFedSAM(eta=0.01, K=1),
@@ -280,7 +286,7 @@ def test_the_rate_of_windows_is_not_that_of_rounds():
         W,
         np.zeros((1, 1)),
     )
-    told = [
+    certificates = [
         certify(batch.alone(0, batch.x0, 300), theorem) for theorem in (WINDOWS, false)
     ]
     constants = push_sum_constants(list(W[0]))
@@ -293,8 +299,8 @@ def test_the_rate_of_windows_is_not_that_of_rounds():
         )
         for theorem in (WINDOWS, false)
     ]
-    assert [one.exact["bound"] for one in told] == pytest.approx(bounds)
-    assert told[0].exact["bound"] > told[1].exact["bound"]
+    assert [one.exact["bound"] for one in certificates] == pytest.approx(bounds)
+    assert certificates[0].exact["bound"] > certificates[1].exact["bound"]
 
 
 def known_of(batch, constants):

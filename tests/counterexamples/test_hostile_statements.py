@@ -32,18 +32,18 @@ LARGE, SMALL = (["Pow", ["Pow", NEXT, written], 3] for written in (100, -100))
 
 def sent(tmp_path, path, formula):
     """A counterexample that carries its statement, one formula of it changed."""
-    told = {
+    counterexample = {
         k: v
         for k, v in json.loads(FILE.read_text()).items()
         if k not in ("families", "command")
     }
     statement = bounds.theorem_to_document(THEOREM) | {"key": "own.statement"}
-    told |= {
+    counterexample |= {
         "kind": "dfltheory.counterexample",
         "key": "own.statement",
         "theorem": put(statement, path, formula),
     }
-    (tmp_path / "sent.json").write_text(json.dumps(told))
+    (tmp_path / "sent.json").write_text(json.dumps(counterexample))
     return str(tmp_path / "sent.json")
 
 
@@ -51,7 +51,7 @@ def sent(tmp_path, path, formula):
 @pytest.mark.parametrize(
     "formula", ["K", ["exp", "T"], ["Pow", "T", "T"], ["Pow", 2, "T"], ["log", "T"]]
 )
-def test_rounds_are_told_by_T_alone(end, formula):
+def test_document_rejects_rounds_that_are_no_polynomial_of_T(end, formula):
     document = put(bounds.theorem_to_document(THEOREM), ("lhs", end), formula)
     assert f"theorem.lhs.{end} = " in refused(bounds.theorem_from_document, document)
 
@@ -89,14 +89,16 @@ def test_towers_are_refused_by_rational_numbers(tmp_path, capsys, path, formula)
     ("formula", "small"), [(LARGE, False), (SMALL, True), (0, True)]
 )
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
-def test_bounds_of_any_size_are_told(tmp_path, capsys, formula, small, as_json):
-    told = bounds.theorem_to_document(THEOREM) | {
+def test_exact_replay_prints_bounds_of_any_size(
+    tmp_path, capsys, formula, small, as_json
+):
+    statement = bounds.theorem_to_document(THEOREM) | {
         "key": "own.statement",
         "conditions": [],
     }
-    told["parts"] = {"all": formula}
+    statement["parts"] = {"all": formula}
     document = json.loads(Path(sent(tmp_path, ("remark",), "")).read_text()) | {
-        "theorem": told
+        "theorem": statement
     }
     file = tmp_path / "own.json"
     file.write_text(json.dumps(document))
@@ -142,10 +144,12 @@ def test_a_left_side_that_begins_after_the_run_has_no_rounds():
 
 def test_both_sides_of_a_condition_infinite_is_no_warning():
     """Warnings are errors in this suite."""
-    told = bounds.theorem_to_document(THEOREM)
+    statement = bounds.theorem_to_document(THEOREM)
     for side in ("left", "right"):
-        told = put(told, ("conditions", 0, side), ["Pow", ["Pow", "T", 100], 4])
-    theorem = bounds.theorem_from_document(told)
+        statement = put(
+            statement, ("conditions", 0, side), ["Pow", ["Pow", "T", 100], 4]
+        )
+    theorem = bounds.theorem_from_document(statement)
     values = dict.fromkeys(theorem.needs, 1.0) | {
         "T": 1000,
         "m": 2,
@@ -175,8 +179,10 @@ def test_a_condition_with_an_infinite_left_side_fails():
     """It would allow itself a share of infinity, and an instance outside of a statement
     would refute it.
     """
-    told = bounds.theorem_to_document(THEOREM)
-    theorem = bounds.theorem_from_document(put(told, ("conditions", 0, "left"), TOWER))
+    statement = bounds.theorem_to_document(THEOREM)
+    theorem = bounds.theorem_from_document(
+        put(statement, ("conditions", 0, "left"), TOWER)
+    )
     values = dict.fromkeys(theorem.needs, 1.0) | {
         "T": 1000,
         "m": 2,
@@ -191,7 +197,7 @@ def test_a_condition_with_an_infinite_left_side_fails():
     assert not holds
 
 
-def test_the_file_itself_replays(tmp_path):
+def test_counterexample_with_its_statement_replays(tmp_path):
     assert (
         cli.run(
             ["falsify", "--replay", sent(tmp_path, ("remark",), "as it was"), "--exact"]
@@ -235,13 +241,13 @@ def test_definitions_that_grow_into_each_other_are_refused_at_once(
         }
         for name, before in zip(names, [first, *names], strict=False)
     ]
-    told = bounds.theorem_to_document(THEOREM) | {
+    statement = bounds.theorem_to_document(THEOREM) | {
         "key": "own.statement",
         "definitions": definitions,
     }
-    told |= {"parts": {"all": names[-1]}, "conditions": []}
+    statement |= {"parts": {"all": names[-1]}, "conditions": []}
     document = json.loads(Path(sent(tmp_path, ("remark",), "")).read_text()) | {
-        "theorem": told
+        "theorem": statement
     }
     file = tmp_path / "own.json"
     file.write_text(json.dumps(document))

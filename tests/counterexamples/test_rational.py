@@ -28,7 +28,7 @@ PRINTED = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
 CORRECTED = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
 
 
-def told(task, algorithm, W, x0, T):
+def instance_document(task, algorithm, W, x0, T):
     """An instance as its document has it."""
     run = {"rounds": T, "x0": [[x] for x in x0]}
     return {"task": task, "algorithm": algorithm, "topology": {"matrix": W}, "run": run}
@@ -56,7 +56,7 @@ def trap(eta=0.002, K=5, T=10**9, **changed):
         "x0": [0.0, 0.0],
         "T": T,
     }
-    return told(**whole | changed)
+    return instance_document(**whole | changed)
 
 
 def test_the_trap_of_sam_is_what_one_computes_by_hand():
@@ -82,7 +82,7 @@ def test_the_trap_of_sam_is_what_one_computes_by_hand():
     assert "the state repeats" in seen.why
 
 
-def test_a_true_theorem_is_not_refuted():
+def test_verify_does_not_refute_a_true_theorem():
     seen = verify(trap(), CORRECTED)
     assert seen.left <= seen.right
     assert seen.right > Fraction(606, 271)  # of L^2 rho^2 = 1
@@ -121,7 +121,7 @@ def test_its_rounds_and_constants_are_those_of_the_core(seed, rho):
         x0=np.array(x0)[:, None],
     )
     algorithm = {"name": "dfedsam", "eta": 0.03, "K": 2, "rho": rho, "Q": 2}
-    instance = told(task, algorithm, W, x0, 5)
+    instance = instance_document(task, algorithm, W, x0, 5)
     loose = dataclasses.replace(CORRECTED, conditions=())
     seen = verify(instance, loose)
     assert float(seen.left) == pytest.approx(core.grad_norm_sq[0, :5].mean(), rel=1e-10)
@@ -159,11 +159,11 @@ def test_duals_and_momentum_take_the_steps_of_the_core(algorithm):
     core = dfl.train(
         algorithm, RampTask(**task), np.array(W), rounds=6, x0=np.array(x0)[:, None]
     )
-    letters = {
+    hyperparameters = {
         f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)
     }
-    instance = told(
-        task, {"name": type(algorithm).__name__.lower(), **letters}, W, x0, 6
+    instance = instance_document(
+        task, {"name": type(algorithm).__name__.lower(), **hyperparameters}, W, x0, 6
     )
     seen = verify(instance, theorem)
     data = core.measures()[theorem.lhs.measure][0][:6]
@@ -212,8 +212,8 @@ FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"
 
 def fractions_are_due(path):
     """Is it a refutation with constants?"""
-    told = json.loads(path.read_text())
-    return told["violated"] and told.get("instance")
+    outcome = json.loads(path.read_text())
+    return outcome["violated"] and outcome.get("instance")
 
 
 EXACT = sorted(path.name for path in FOLDER.glob("*.json") if fractions_are_due(path))
@@ -240,7 +240,7 @@ def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_to
         assert str(seen.left) in capsys.readouterr().out
 
 
-def test_clients_that_are_not_pulled_apart_for_ever_are_not_taken_to_be(monkeypatch):
+def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch):
     monkeypatch.setattr(rational, "ROUNDS", 40)
     document = json.loads(FILE.read_text())["instance"]
     # they change sides in every round
@@ -271,6 +271,6 @@ def test_clients_that_are_not_pulled_apart_for_ever_are_not_taken_to_be(monkeypa
         ),
     ],
 )
-def test_what_is_outside_is_one_line(change, words):
+def test_verify_rejects_other_instances_in_one_line(change, words):
     with pytest.raises(InputError, match=words):
         verify(trap(**change), CORRECTED)

@@ -33,7 +33,7 @@ CUBES = [
 
 def exactly(tmp_path, capsys, parts, **changes):
     """Exit status of the exact replay and what it prints; ``parts`` as JSON text."""
-    told = {
+    counterexample = {
         k: v
         for k, v in json.loads(FILE.read_text()).items()
         if k not in ("families", "command")
@@ -43,8 +43,8 @@ def exactly(tmp_path, capsys, parts, **changes):
         | {"key": "own.statement", "conditions": []}
         | changes
     )
-    told |= {"kind": "dfltheory.counterexample", "key": "own.statement"}
-    text = json.dumps(told | {"theorem": theorem | {"parts": "PARTS"}})
+    counterexample |= {"kind": "dfltheory.counterexample", "key": "own.statement"}
+    text = json.dumps(counterexample | {"theorem": theorem | {"parts": "PARTS"}})
     file = tmp_path / "sent.json"
     file.write_text(text.replace('"PARTS"', parts))
     status = cli.run(["falsify", "--replay", str(file), "--exact", "--json"])
@@ -103,7 +103,9 @@ def test_a_condition_with_decimal_numbers_is_exact(
 @pytest.mark.parametrize(
     "change", [{"algorithms": ["DFedAvg"]}, {"letters": {"eta": 0.5}}]
 )
-def test_an_instance_outside_of_the_scope_is_refused(tmp_path, capsys, change):
+def test_exact_replay_rejects_an_instance_outside_of_the_scope(
+    tmp_path, capsys, change
+):
     scope = bounds.theorem_to_document(THEOREM)["scope"]
     status, error = exactly(tmp_path, capsys, '{"all": 1e-20}', scope=scope | change)
     assert status == 2
@@ -134,7 +136,7 @@ def test_floats_of_a_theorem_in_python_are_the_decimal_numbers_they_show():
     assert at_numbers(sp.Float("0.1", 40), {}) == sp.Rational(sp.Float("0.1", 40))
 
 
-def test_numbers_that_grow_are_refused():
+def test_exact_evaluation_rejects_numbers_that_grow():
     product = s.T
     for _ in range(12):
         product = sp.Mul(product, product + 1, evaluate=False)

@@ -33,25 +33,25 @@ def sent(tmp_path, theorem, rounds=10**9):
     """The saved instance, which violates the printed bound, with another statement and
     horizon.
     """
-    told = {
+    counterexample = {
         k: v
         for k, v in json.loads(FILE.read_text()).items()
         if k not in ("families", "command")
     }
-    told |= {
+    counterexample |= {
         "kind": "dfltheory.counterexample",
         "key": theorem.key,
         "variant": theorem.variant,
     }
-    told["theorem"] = theorem_to_document(theorem)
-    told["instance"]["run"]["rounds"] = rounds
+    counterexample["theorem"] = theorem_to_document(theorem)
+    counterexample["instance"]["run"]["rounds"] = rounds
     file = tmp_path / "sent.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(counterexample))
     return file
 
 
 def about(bound, *conditions):
-    letters = {"eta": 1.0, "K": 1, "lam_admm": 1.0, "rho": 1.0}
+    hyperparameters = {"eta": 1.0, "K": 1, "lam_admm": 1.0, "rho": 1.0}
     return replace(
         THEOREM,
         key="own.statement",
@@ -60,7 +60,9 @@ def about(bound, *conditions):
         definitions=(),
         conditions=conditions,
         schedule={},
-        scope=replace(THEOREM.scope, letters={**THEOREM.scope.letters, **letters}),
+        scope=replace(
+            THEOREM.scope, letters={**THEOREM.scope.letters, **hyperparameters}
+        ),
     )
 
 

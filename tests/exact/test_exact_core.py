@@ -57,7 +57,7 @@ def worst_p_value(run, exact):
         known = np.isfinite(expected[0])
         data, expected = run.measures()[name][:, known], expected[:, known]
         spread = data.std(0, ddof=1)
-        # all that a server leaves apart is rounding
+        # after a server's average only rounding differs
         moving = spread > 1e-12 * np.abs(data).max() + 1e-20
         z = (data.mean(0) - expected[0])[moving] / (spread[moving] / np.sqrt(len(data)))
         least = min([least, *(2 * stats.t.sf(np.abs(z), len(data) - 1))])

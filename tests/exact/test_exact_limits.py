@@ -42,7 +42,7 @@ def test_stationary_values_and_averages_of_every_kind_are_those_of_the_recursion
     np.testing.assert_allclose(limit.x, run.x[0], atol=1e-9)
 
 
-def test_the_spectral_radius_is_the_rate_at_which_the_mean_forgets_its_start():
+def test_spectral_radius_is_the_rate_at_which_different_starts_converge():
     task = dfl.tasks.quadratic(
         m=3, d=2, mu=0.5, sigma=0.0, seed=4, hessians="commuting"
     )
@@ -53,12 +53,12 @@ def test_the_spectral_radius_is_the_rate_at_which_the_mean_forgets_its_start():
         exact_history(algorithm, task, PATH, rounds=90, x0=rng.normal(size=(3, 2)))
         for _ in range(2)
     )
-    apart = np.linalg.norm(a.x - b.x)
+    distance = np.linalg.norm(a.x - b.x)
     earlier = [
         exact_history(algorithm, task, PATH, rounds=60, x0=x).x
         for x in np.random.default_rng(0).normal(size=(2, 3, 2))
     ]
-    rate = (apart / np.linalg.norm(earlier[0] - earlier[1])) ** (1 / 30)
+    rate = (distance / np.linalg.norm(earlier[0] - earlier[1])) ** (1 / 30)
     assert rate == pytest.approx(radius, rel=0.02)
 
 

@@ -66,7 +66,7 @@ def literal(a, task, matrices, T):
         task.noise.covariance(m, d).numpy(),
     )
     push, H, x_star = a.mixing == "column-stochastic", A.mean(0), task.x_star.numpy()
-    w, mu, S, told = np.ones(m), None, None, {}
+    w, mu, S, measured = np.ones(m), None, None, {}
     for t in range(T + 1):
         parts = [coefficients(a, a.eta * a.decay**t, w[i]) for i in range(m)]
         p, q, r = parts[0][0].shape[1], *parts[0][4].shape[::-1]
@@ -83,13 +83,13 @@ def literal(a, task, matrices, T):
             value = np.sum((H @ (at @ mu - x_star)) ** 2) + np.trace(
                 H @ at @ S @ at.T @ H
             )
-            told.setdefault(name, []).append(value)
+            measured.setdefault(name, []).append(value)
         gap = R @ mu - x_star
-        told.setdefault("loss", []).append(
+        measured.setdefault("loss", []).append(
             task.f_star + (gap @ H @ gap + np.trace(H @ R @ S @ R.T)) / 2
         )
         spread = np.kron(np.diag(1 / w) - 1 / m, np.kron(np.eye(p)[:1], np.eye(d)))
-        told.setdefault("consensus", []).append(
+        measured.setdefault("consensus", []).append(
             (np.sum((spread @ mu) ** 2) + np.trace(spread @ S @ spread.T)) / m
         )
         whole = [
@@ -129,10 +129,10 @@ def literal(a, task, matrices, T):
             ) @ both
             w = W @ w if push else w
         mu, S = Receive @ both @ mu, Receive @ both @ S @ both.T @ Receive.T
-    return {name: np.array(values) for name, values in told.items()}
+    return {name: np.array(values) for name, values in measured.items()}
 
 
-LETTERS = {
+HYPERPARAMETERS = {
     "DPSGD": {"order": "combine-then-adapt"},
     "DPSGD, adapt-then-combine": {"order": "adapt-then-combine"},
     "DFedAvg": {"K": 2},
@@ -151,7 +151,7 @@ LETTERS = {
 
 
 @pytest.mark.drawn(5)
-@pytest.mark.parametrize("name", LETTERS)
+@pytest.mark.parametrize("name", HYPERPARAMETERS)
 @settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from(["common", "commuting", "random", "diagonal"]),
@@ -167,7 +167,7 @@ def test_the_probed_round_is_the_papers(name, kind, seed, plain):
         if plain
         else {"weight_decay": 0.2} | ({} if "ADMM" in name else {"decay": 0.9})
     )
-    algorithm = a(eta=float(rng.uniform(0.05, 0.6)), **LETTERS[name], **extra)
+    algorithm = a(eta=float(rng.uniform(0.05, 0.6)), **HYPERPARAMETERS[name], **extra)
     server = np.full((3, 3), 1 / 3) if name != "Local" else np.eye(3)
     if algorithm.needs_topology:
         columns = algorithm.mixing == "column-stochastic"
@@ -257,12 +257,12 @@ def two_blocks(sigma):
 
 
 @pytest.mark.parametrize(
-    "letters", [{}, {"alpha": 0.5, "weight_decay": 0.1}, {"fresh": False}], ids=str
+    "options", [{}, {"alpha": 0.5, "weight_decay": 0.1}, {"fresh": False}], ids=str
 )
 @pytest.mark.parametrize("name", ["DFedMDC", "DFedSMDC"])
-def test_two_block_algorithms_on_two_block_quadratics(name, letters):
+def test_two_block_algorithms_on_two_block_quadratics(name, options):
     still, noisy = (two_blocks(sigma) for sigma in (0.0, 1.0))
-    more = letters | ({"rho": 0.0} if name == "DFedSMDC" else {})
+    more = options | ({"rho": 0.0} if name == "DFedSMDC" else {})
     algorithm = getattr(dfl.algorithms, name)(
         eta_u=0.2, eta_v=0.3, K_u=2, K_v=2, **more
     )
@@ -360,7 +360,7 @@ class LateState(State):
 
 @dataclass(frozen=True)
 class Late(Algorithm):
-    """Heavy ball over rounds, whose memory nobody made in init."""
+    """Heavy ball over rounds, whose memory is missing in init."""
 
     eta: float
 

@@ -1,5 +1,5 @@
-"""The atlas: who speaks, who is vacuous, who is least; first rounds, transients,
-truth.
+"""The atlas: nonvacuous, vacuous and smallest bounds; first rounds, transients, and
+the measured values.
 """
 
 import json
@@ -62,7 +62,7 @@ def by_hand(T, m=4.0):
 
 
 @pytest.mark.parametrize("T", [1, 10, 1000, 10**8])
-def test_the_best_bound_is_that_of_the_best_step(T):
+def test_best_bound_is_that_of_the_best_step_size(T):
     found, steps = best_bounds(DESCENT, {**PLACE, "T": T})
     value, eta = by_hand(T)
     # a grid: the edge is off by 6 %
@@ -71,7 +71,7 @@ def test_the_best_bound_is_that_of_the_best_step(T):
     assert steps["eta"][0] == pytest.approx(eta, rel=0.06)
 
 
-def test_places_are_answered_alone():
+def test_best_bounds_of_a_point_do_not_depend_on_the_other_points():
     T = np.array([3.0, 70.0, 9e4])
     together = best_bounds(DESCENT, {**PLACE, "T": T})[0]
     np.testing.assert_array_equal(
@@ -120,7 +120,7 @@ def test_the_first_round_is_the_first_below_the_trivial():
     assert yardstick(DESCENT, PLACE) == [2 * 2.0 * 3.0]
 
 
-def test_the_yardstick_is_the_least_that_is_known():
+def test_trivial_bound_is_the_smallest_known_one():
     bounded = bounds.get("dfedsgpsm.theorem_1", "corrected")
     known = {"L": 1.0, "f0_gap": 1.0, "B": np.array([1.0, 5.0])}
     np.testing.assert_array_equal(yardstick(bounded, known), [1.0, 2.0])
@@ -165,7 +165,7 @@ def test_the_transient_is_where_four_times_the_clients_help():
     assert transient(slow, PLACE) == np.inf
 
 
-def test_over_a_plane_the_least_that_says_something():
+def test_smallest_nonvacuous_bound_over_a_plane():
     worse = own({n: 2 * t for n, t in DESCENT.parts.items()}, [STEP], "own.worse")
     T, sigma = np.array([1.0, 30.0, 1e6]), np.array([0.1, 50.0])
     which, bound = least([worse, DESCENT], ("T", T), ("sigma_l", sigma), PLACE)
@@ -184,7 +184,7 @@ def statuses(found):
     return {str(e.theorem): e.status for e in found.entries}
 
 
-def test_who_speaks_who_is_vacuous_who_is_silent():
+def test_atlas_reports_the_status_of_each_statement():
     never = own(
         {"a": s.eta},
         [Condition("never", s.L * s.eta + 1, sp.Integer(1), strict=True)],
@@ -227,9 +227,11 @@ def test_a_run_is_held_against_every_theorem():
     W = dfl.graphs.metropolis(dfl.graphs.ring(4))
     instance = dfl.Instance(task, dfl.algorithms.DFedAvg(eta=0.01, K=2), W, 60)
     found = dfl.atlas(instance, theorems=["dfedsam.theorem_4_5", "dfedsgpsm.theorem_1"])
-    told = statuses(found)
-    assert told["dfedsam.theorem_4_5 (corrected)"] == "informative"
-    assert told["dfedsgpsm.theorem_1 (corrected)"] == "silent"  # another algorithm
+    status_by_statement = statuses(found)
+    assert status_by_statement["dfedsam.theorem_4_5 (corrected)"] == "informative"
+    assert (
+        status_by_statement["dfedsgpsm.theorem_1 (corrected)"] == "silent"
+    )  # another algorithm
     verdict = dfl.compare(
         dfl.exact.exactly(instance), "dfedsam.theorem_4_5", variant="corrected"
     )
@@ -251,14 +253,14 @@ def test_what_a_run_refutes_is_not_best():
     assert found.best is None
 
 
-def test_what_is_refuted_in_general_is_told_so_and_is_not_best():
+def test_atlas_reports_refuted_statements_and_does_not_rank_them_best():
     found = dfl.atlas(theorems=["dfedsam.theorem_4_5"], T=10_000, m=16, lam=0.8)
-    told = {e.theorem.variant: e for e in found.entries}
-    assert told["printed"].bound < told["corrected"].bound
+    entry_by_variant = {e.theorem.variant: e for e in found.entries}
+    assert entry_by_variant["printed"].bound < entry_by_variant["corrected"].bound
     assert "informative (refuted in general: 52.7 times the bound" in str(
-        told["printed"]
+        entry_by_variant["printed"]
     )
-    assert not told["corrected"].refuted
+    assert not entry_by_variant["corrected"].refuted
     assert found.best is not None
     assert found.best.theorem.variant.startswith("corrected")
 
@@ -318,7 +320,7 @@ def test_the_truth_is_that_of_a_run():
 # -- command line
 
 
-def test_the_command_line_tells_the_same(capsys):
+def test_atlas_command_reports_the_same_as_python(capsys):
     words = [
         "--key",
         "dfedsam.theorem_4_5",
@@ -330,11 +332,11 @@ def test_the_command_line_tells_the_same(capsys):
         "m=16",
     ]
     assert cli.run(["atlas", *words]) == 0
-    told = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)
     lam = dfl.graphs.lam(dfl.graphs.ring(16))
     found = dfl.atlas(theorems=["dfedsam.theorem_4_5"], T=10000, m=16, lam=lam)
-    assert told["best"] == str(found.best.theorem)
-    assert [e["bound"] for e in told["theorems"]] == pytest.approx(
+    assert document["best"] == str(found.best.theorem)
+    assert [e["bound"] for e in document["theorems"]] == pytest.approx(
         [e.bound for e in found.entries], rel=1e-9
     )
 
@@ -346,7 +348,7 @@ PAGE = (DOCS / "atlas.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_page_is_not_stale():
+def test_page_of_the_atlas_is_current():
     renewal = "renew it: python -m validation.pages.atlas docs/atlas.md"
     assert atlas_page.markdown() == PAGE, renewal
 
@@ -358,11 +360,11 @@ def cells(start):
 
 def test_a_row_is_what_single_calls_give():
     theorem = bounds.get("dfedsam.theorem_4_5", "corrected_less_noise")
-    told = cells("| `dfedsam.theorem_4_5` corrected_less_noise |")
+    row = cells("| `dfedsam.theorem_4_5` corrected_less_noise |")
     bound, steps = best_bounds(theorem, atlas_page.PLACE)
-    assert told[1:4] == ["informative", f"{bound[0]:.3g}", f"{bound[0] / 2:.3g}"]
-    assert told[5] == f"eta = {steps['eta'][0]:.3g}"
-    assert float(told[6]) == first_round(theorem, atlas_page.PLACE)
+    assert row[1:4] == ["informative", f"{bound[0]:.3g}", f"{bound[0] / 2:.3g}"]
+    assert row[5] == f"eta = {steps['eta'][0]:.3g}"
+    assert float(row[6]) == first_round(theorem, atlas_page.PLACE)
 
 
 def test_every_picture_is_there_and_is_shown():

@@ -106,7 +106,7 @@ def test_atlas_asks_for_a_symbol_of_ones_own_and_accepts_it(own, capsys):
     assert large["theorems"][0]["bound"] > small["theorems"][0]["bound"]
 
 
-def test_atlas_still_rejects_symbols_that_nobody_defines(capsys):
+def test_atlas_rejects_symbols_that_no_statement_defines(capsys):
     assert run(["atlas", "--key", KEY, "--set", "T=10000", "no_such_name=3"]) == 2
     assert "no_such_name" in capsys.readouterr().err
 

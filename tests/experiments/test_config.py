@@ -101,7 +101,7 @@ def test_a_file_becomes_the_objects_that_it_names(tmp_path):
     assert (run.rounds, run.seeds, run.seed) == (7, 3, 11)
 
 
-def test_an_undirected_topology_has_metropolis_weights_unless_told():
+def test_undirected_topology_has_metropolis_weights_by_default():
     W = only(changed(topology={"name": "star"})).instance().network.matrix(0, None)
     np.testing.assert_array_equal(W, graphs.metropolis(graphs.star(4)))
 
@@ -121,7 +121,9 @@ def test_changes_take_the_place_of_the_files_values(tmp_path):
     assert (cell["run"]["rounds"], cell["algorithm"]["K"], cell.title) == (3, 4, "x")
 
 
-def test_a_matrix_file_lies_beside_the_experiment_file_and_its_content_counts(tmp_path):
+def test_matrix_file_is_relative_to_the_experiment_file_and_its_content_is_hashed(
+    tmp_path,
+):
     W = graphs.lazy(graphs.ring(4))
     np.save(tmp_path / "W.npy", W)
     path = tmp_path / "x.toml"
@@ -577,9 +579,7 @@ def test_types_of_parameters_in_documents(hint, said, good, bad):
 
 
 def test_a_dtype_that_torch_does_not_have():
-    with pytest.raises(
-        InputError, match=r"task\.dtype = 'float31' is not a real torch dtype"
-    ):
+    with pytest.raises(InputError, match=r"task\.dtype = 'float31'"):
         only(changed(task={"dtype": "float31"})).instance()
 
 
@@ -592,12 +592,12 @@ def test_labels_are_short():
     )
 
 
-def test_the_page_is_what_the_code_says(tmp_path):
-    told, _, generated = PAGE.read_text(encoding="utf-8").partition(MARK)
+def test_page_of_experiment_files_is_current(tmp_path):
+    handwritten, _, generated = PAGE.read_text(encoding="utf-8").partition(MARK)
     renewal = "renew it: python -m validation.pages.config docs/experiment-files.md"
     assert generated.strip() == fields_page().strip(), renewal
     copied = tmp_path / "page.md"
-    copied.write_text(f"{told}{MARK}\nold\n")
+    copied.write_text(f"{handwritten}{MARK}\nold\n")
     renew(copied)
     assert copied.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
 
@@ -611,11 +611,13 @@ def test_every_field_and_option_is_documented():
     assert set(FILE_SECTIONS) == set(re.findall(r"### `\[(\w+)\]`", page)) - {"sweep"}
     assert all(meaning("task", name) for name in names_of("task"))
     for section in ("algorithm", "topology"):
-        told = " ".join(meaning(section, name) for name in names_of(section))
+        meanings = " ".join(meaning(section, name) for name in names_of(section))
         options = {
             option for name in names_of(section) for option in options_of(section, name)
         }
-        silent = {option for option in options if not re.search(rf"\b{option}\b", told)}
+        silent = {
+            option for option in options if not re.search(rf"\b{option}\b", meanings)
+        }
         # decay and weight_decay are explained once, in the base class
         assert silent <= {"decay", "weight_decay", "seed"}, section
 

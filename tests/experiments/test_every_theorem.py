@@ -44,8 +44,8 @@ UNBOUNDED = (
 
 
 def barred(thm):
-    """The quantities that must be 0: a condition speaks of each alone, and 1 breaks
-    it.
+    """The quantities that must be 0: each has a condition of its own, which 1
+    violates.
     """
     alone = [
         (c.slack, *c.slack.free_symbols)
@@ -56,8 +56,8 @@ def barred(thm):
 
 
 def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
-    """A small task whose constants are all exact, a network, and the letters that no
-    schedule fills.
+    """A small task whose constants are all exact, a network, and the
+    hyperparameters that no schedule fills.
     """
     server, graph = thm.scope.network == "none", dfl.graphs.topology(network, m)
     W = None if server else dfl.graphs.metropolis(graph)
@@ -81,9 +81,13 @@ def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
         )
     kind = algorithm_class(thm)
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
-    letters = {"K": 1 if server else K, "K_u": K, "K_v": K, "Q": Q}
-    letters |= {"alpha": alpha} if "alpha" in thm.needs else {}
-    return task, W, {name: value for name, value in letters.items() if name in own}
+    hyperparameters = {"K": 1 if server else K, "K_u": K, "K_v": K, "Q": Q}
+    hyperparameters |= {"alpha": alpha} if "alpha" in thm.needs else {}
+    return (
+        task,
+        W,
+        {name: value for name, value in hyperparameters.items() if name in own},
+    )
 
 
 SMALL_STEPS = {
@@ -99,19 +103,19 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
     """A run of the theorem's algorithm that meets its schedule (``long`` rounds, where
     it has put it in) or its conditions.
     """
-    task, network, letters = problem(thm, **corner)
+    task, network, hyperparameters = problem(thm, **corner)
     if not {"rho", "rho0"} & set(thm.needs) and thm.key != "dfedmdc.theorem_1":
-        letters["rho"] = 0.0
+        hyperparameters["rho"] = 0.0
     if not thm.schedule:
-        letters |= {"eta": 0.01 if network is not None else 1.0}  # 1/L
+        hyperparameters |= {"eta": 0.01 if network is not None else 1.0}  # 1/L
     if thm.key in SMALL_STEPS:
-        letters |= {"eta": 0.05}
+        hyperparameters |= {"eta": 0.05}
     stated = any(n in thm.needs for n in ("eta", "eta_u"))
     rounds = T or (ROUNDS if stated or thm.order else long)
     largest = stated and thm.schedule and (thm.key, thm.variant) not in UNBOUNDED
     step = "largest" if largest else "schedule"
     method = scheduled_algorithm(
-        thm, task, rounds, network, step=step, rho0=rho0, **letters
+        thm, task, rounds, network, step=step, rho0=rho0, **hyperparameters
     )
     asked = [dfl.verdicts.dist_sq] if thm.lhs.measure == "dist_sq" else []
     return dfl.train(
@@ -169,7 +173,7 @@ def literal(run, thm):
     alone.
     """
     extra = run.extra
-    letters = run.algorithm.theory_values()
+    hyperparameters = run.algorithm.theory_values()
     c = run.constants
     T = run.rounds
     measured = {
@@ -185,8 +189,14 @@ def literal(run, thm):
             extra["grad_u_sq_next"][s, t] / c.L_u + extra["grad_v_sq"][s, t] / c.L_v
         ),
         "two_block_weighted": lambda s, t: (
-            letters["eta_u"] * letters["K_u"] / 4 * extra["grad_u_sq_next"][s, t]
-            + letters["eta_v"] * letters["K_v"] / 4 * extra["grad_v_sq"][s, t]
+            hyperparameters["eta_u"]
+            * hyperparameters["K_u"]
+            / 4
+            * extra["grad_u_sq_next"][s, t]
+            + hyperparameters["eta_v"]
+            * hyperparameters["K_v"]
+            / 4
+            * extra["grad_v_sq"][s, t]
         ),
     }[thm.lhs.measure]
     first, rounds = {"min": (1, T), "mean": (0, T), "last": (T, 1)}[thm.lhs.aggregate]
@@ -296,9 +306,15 @@ def test_the_push_sum_average_is_the_mean_of_the_numerators():
 
 @pytest.mark.parametrize("thm", [t for t in CLOSED if t.schedule], ids=str)
 def test_the_schedule_fills_every_step_size(thm):
-    task, network, letters = problem(thm)
-    method = scheduled_algorithm(thm, task, 400, network, rho0=0.5, **letters)
-    values = {**task.constants.known(), **letters, "m": task.m, "T": 400, "rho0": 0.5}
+    task, network, hyperparameters = problem(thm)
+    method = scheduled_algorithm(thm, task, 400, network, rho0=0.5, **hyperparameters)
+    values = {
+        **task.constants.known(),
+        **hyperparameters,
+        "m": task.m,
+        "T": 400,
+        "rho0": 0.5,
+    }
     if network is not None:
         values |= dfl.graphs.network_constants(network, push_sum=True).known()
     wanted, found = SCHEDULES[thm.key, thm.variant](**values), method.theory_values()
@@ -310,15 +326,15 @@ def test_the_largest_step_is_admissible_and_a_larger_one_is_not():
     for thm in CLOSED:
         if not thm.schedule or not any(n in thm.needs for n in ("eta", "eta_u")):
             continue
-        task, network, letters = problem(thm)
+        task, network, hyperparameters = problem(thm)
         if (thm.key, thm.variant) in UNBOUNDED:
             with pytest.raises(InputError, match="no condition of"):
                 scheduled_algorithm(
-                    thm, task, 50, network, step="largest", rho0=0.1, **letters
+                    thm, task, 50, network, step="largest", rho0=0.1, **hyperparameters
                 )
             continue
         made = scheduled_algorithm(
-            thm, task, 50, network, step="largest", rho0=0.1, **letters
+            thm, task, 50, network, step="largest", rho0=0.1, **hyperparameters
         )
         values = (
             dict.fromkeys(thm.needs, 1.0)
@@ -346,8 +362,8 @@ def test_the_largest_step_is_admissible_and_a_larger_one_is_not():
         assert not holds(1 + 1e-6), thm
 
 
-def test_one_call_runs_and_judges():
-    task, network, letters = problem(bounds.get("dfedadmm.theorem_1"))
+def test_validate_runs_and_compares_in_one_call():
+    task, network, hyperparameters = problem(bounds.get("dfedadmm.theorem_1"))
     outcome = validate(
         "dfedadmm.theorem_1",
         task,
@@ -358,7 +374,7 @@ def test_one_call_runs_and_judges():
         variants=["corrected_small_steps", "corrected"],
         rho=0.0,
         algorithm="dfedadmm",
-        **letters,
+        **hyperparameters,
     )
     assert [v.variant for v in outcome.verdicts] == [
         "corrected_small_steps",
@@ -368,7 +384,7 @@ def test_one_call_runs_and_judges():
     assert all(v.kind in ("holds", "vacuous", "undecided") for v in outcome.verdicts)
 
 
-def test_what_the_schedule_lacks_is_told():
+def test_schedule_reports_the_missing_constant():
     task, network, _ = problem(bounds.get("dfedsam.theorem_4_5"))
     with pytest.raises(InputError, match="needs K"):
         scheduled_algorithm("dfedsam.theorem_4_5", task, 100)
@@ -393,7 +409,7 @@ def test_what_the_schedule_lacks_is_told():
         )
 
 
-# -- what a theorem does not speak of
+# -- what a theorem does not cover
 
 
 def test_a_corollary_is_about_its_own_step_sizes():
@@ -424,7 +440,7 @@ def test_a_corollary_is_about_its_own_step_sizes():
         (dfl.algorithms.DFedSMDC(0.001, 0.001, 2, 2, rho=0.1), None),
     ],
 )
-def test_mechanisms_that_a_theorem_does_not_speak_of(method, words):
+def test_compare_names_mechanisms_that_the_theorem_does_not_cover(method, words):
     task, network, _ = problem(bounds.get("dfedmdc.theorem_1"))
     run = dfl.train(method, task, network, rounds=3, seeds=2, x0=[1.0] * task.d)
     verdict = compare(run, "dfedmdc.theorem_2", variant="corrected")
@@ -433,7 +449,7 @@ def test_mechanisms_that_a_theorem_does_not_speak_of(method, words):
 
 
 def test_the_two_block_gap_is_that_of_the_heads_as_they_are():
-    """Clients that start apart: f0_gap is F(ubar^0, V^0) - F*, not that of the mean
+    """Clients with different starts: f0_gap is F(ubar^0, V^0) - F*, not that of the mean
     model.
     """
     task, network, _ = problem(bounds.get("dfedmdc.theorem_1"))
@@ -442,8 +458,10 @@ def test_the_two_block_gap_is_that_of_the_heads_as_they_are():
     gap = float(run.extra["two_block_value"][:, 0].mean()) - run.constants.f_star
     assert gap != pytest.approx(float(run.loss[:, 0].mean()) - run.constants.f_star)
     found = compare(run, "dfedmdc.theorem_1", variant="corrected")
-    told = compare(run, "dfedmdc.theorem_1", variant="corrected", f0_gap=gap)
-    assert found.bound == pytest.approx(told.bound, rel=1e-12)
+    with_given_value = compare(
+        run, "dfedmdc.theorem_1", variant="corrected", f0_gap=gap
+    )
+    assert found.bound == pytest.approx(with_given_value.bound, rel=1e-12)
 
 
 def test_the_second_moment_follows_from_bounded_gradients_without_sam_alone():
@@ -453,13 +471,13 @@ def test_the_second_moment_follows_from_bounded_gradients_without_sam_alone():
         dfl.algorithms.DFedADMM(0.01, 2, 0.02), task, network, rounds=5, x0=[1.0] * 3
     )
     found = compare(plain, "dfedadmm.theorem_1", variant="corrected_second_moment")
-    told = compare(
+    with_given_value = compare(
         plain,
         "dfedadmm.theorem_1",
         variant="corrected_second_moment",
         S2=B**2 + sigma**2,
     )
-    assert found.bound == told.bound
+    assert found.bound == with_given_value.bound
     sam = dfl.train(
         dfl.algorithms.DFedADMMSAM(0.01, 2, 0.02, rho=0.1),
         task,

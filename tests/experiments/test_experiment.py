@@ -190,7 +190,7 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     assert len(embedded) == len({o.case.group for o in study.outcomes})
     addresses = re.findall(r'\bid="([^"]+)"', (folder / "report.html").read_text())
     assert len(set(addresses)) == len(addresses)
-    # to a place of this page, or to a file beside it
+    # to a place of this page, or to a file next to it
     for link in set(page.loads) - set(embedded):
         assert (
             link[1:] in addresses if link.startswith("#") else (folder / link).is_file()
@@ -241,17 +241,17 @@ def test_the_table_has_a_row_for_each_run(study, capsys):
     assert f"small quadratic: {KEY}" in out
     assert "not applicable" in out
     assert "Everything else." in out
-    told = " ".join(out.split())
+    shown_text = " ".join(out.split())
     silent = [v for _, v in study.verdicts if v.kind in ("not applicable", "undecided")]
     assert silent
     for verdict in silent:  # the terminal says why, as the page does
-        assert f"{verdict.variant}, {verdict.kind} (" in told
-        assert told.count(verdict.reason) == len(
+        assert f"{verdict.variant}, {verdict.kind} (" in shown_text
+        assert shown_text.count(verdict.reason) == len(
             {v.variant for v in silent if v.reason == verdict.reason}
         )
 
 
-def test_of_many_reasons_the_terminal_lists_the_first(study, capsys):
+def test_terminal_lists_the_first_of_many_reasons(study, capsys):
     outcome = study.outcomes[-1]
     verdict = outcome.verdicts[0]
     assert verdict.kind == "not applicable"
@@ -292,7 +292,7 @@ def test_no_panel_cuts_off_what_it_shows():
     plt.close("all")
 
 
-def test_titles_of_panels_stand_beside_each_other():
+def test_titles_of_panels_do_not_overlap():
     outcomes = perform_all(
         [
             dataclasses.replace(c.with_run(rounds=20), row="rounds = 100")
@@ -309,10 +309,10 @@ def test_titles_of_panels_stand_beside_each_other():
 def test_one_seed_has_no_band_and_says_so():
     noisy = perform_all([cases()[0].with_run(seeds=1)])[0]
     theorem = dfl.bounds.get(KEY)
-    told = [
+    labels = [
         line.get_label() for line in curves(dfl.compare(noisy.run, theorem)).get_lines()
     ]
-    assert "measured, least over rounds (one seed)" in told
+    assert "measured, least over rounds (one seed)" in labels
     sure = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
     run = dfl.train(
         noisy.case.instance.algorithm, sure, noisy.case.instance.network, rounds=1

@@ -9,7 +9,7 @@ from dfltheory.number_format import number, tex
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (0.012345, "0.0123"),
         (123456.0, "1.23e+05"),
@@ -24,8 +24,8 @@ from dfltheory.number_format import number, tex
         (0.0, "0"),
     ],
 )
-def test_three_digits(value, told):
-    assert number(value) == told
+def test_three_digits(value, expected):
+    assert number(value) == expected
 
 
 def test_other_digits_and_other_words():

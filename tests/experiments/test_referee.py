@@ -26,7 +26,7 @@ from dfltheory.experiments.html_text import html_text
 DOCS = Path(__file__).parents[2] / "docs"
 SAVED = DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json"
 SHORT = SAVED.with_name("dfedsgpsm.theorem_1-appendix.json")
-"""The same algorithm, and it stands still after 300 rounds of 20,000."""
+"""The same algorithm, and it is stationary after 300 of 20,000 rounds."""
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +65,12 @@ def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one(
     )
     horizons, lines = referee_pictures._along(SAVED, printed, corrected)
     assert set(lines) == {"measured", "printed", "corrected"}
-    told = json.loads(SAVED.read_text(encoding="utf-8"))["exact"]
-    assert horizons[-1] == told["T"]
+    exact = json.loads(SAVED.read_text(encoding="utf-8"))["exact"]
+    assert horizons[-1] == exact["T"]
     assert lines["measured"][-1] / lines["printed"][-1] == pytest.approx(
-        told["ratio"], rel=1e-6
+        exact["ratio"], rel=1e-6
     )
-    assert told["ratio"] > 2
+    assert exact["ratio"] > 2
     assert (lines["measured"] < lines["corrected"]).all()
     assert not np.isnan(lines["corrected"]).any()
     # of another left-hand side
@@ -95,9 +95,11 @@ def test_a_family_against_an_o_is_drawn_over_its_own_parameter():
 
 
 def test_words_are_set_and_powers_keep_their_stars():
-    told = html_text("**Theorem 1 (`a.b`) is false**: $x^2$ < L**2*rho**2 by `cmd <x>`")
-    assert told.startswith("Theorem 1 (<code>a.b</code>) is false: <math")
-    assert told.endswith("&lt; L**2*rho**2 by <code>cmd &lt;x&gt;</code>")
+    rendered = html_text(
+        "**Theorem 1 (`a.b`) is false**: $x^2$ < L**2*rho**2 by `cmd <x>`"
+    )
+    assert rendered.startswith("Theorem 1 (<code>a.b</code>) is false: <math")
+    assert rendered.endswith("&lt; L**2*rho**2 by <code>cmd &lt;x&gt;</code>")
     assert html_text("grows as $x^$") == "grows as x^"  # no formula
 
 

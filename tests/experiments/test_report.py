@@ -28,7 +28,7 @@ def study(title):
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nobody catches it."""
+    """Represents the end of the process: no handler catches it."""
 
 
 def test_a_study_that_is_stopped_at_any_write_leaves_nothing_of_two(
@@ -119,15 +119,15 @@ def report(tmp_path_factory):
         dfl.tasks.quadratic(m=4, d=2, sigma=0.1, seed=0),
         dfl.graphs.metropolis(dfl.graphs.ring(4)),
     )
-    told = {"variants": ("printed", "corrected"), "seeds": 3, "K": 1}
+    options = {"variants": ("printed", "corrected"), "seeds": 3, "K": 1}
     cases = [
-        case_of("dfedsam.theorem_4_5", task, W, 150, Q=Q, row=f"Q = {Q}", **told)
+        case_of("dfedsam.theorem_4_5", task, W, 150, Q=Q, row=f"Q = {Q}", **options)
         for Q in (1, 2)
     ]
     study = Study(
         title="A small study",
         outcomes=perform_all(cases),
-        not_tested=["The rest <of> the world."],
+        not_tested=["The remaining <theorems>."],
     )
     return study.save(tmp_path_factory.mktemp("report"))
 
@@ -149,14 +149,14 @@ def opened(report, tmp_path_factory):
         "disable-component-update disable-dev-shm-usage disable-extensions"
         " enable-logging=stderr"
     )
-    told = [
+    profile_options = [
         f"--log-net-log={folder / 'net.json'}",
         f"--user-data-dir={folder / 'user'}",
     ]
     command = [
         browser,
         *(f"--{flag}" for flag in quiet.split()),
-        *told,
+        *profile_options,
         "--dump-dom",
         report.as_uri(),
     ]
@@ -179,7 +179,7 @@ def test_a_browser_shows_it_without_complaint(opened):
     ):
         assert words in dom
     assert dom.count("data:image/svg+xml;base64,") >= 1
-    assert "The rest &lt;of&gt; the world." in dom
+    assert "The remaining &lt;theorems&gt;." in dom
     assert console == []
 
 

@@ -120,7 +120,7 @@ def test_a_verdict_is_equal_after_json(verdict):
     assert verdict_from_dict(json.loads(json_text(verdict.to_dict()))) == verdict
 
 
-def test_no_field_of_a_verdict_is_forgotten():
+def test_every_field_of_a_verdict_is_saved():
     # a field that is added to Verdict must go through to_dict and back: the strategy
     # above must build it
     drawn = {f.name for f in dataclasses.fields(Verdict) if f.compare}

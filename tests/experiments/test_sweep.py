@@ -172,7 +172,9 @@ def test_a_crash_at_any_write_loses_nothing_and_repeats_nothing(tmp_path, monkey
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_it_ends_with_the_same_numbers(plan, tmp_path, whole):
+def test_sweep_that_is_killed_repeatedly_ends_with_the_same_numbers(
+    plan, tmp_path, whole
+):
     out = tmp_path / "out"
     command = (
         "import sys; from dfltheory.experiments.experiment_file import load_experiment;"
@@ -501,7 +503,7 @@ def test_models_are_kept_on_demand(tmp_path):
 
 
 def test_jobs_must_be_a_number_of_processes(plan, tmp_path):
-    with pytest.raises(InputError, match="jobs = 0 must be an integer >= 1"):
+    with pytest.raises(InputError, match="jobs = 0"):
         sweep(plan, tmp_path, jobs=0)
 
 
@@ -585,19 +587,31 @@ def test_the_scheduler_that_a_refusal_names_listens_on_this_machine_alone(
     ) as refusal:
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:9")
     scheduler, *options = re.findall("`dask (.*)`", str(refusal.value))[0].split()
-    told = tmp_path / "scheduler.json"
+    scheduler_file = tmp_path / "scheduler.json"
     commands = [[scheduler, "--port", "0"], ["worker", "--nthreads", "1"]]
     words = [
-        [sys.executable, "-m", "dask", *c, *options, "--scheduler-file", str(told)]
+        [
+            sys.executable,
+            "-m",
+            "dask",
+            *c,
+            *options,
+            "--scheduler-file",
+            str(scheduler_file),
+        ]
         for c in commands
     ]
     started = [psutil.Popen(each, stderr=subprocess.DEVNULL) for each in words]
     try:
-        while not (told.exists() and told.read_text().endswith("}")):
+        while not (
+            scheduler_file.exists() and scheduler_file.read_text().endswith("}")
+        ):
             assert all(each.poll() is None for each in started)
             time.sleep(0.1)
         done = sweep(
-            plan, tmp_path / "out", cluster=json.loads(told.read_text())["address"]
+            plan,
+            tmp_path / "out",
+            cluster=json.loads(scheduler_file.read_text())["address"],
         )
         every = [
             *started,

@@ -103,7 +103,7 @@ def test_ticks_stand_where_something_was_run():
     assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "20", "40"]
 
 
-def test_the_rate_is_drawn_and_told_as_it_is_fitted():
+def test_figure_and_caption_of_a_rate_report_the_fit():
     rounds = np.array([10, 20, 40, 80])
     whole = table(("complete",), rounds)
     whole["measured"] = 3 * whole["run.rounds"] ** -0.5
@@ -115,10 +115,10 @@ def test_the_rate_is_drawn_and_told_as_it_is_fitted():
     caption, _ = _draw_rate(without, "run.rounds", held)
     assert caption == "Fitted exponent in run.rounds: -0.500 [-0.500, -0.500]."
     with_bound = points.assign(bound=1 / points["x"])
-    told, figure = _draw_rate(with_bound, "run.rounds", " at m = 4")
+    caption_with_bound, figure = _draw_rate(with_bound, "run.rounds", " at m = 4")
     (ax,) = figure.axes
     fit = "Fitted exponent in run.rounds at m = 4: -0.500 [-0.500, -0.500]"
-    assert told == f"{fit}; the corrected bound's: -1.000: refuted."
+    assert caption_with_bound == f"{fit}; the corrected bound's: -1.000: refuted."
     assert ax.get_xlabel() == "horizon $T$ (rounds)"
     fitted = next(
         line for line in ax.get_lines() if str(line.get_label()).startswith("fit")

@@ -249,7 +249,7 @@ ROWS = [
         "sha256": "c31cf5e418645675d43ccc25933584164ad80288d3a88683525344c8f96eb9c6",
         "differs": (
             "Theirs fine-tunes, at the end, what every client trained in one more round"
-            " and nobody averaged (serverbabu.py:61, which no send_models precedes);"
+            " and what no server averaged (serverbabu.py:61, which no send_models precedes);"
             " here the server's body of the last round. Their fine_tune is called on"
             " the latter."
         ),
@@ -342,7 +342,7 @@ ROWS = [
     ),
 ]
 """What is executed: ours, whose function, which files (SHA-256 of all, one after the
-other), how far apart they may be, and where they differ by design, if they do.
+other), how much they may differ, and where they differ by design, if they do.
 """
 
 
@@ -372,7 +372,7 @@ def page() -> str:
             ),
             "",
             (
-                "Public code, executed as it is in a process of its own beside the"
+                "Public code, executed as it is in a process of its own, next to the"
                 " algorithm here: same data,"
             ),
             (

@@ -45,7 +45,7 @@ def relaysgd(folder, given, what):
 
     A, b, x0, near = (torch.from_numpy(given[key]) for key in ("A", "b", "x0", "near"))
 
-    class World(Topology):
+    class GivenTopology(Topology):
         def neighbors(self, worker):
             return near[worker].nonzero()[:, 0].tolist()
 
@@ -60,7 +60,11 @@ def relaysgd(folder, given, what):
         key: given[key].item() for key in ("overlap", "momentum") if key in given
     }
     rounds = getattr(algorithms, what)(
-        Task(), World(len(b)), float(given["eta"]), int(given["rounds"]), **options
+        Task(),
+        GivenTopology(len(b)),
+        float(given["eta"]),
+        int(given["rounds"]),
+        **options,
     )
     return np.stack([iterate.state.clone().numpy()[..., 0] for iterate in rounds])
 
@@ -88,11 +92,11 @@ def _worker(rank, folder, given, out):
         "gloo", f"file://{out}/meeting", rank=rank, world_size=m
     )
 
-    class World(Topology):
+    class GivenTopology(Topology):
         def neighbors(self, worker):
             return np.nonzero(given["near"][worker])[0].tolist()
 
-    mechanism = RelayMechanism(World(m), normalization_mode="counts")
+    mechanism = RelayMechanism(GivenTopology(m), normalization_mode="counts")
     A, b, x = (torch.from_numpy(given[key][rank]).clone() for key in ("A", "b", "x0"))
     path = [x.numpy().copy()]
     for _ in range(int(given["rounds"])):

@@ -1,5 +1,5 @@
-"""The algorithms beside their authors' or other public code, executed in a process of
-its own.
+"""The algorithms compared with the code of their authors or other public code, which
+is executed in a process of its own.
 
 ``DFLTHEORY_PEERS`` names a folder with clones, relaysgd for example; without it these
 tests are skipped. What they find is written to ``tests/fidelity/found.json``, of which
@@ -81,7 +81,7 @@ def executed(row, folder, given, tmp_path):
     script = HERE / ("decent.py" if own else "peer.py")
     command = [python, script, row["run"], folder, tmp_path / "given.npz", "found.npz"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
-    told = subprocess.run(
+    completed = subprocess.run(
         command,
         cwd=tmp_path,
         env=environment,
@@ -90,7 +90,7 @@ def executed(row, folder, given, tmp_path):
         timeout=300,
         check=False,
     )
-    assert told.returncode == 0, told.stderr[-2000:]
+    assert completed.returncode == 0, completed.stderr[-2000:]
     with np.load(tmp_path / "found.npz") as found:
         return found["found"]
 
@@ -161,18 +161,18 @@ def quadratics(row, algorithm):
 
 
 def decent(row, algorithm):
-    letters = {
+    options = {
         "step_size": algorithm.eta,
         "num_local_steps": getattr(algorithm, "K", None),
     }
-    letters |= {
+    options |= {
         "aux_step_size": getattr(algorithm, "eta_s", getattr(algorithm, "beta", None))
     }
     # theirs is 1/lam where a server averages
     if (lam := getattr(algorithm, "lam", None)) is not None:
-        letters["penalty"] = lam if algorithm.needs_topology else 1 / lam
+        options["penalty"] = lam if algorithm.needs_topology else 1 / lam
     given = clients() | {
-        name: value for name, value in letters.items() if value is not None
+        name: value for name, value in options.items() if value is not None
     }
     return given, run_of(algorithm, given)
 
@@ -307,11 +307,11 @@ def test_public_code_takes_the_same_course(row, tmp_path):
     given, ours = PROBLEMS[row["folder"]](row, OURS[row["what"]])
     theirs = executed(row, folder, given, tmp_path)
     assert theirs.shape == ours.shape
-    apart = float(np.abs(theirs - ours).max())
-    assert apart <= row["within"]
+    difference = float(np.abs(theirs - ours).max())
+    assert difference <= row["within"]
     assert np.abs(ours - given["x0"]).max() > 0.1  # it has gone somewhere
     found = json.loads(FOUND.read_text(encoding="utf-8"))
-    found[row["what"]] = float(f"{apart:.1e}")
+    found[row["what"]] = float(f"{difference:.1e}")
     FOUND.write_text(
         json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8"
     )

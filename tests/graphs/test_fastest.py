@@ -52,7 +52,7 @@ def test_known_optima(graph, optimum):
     ).ok
 
 
-def test_nobody_is_faster():
+def test_fastest_mixing_has_the_smallest_lam():
     graph = graphs.erdos_renyi(12, seed=3)
     best = graphs.lam(graphs.fastest_mixing(graph))
     for rule in ("metropolis", "max_degree", "lazy"):

@@ -82,7 +82,7 @@ def test_both_directions_of_an_undirected_link_are_one_link(tmp_path):
         graphs.read_matrix_file(path, directed=True)
 
 
-def test_clients_that_the_file_numbers_otherwise_are_told(tmp_path):
+def test_edge_list_reports_clients_with_other_numbers(tmp_path):
     path = tmp_path / "G.edgelist"
     for text, names in (
         ("0 1\n1 5\n", ["0", "1", "5"]),

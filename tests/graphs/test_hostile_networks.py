@@ -180,13 +180,13 @@ HOSTILE = {
 def refused(path) -> str:
     tracemalloc.start()
     try:
-        with pytest.raises(InputError) as told:
+        with pytest.raises(InputError) as caught:
             graphs.read_matrix_file(path)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak < MEMORY
-    line = str(told.value)
+    line = str(caught.value)
     assert "\n" not in line
     assert line.isprintable()
     assert len(line) < 700 + len(str(path))
@@ -285,6 +285,6 @@ def test_the_command_ends_with_status_2(tmp_path, capsys, name):
     path = tmp_path / name
     path.write_bytes(HOSTILE[name])
     assert cli.run(["topology", "check", str(path)]) == 2
-    told = capsys.readouterr()
-    assert not told.out
-    assert told.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert captured.err.count("\n") == 1

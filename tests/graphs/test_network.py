@@ -115,9 +115,11 @@ def test_estimates_lie_around_the_exact_value(inner, about):
         assert abs(e.lam - exact) < 5 * e.standard_error + 1e-12
         assert "standard error" in str(e)
     spread = np.std([e.lam for e in estimates], ddof=1)
-    told = np.mean([e.standard_error for e in estimates])
+    standard_error = np.mean([e.standard_error for e in estimates])
     # 12 draws: chi-square far tails
-    assert 0.4 * told <= spread <= 2.2 * told or told < 1e-12
+    assert (
+        0.4 * standard_error <= spread <= 2.2 * standard_error or standard_error < 1e-12
+    )
 
 
 def test_draws_find_the_worst_direction():

@@ -11,7 +11,7 @@ from dfltheory.graphs.plots import draw_graph, draw_spectrum, plot_topology, pos
 
 @pytest.mark.parametrize("name", sorted(graphs.TOPOLOGIES))
 @pytest.mark.parametrize("m", [1, 2, 16])
-def test_nobody_stands_on_anybody(name, m):
+def test_positions_of_clients_differ(name, m):
     graph = graphs.topology(name, m)
     at = positions(graph)
     assert at.shape == (m, 2)

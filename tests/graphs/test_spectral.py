@@ -287,7 +287,7 @@ def test_inverse_looks_at_the_least_self_weight():
     assert report.lambda_m == pytest.approx(values[0], abs=1e-10)
 
 
-def test_errors_that_are_told_are_small_and_true():
+def test_reported_errors_are_small_and_correct():
     for form in (
         graphs.metropolis(graphs.star(30)),
         graphs.one_peer_exponential(30).matrix(0) @ np.eye(30),

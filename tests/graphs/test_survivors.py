@@ -24,7 +24,7 @@ def test_the_pattern_decides_whether_a_matrix_is_a_graph_or_a_digraph():
     assert graphs.from_matrix(one_way).is_directed()
 
 
-def test_erdos_renyi_links_with_probability_2_log_m_over_m_unless_told():
+def test_erdos_renyi_has_probability_2_log_m_over_m_by_default():
     """4950 pairs at p = 2 log(100)/100: 456 links expected, standard deviation 20.3; 5
     of them allowed.
     """

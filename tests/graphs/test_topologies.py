@@ -60,7 +60,7 @@ def test_static_links(m):
 def test_hypercube_is_networkx_hypercube():
     assert nx.is_isomorphic(graphs.hypercube(16), nx.hypercube_graph(4))
     assert all(bin(i ^ j).count("1") == 1 for i, j in graphs.hypercube(32).edges)
-    with pytest.raises(InputError, match="m = 12 is not a power of two"):
+    with pytest.raises(InputError, match="m = 12"):
         graphs.hypercube(12)
 
 
@@ -127,8 +127,10 @@ def test_many_clients_draw_distinct_others_evenly(k):
     assert targets.min() >= 0
     assert targets.max() < m
     assert (np.diff(np.sort(targets, axis=1), axis=1) > 0).all()
-    heard = np.bincount(targets.ravel(), minlength=m)  # binomial(m - 1, k / (m - 1))
-    assert heard.var() == pytest.approx(k * (1 - k / (m - 1)), rel=0.15)
+    in_degrees = np.bincount(
+        targets.ravel(), minlength=m
+    )  # binomial(m - 1, k / (m - 1))
+    assert in_degrees.var() == pytest.approx(k * (1 - k / (m - 1)), rel=0.15)
     if k > 1:  # nor does the place in a row matter
         assert abs(np.corrcoef(targets[:, 0], targets[:, 1])[0, 1]) < 0.06
 

@@ -179,7 +179,7 @@ def test_unknown_rules_and_wrong_things():
         graphs.metropolis(np.eye(3))
     with pytest.raises(InputError, match="takes a networkx graph"):
         graphs.uniform(np.eye(3))
-    with pytest.raises(InputError, match="alpha = 0 must be finite and above 0"):
+    with pytest.raises(InputError, match="alpha = 0"):
         graphs.laplacian(graphs.ring(4), alpha=0)
     with pytest.raises(GraphError, match="0 nodes"):
         graphs.metropolis(nx.Graph())

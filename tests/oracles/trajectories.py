@@ -20,7 +20,7 @@ import torch
 
 import dfltheory as dfl
 from dfltheory.algorithms import ALGORITHMS
-from tests.algorithms.table import LETTERS, network_for
+from tests.algorithms.table import HYPERPARAMETERS, network_for
 
 FILE = Path(__file__).with_suffix(".json")
 CLIENTS = 5
@@ -98,33 +98,33 @@ def cases() -> dict[str, dict[str, Any]]:
     """All set-ups by name: algorithm, hyperparameters, task, network."""
     made: dict[str, dict[str, Any]] = {}
     for name, kind in ALGORITHMS.items():
-        two_blocks = {"eta_u", "eta_v"} <= set(LETTERS[name])
+        two_blocks = {"eta_u", "eta_v"} <= set(HYPERPARAMETERS[name])
         personal = two_blocks or name in ("fedper", "fedbabu", "fedrod")
         for task in ("coupled", "digits") if personal else ("quadratic", "digits"):
             made[f"{name}, {task}"] = {
                 "kind": kind,
-                "values": LETTERS[name],
+                "values": HYPERPARAMETERS[name],
                 "task": task,
             }
         for option, values in OPTIONS.get(name, {}).items():
             task = "coupled" if personal else "quadratic"
             made[f"{name}, {option}"] = {
                 "kind": kind,
-                "values": LETTERS[name] | values,
+                "values": HYPERPARAMETERS[name] | values,
                 "task": task,
             }
     for task in ("sinusoidal", "clipped"):
         for name in ("dfedavg", "dfedsam", "dfedadmm", "dsgt"):
             made[f"{name}, {task}"] = {
                 "kind": ALGORITHMS[name],
-                "values": LETTERS[name],
+                "values": HYPERPARAMETERS[name],
                 "task": task,
             }
     for network in NETWORKS:
         for name in ("dpsgd", "dfedsam"):
             case = {
                 "kind": ALGORITHMS[name],
-                "values": LETTERS[name],
+                "values": HYPERPARAMETERS[name],
                 "task": "quadratic",
                 "network": network,
             }
@@ -136,7 +136,7 @@ def cases() -> dict[str, dict[str, Any]]:
     for label, maker in sequences.items():
         made[f"osgp, {label}"] = {
             "kind": ALGORITHMS["osgp"],
-            "values": LETTERS["osgp"],
+            "values": HYPERPARAMETERS["osgp"],
             "task": "quadratic",
             "maker": maker,
         }

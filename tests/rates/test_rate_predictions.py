@@ -99,7 +99,7 @@ LIMITS |= {"1 - lam": (1e-3, 1e-4)}
 """Two values of a parameter near its limit."""
 
 
-def letters(key, variant):
+def quantities_of(key, variant):
     """What a bound under its schedule depends on."""
     theorem = bounds.get(key, variant)
     steps = [e for name, e in theorem.schedule.items() if name in theorem.needs]
@@ -125,7 +125,7 @@ def marked(cases):
     ]
 
 
-SOURCED = [(k, v, s) for k, v in THEOREMS for s in SOURCES if s in letters(k, v)]
+SOURCED = [(k, v, s) for k, v in THEOREMS for s in SOURCES if s in quantities_of(k, v)]
 LONE = [*SOURCED, *((k, v, NOTHING) for k, v in THEOREMS)]
 LIMITED = [
     (k, v, p)

@@ -95,7 +95,7 @@ def near_pairs(task, seed: int = 0) -> Tensor:
     return torch.stack([x, x + step], 1)
 
 
-def apart(task) -> Tensor:
+def differing_points(task) -> Tensor:
     """Where the clients' gradients may differ most; separable tasks: the best
     coordinates of a fine grid.
     """
@@ -229,7 +229,9 @@ def gradient_bound(task) -> float:
 
 def spread(task, which: int) -> float:
     return float(
-        ascend(lambda x: heterogeneity(task, x)[which], apart(task), 60, 0.02).max()
+        ascend(
+            lambda x: heterogeneity(task, x)[which], differing_points(task), 60, 0.02
+        ).max()
     )
 
 

@@ -1,5 +1,5 @@
-"""At least one problem of every Task class, in every regime that its constants tell
-apart.
+"""At least one problem of every Task class, in every regime that its constants
+distinguish.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ QUADRATICS = {
 
 SYNTHETIC = {
     "sinusoidal": lambda: tasks.sinusoidal(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
-    "sinusoidal far apart": lambda: tasks.sinusoidal(
+    "sinusoidal, distant clients": lambda: tasks.sinusoidal(
         m=4, d=1, L=1.0, B=1.0, spread=3.0, seed=2
     ),
     "clipped": lambda: tasks.clipped(m=5, d=3, L=2.0, B=1.5, sigma=0.3, seed=1),
-    "clipped far apart": lambda: tasks.clipped(
+    "clipped, distant clients": lambda: tasks.clipped(
         m=4, d=2, L=1.0, B=1.0, spread=6.0, seed=2
     ),
 }

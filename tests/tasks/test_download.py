@@ -102,8 +102,8 @@ def server(monkeypatch):
 
 def plain_set(server: Server) -> FileSet:
     return FileSet(
-        "letters",
-        "LETTERS/raw",
+        "archive",
+        "PLAIN/raw",
         {name: md5(content) for name, content in CONTENT.items()},
         {name: server.url + name for name in CONTENT},
     )
@@ -116,7 +116,7 @@ def leftovers(root) -> list[str]:
 def test_files_are_fetched_checked_and_put_in_place(server, tmp_path):
     entry, lines = plain_set(server), []
     folder = fetch(entry, tmp_path, report=lines.append)
-    assert folder == tmp_path / "LETTERS/raw"
+    assert folder == tmp_path / "PLAIN/raw"
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == CONTENT
     assert all(state.state == "ok" for state in verify(entry, tmp_path))
     assert len(lines) == 2
@@ -127,7 +127,7 @@ def test_files_are_fetched_checked_and_put_in_place(server, tmp_path):
 
 def test_a_data_root_that_is_not_there_is_made_with_all_folders_above(server, tmp_path):
     root = tmp_path / "far" / "away"
-    assert fetch(plain_set(server), root) == root / "LETTERS/raw"
+    assert fetch(plain_set(server), root) == root / "PLAIN/raw"
     assert not leftovers(tmp_path)
 
 
@@ -145,7 +145,7 @@ def test_a_passing_fault_is_tried_again(server, tmp_path, fault):
     server.faults["a.gz"] = [fault]
     fetch(plain_set(server), tmp_path, tries=2)
     assert server.asked == ["a.gz", "a.gz", "b.gz"]
-    assert (tmp_path / "LETTERS/raw/a.gz").read_bytes() == CONTENT["a.gz"]
+    assert (tmp_path / "PLAIN/raw/a.gz").read_bytes() == CONTENT["a.gz"]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_lasting_fault_leaves_nothing_and_says_so(server, tmp_path, fault, wor
         fetch(plain_set(server), tmp_path, tries=2)
     assert "\n" not in str(caught.value)
     assert server.url + "b.gz" in str(caught.value)
-    assert [p.name for p in (tmp_path / "LETTERS/raw").iterdir()] == ["a.gz"]
+    assert [p.name for p in (tmp_path / "PLAIN/raw").iterdir()] == ["a.gz"]
     assert not leftovers(tmp_path)
     with pytest.raises(DataError, match=r"b\.gz is missing"):
         require_of(plain_set(server), tmp_path)
@@ -182,89 +182,89 @@ def test_absent_pages_and_absent_servers(server, tmp_path):
 
 
 def archive_set(
-    server: Server, content: bytes, name: str = "letters.tar.gz", **files: bytes
+    server: Server, content: bytes, name: str = "archive.tar.gz", **files: bytes
 ) -> FileSet:
     server.pages[name] = content
     return FileSet(
-        "letters",
-        "letters-py",
+        "archive",
+        "archive-py",
         {f: md5(c) for f, c in files.items()},
         archive=(server.url + name, md5(content)),
     )
 
 
 def test_archives_are_unpacked_and_checked(server, tmp_path):
-    inside = {"letters-py/one": b"1" * 900, "letters-py/two": b"2" * 900}
+    inside = {"archive-py/one": b"1" * 900, "archive-py/two": b"2" * 900}
     entry = archive_set(server, tar_of(inside), one=b"1" * 900, two=b"2" * 900)
-    (tmp_path / "letters-py").mkdir()
-    (tmp_path / "letters-py" / "one").write_bytes(b"half of it")
+    (tmp_path / "archive-py").mkdir()
+    (tmp_path / "archive-py" / "one").write_bytes(b"half of it")
     folder = fetch(entry, tmp_path)
     assert sorted(p.name for p in folder.iterdir()) == ["one", "two"]
     assert (folder / "one").read_bytes() == b"1" * 900
     assert not leftovers(tmp_path)
     assert fetch(entry, tmp_path) == folder
-    assert server.asked == ["letters.tar.gz"]
+    assert server.asked == ["archive.tar.gz"]
 
 
 def test_zip_archives(server, tmp_path):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("letters-py/one", "1")
-    entry = archive_set(server, out.getvalue(), "letters.zip", one=b"1")
+        archive.writestr("archive-py/one", "1")
+    entry = archive_set(server, out.getvalue(), "archive.zip", one=b"1")
     assert (fetch(entry, tmp_path) / "one").read_bytes() == b"1"
 
 
 def test_an_archive_cannot_write_outside_its_folder(server, tmp_path):
     root = tmp_path / "root"
     entry = archive_set(
-        server, tar_of({"../evil": b"x", "letters-py/one": b"1"}), one=b"1"
+        server, tar_of({"../evil": b"x", "archive-py/one": b"1"}), one=b"1"
     )
     with pytest.raises(DataError, match="cannot be unpacked"):
         fetch(entry, root)
     assert not (tmp_path / "evil").exists()
-    assert not (root / "letters-py").exists()
+    assert not (root / "archive-py").exists()
     assert not leftovers(root)
 
 
 def test_archives_that_are_not_what_they_should_be(server, tmp_path):
     with pytest.raises(DataError, match="cannot be unpacked"):
         fetch(archive_set(server, b"no archive", one=b"1"), tmp_path)
-    with pytest.raises(DataError, match="does not contain the folder letters-py"):
+    with pytest.raises(DataError, match="does not contain the folder archive-py"):
         fetch(archive_set(server, tar_of({"other/one": b"1"}), one=b"1"), tmp_path)
     with pytest.raises(DataError, match="two is missing"):
         fetch(
-            archive_set(server, tar_of({"letters-py/one": b"1"}), one=b"1", two=b"2"),
+            archive_set(server, tar_of({"archive-py/one": b"1"}), one=b"1", two=b"2"),
             tmp_path,
         )
 
 
 def test_a_wrong_archive_leaves_the_folder_that_is_there(server, tmp_path):
     """The old folder goes only when every file of the new one has been looked at."""
-    (tmp_path / "letters-py").mkdir()
-    (tmp_path / "letters-py" / "one").write_bytes(b"old")
-    with pytest.raises(DataError, match=r"but letters-py/one .* has MD5"):
-        fetch(archive_set(server, tar_of({"letters-py/one": b"2"}), one=b"1"), tmp_path)
-    assert (tmp_path / "letters-py" / "one").read_bytes() == b"old"
+    (tmp_path / "archive-py").mkdir()
+    (tmp_path / "archive-py" / "one").write_bytes(b"old")
+    with pytest.raises(DataError, match=r"but archive-py/one .* has MD5"):
+        fetch(archive_set(server, tar_of({"archive-py/one": b"2"}), one=b"1"), tmp_path)
+    assert (tmp_path / "archive-py" / "one").read_bytes() == b"old"
     assert not leftovers(tmp_path)
 
 
 def test_links_in_an_archive_do_not_lead_out(server, tmp_path):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
-        link = tarfile.TarInfo("letters-py/one")
+        link = tarfile.TarInfo("archive-py/one")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
         archive.addfile(link)
     with pytest.raises(DataError, match="cannot be unpacked"):
         fetch(archive_set(server, out.getvalue(), one=b"1"), tmp_path / "root")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("../../letters-py/one", "1")
-        entry = zipfile.ZipInfo("letters-py/two")
+        archive.writestr("../../archive-py/one", "1")
+        entry = zipfile.ZipInfo("archive-py/two")
         entry.external_attr = 0o120777 << 16  # a symbolic link, as unzip would make it
         archive.writestr(entry, "/etc/hostname")
     with pytest.raises(DataError, match=r"one is missing|has MD5"):
         fetch(
-            archive_set(server, out.getvalue(), "letters.zip", one=b"2", two=b"1"),
+            archive_set(server, out.getvalue(), "archive.zip", one=b"2", two=b"1"),
             tmp_path / "root",
         )
     assert [p.name for p in tmp_path.iterdir()] == ["root"]
@@ -277,13 +277,13 @@ def test_links_that_an_unpacker_lets_through_are_found(server, tmp_path, monkeyp
     outside.write_bytes(b"1")
 
     def unpack(packed, unpacked, filter):
-        (unpacked / "letters-py").mkdir(parents=True)
-        (unpacked / "letters-py/one").symlink_to(outside)
+        (unpacked / "archive-py").mkdir(parents=True)
+        (unpacked / "archive-py/one").symlink_to(outside)
 
     monkeypatch.setattr(download.shutil, "unpack_archive", unpack)
     with pytest.raises(DataError, match="a link that leaves"):
         fetch(
-            archive_set(server, tar_of({"letters-py/one": b"1"}), one=b"1"),
+            archive_set(server, tar_of({"archive-py/one": b"1"}), one=b"1"),
             tmp_path / "root",
         )
     assert not leftovers(tmp_path / "root")

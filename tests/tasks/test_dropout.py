@@ -35,7 +35,7 @@ class Recurrent(nn.Module):
 
 
 class Functional(nn.Module):
-    """Dropout that no layer tells of, while it is trained only or ``always``, after a
+    """Dropout that no layer declares, while it is trained only or ``always``, after a
     ``normed`` layer.
     """
 
@@ -99,7 +99,7 @@ def test_gradients_are_those_of_a_literal_loop(build):
             )
             torch.testing.assert_close(before[0][s, i], g, rtol=0, atol=1e-13)
             assert float(before[1][s, i]) == pytest.approx(loss.item(), rel=1e-13)
-    assert batch.dropped.unique().numel() == 10  # nobody drops what another drops
+    assert batch.dropped.unique().numel() == 10  # no two of them drop the same
     again = task.sample([torch.Generator().manual_seed(s) for s in (5, 6)])
     torch.set_rng_state(state)
     assert torch.equal(task.gradient(x, again), before[0])
@@ -183,7 +183,7 @@ def test_an_interrupted_gradient_leaves_nothing_in_training_mode():
     assert torch.equal(task.global_loss(x[:, 0]), before)
 
 
-class Beside(nn.Linear):
+class WithOtherThread(nn.Linear):
     """Whenever it is asked, another thread draws random numbers."""
 
     def forward(self, x):
@@ -194,8 +194,8 @@ class Beside(nn.Linear):
 
 
 class OfItsOwn(nn.Linear):
-    """Draws while it is trained, by a generator of its own, which torch's does not tell
-    of.
+    """Draws while it is trained, by a generator of its own, which torch's does not
+    show.
     """
 
     def forward(self, x):
@@ -204,6 +204,6 @@ class OfItsOwn(nn.Linear):
         )
 
 
-def test_what_a_module_draws_is_told_from_what_another_thread_draws():
-    assert not has_dropout(Beside(2, 2), torch.zeros(1, 2))
+def test_has_dropout_ignores_random_numbers_of_another_thread():
+    assert not has_dropout(WithOtherThread(2, 2), torch.zeros(1, 2))
     assert has_dropout(OfItsOwn(2, 2), torch.zeros(1, 2))

@@ -19,9 +19,9 @@ from dfltheory.errors import InputError
 from dfltheory.tasks import Quadratic, Supervised, estimate
 from dfltheory.tasks.estimate.constants import interval_of_noise, models_at
 from tests.tasks.attack import (
-    apart,
     client_norms,
     climb,
+    differing_points,
     heterogeneity,
     infimum,
     near_pairs,
@@ -164,7 +164,14 @@ def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
         )
     )
     top += [
-        best(*climb(lambda x, k=k: heterogeneity(task, x)[k], apart(task), 60, 0.02))
+        best(
+            *climb(
+                lambda x, k=k: heterogeneity(task, x)[k],
+                differing_points(task),
+                60,
+                0.02,
+            )
+        )
         for k in range(2)
     ]
     points = torch.cat([torch.stack(top), special(task)[:6]])
@@ -282,7 +289,7 @@ def test_noise_interval_of_skewed_squares_fails_no_more_often_than_it_says(
     freedom, others
 ):
     """Squared norms of few degrees of freedom: one point and client rules, or all of
-    them are alike.
+    them are identical.
     """
     rng, trials, draws = np.random.default_rng(1), 400, 12
     scale = np.full((4, 1, 5), others)
@@ -448,7 +455,7 @@ def test_curvature_of_a_convolutional_network():
         (lambda t: estimate.blocks(t, torch.zeros(1, 4)), "shared and a personal"),
     ],
 )
-def test_bad_input_gets_one_clear_line(call, words):
+def test_bad_input_is_rejected_in_one_line(call, words):
     with pytest.raises(InputError, match=words):
         call(tasks.quadratic(m=2, d=4))
 

@@ -44,8 +44,8 @@ def test_the_diversity_is_measured_at_the_mean_of_the_shared_parts():
     g = torch.Generator().manual_seed(0)
     plain = tasks.coupled(m=3, p=2, L_u=1.0, chi=0.0, spread=0.7)
     # the diversity is measured at the mean of the u_i
-    apart = torch.randn(1, 3, plain.d, generator=g)
-    for points in (torch.zeros(1, plain.d), apart):
+    different_models = torch.randn(1, 3, plain.d, generator=g)
+    for points in (torch.zeros(1, plain.d), different_models):
         assert estimate.blocks(plain, points, draws=2)[
             "delta_u"
         ].value == pytest.approx(0.7)

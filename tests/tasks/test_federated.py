@@ -47,7 +47,7 @@ def test_own_tests_follow_the_clients_labels():
         x = x - 0.1 * task.gradient(x)
     alone = task.client_accuracy(x)
     assert alone.shape == (1, 5)
-    assert float(alone.min()) > 0.9, "two labels are easy to tell apart"
+    assert float(alone.min()) > 0.9, "two labels are easy to distinguish"
     assert float(task.accuracy(x[:, 0])) < 0.5, (
         "another client's labels were never seen"
     )
@@ -76,7 +76,7 @@ def test_any_module_and_any_loaded_set():
         task.d,
     )
     assert federated.image_task(toy(), m=3).d == 769 * 10, (
-        "softmax regression unless told"
+        "softmax regression by default"
     )
 
 

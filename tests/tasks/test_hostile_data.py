@@ -1,5 +1,5 @@
-"""Files of a data root that somebody forged: each is one clear line, runs nothing, and
-takes no memory.
+"""Forged files of a data root: each gets an error message of one line, runs nothing,
+and takes no memory.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ IDX = {
     ),
     "no dimension": (bytes([0, 0, 8, 0]) + b"x", "not an idx file"),
     "an empty dimension": (header(0, 28, 28), "announces 0 x 28 x 28 bytes"),
-    "an empty dimension beside huge ones": (
+    "an empty dimension next to huge ones": (
         header(2**32 - 1, 0, 2**32 - 1),
         "announces",
     ),
@@ -125,8 +125,8 @@ BYTE_STATE = b"(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
 BYTE = b"cnumpy\ndtype\n(U\x02u1K\x00K\x01tR" + BYTE_STATE
 OBJECT = b"cnumpy\ndtype\n(U\x02O8K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?tb"
 FORGED = b"cnumpy\ndtype\n(U\x02u1K\x00K\x01tR(K\x03U\x01|NNNK\x08K\x08K?tb"
-"""Bytes by name, references by state: whoever lets numpy build this array follows
-forged pointers.
+"""Bytes by name, references by state: numpy follows forged pointers if it
+builds this array.
 """
 
 
@@ -148,7 +148,7 @@ DEPTH = 60
 TWICE = [b"q%ch%c" % (k, k) for k in range(DEPTH)]
 LISTS = b"](" * DEPTH + b"]" + b"".join(twice + b"e" for twice in TWICE)
 TUPLES = b"(t" + b"".join(twice + b"\x86" for twice in TWICE)
-"""Each holds the one before it twice: 2^60 leaves for whoever hashes or prints it."""
+"""Each holds the one before it twice: 2^60 leaves if it is hashed or printed."""
 PICKLES = {
     "an object array": (batch(array(OBJECT)), "not an array of unsigned bytes"),
     "objects in a list for an array": (
@@ -213,13 +213,13 @@ HARMLESS = {
     "a type with fields": array(BYTE.replace(b"U\x01|NNN", b"U\x01|NU\x01a}")),
     "a shape that is too large": array(shape=b"J\xff\xff\xff\x7fM\x00\x0c\x86"),
     "a negative shape": array(shape=b"J\xff\xff\xff\xffM\x00\xf4\x86"),
-    "tuples of tuples beside an array": TUPLES + array(),
-    "lists of lists beside an array": LISTS + array(),
+    "tuples of tuples next to an array": TUPLES + array(),
+    "lists of lists next to an array": LISTS + array(),
     "the state of a list": b"]}b" + array(),
     "text that is a name": b"U\x0cnumpy dtype(U\x02u1tR" + array(),
 }
-"""What matters to whoever builds these: here their bytes are the pixels, the rest is
-not looked at.
+"""These matter only if they are built: here their bytes are the pixels, and the rest
+is not read.
 """
 
 
@@ -235,7 +235,7 @@ def test_the_forged_batches_differ_from_a_good_one_by_their_fault_only(tmp_path)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_nothing_is_built_of_what_a_pickle_says_beside_its_bytes(tmp_path, name):
+def test_reader_builds_nothing_of_a_pickle_except_its_bytes(tmp_path, name):
     (tmp_path / "x").write_bytes(batch(HARMLESS[name]))
     tracemalloc.start()
     pixels, labels = formats.read_cifar_batch(tmp_path / "x", 10)

@@ -74,7 +74,7 @@ def test_the_root_is_argument_then_environment_then_cache(tmp_path, monkeypatch)
         (lambda p: p.write_bytes(p.read_bytes()[:-1] + b"x"), "wrong", "has MD5"),
     ],
 )
-def test_damaged_files_get_one_clear_line(mnist, damage, state, words):
+def test_image_set_rejects_damaged_files_in_one_line(mnist, damage, state, words):
     root, _ = mnist
     path = root / "MNIST/raw/t10k-images-idx3-ubyte.gz"
     damage(path)

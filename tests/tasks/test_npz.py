@@ -111,9 +111,9 @@ def archive(name):
 def test_what_is_malformed_is_refused_in_one_line(place, capsys, name):
     archive(name)
     assert cli.run(["train", "--data", f"{name}.npz", "--rounds", "1"]) == 2
-    told = capsys.readouterr().err.strip()
-    assert BAD[name][1] in told
-    assert "\n" not in told
+    message = capsys.readouterr().err.strip()
+    assert BAD[name][1] in message
+    assert "\n" not in message
 
 
 def test_a_truncated_archive_and_one_that_promises_too_much(place, monkeypatch):

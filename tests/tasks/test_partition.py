@@ -268,7 +268,7 @@ def test_statistics_of_a_known_partition():
         ({"m": 5, "kind": "dirichlet", "alpha": float("nan")}, "alpha"),
     ],
 )
-def test_impossible_partitions_get_one_clear_line(options, words):
+def test_partition_rejects_impossible_options_in_one_line(options, words):
     with pytest.raises(InputError, match=words) as caught:
         split(labels(100, 10), **options)
     assert "\n" not in str(caught.value)

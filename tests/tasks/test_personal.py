@@ -42,8 +42,8 @@ def test_prescribed_constants():
     known = coupled(
         m=3, p=4, L_u=2.0, L_v=0.5, chi=0.4, sigma_u=0.2, sigma_v=0.3
     ).constants
-    told = known.L_u, known.L_v, known.chi, known.sigma_u, known.sigma_v
-    assert told == pytest.approx((2, 0.5, 0.4, 0.2, 0.3))
+    constants = known.L_u, known.L_v, known.chi, known.sigma_u, known.sigma_v
+    assert constants == pytest.approx((2, 0.5, 0.4, 0.2, 0.3))
     assert known.sigma_l == pytest.approx(math.hypot(0.2, 0.3))
 
 
@@ -91,7 +91,7 @@ ZERO = torch.zeros(2, 2, dtype=torch.float64)
         (lambda: Coupled(ZERO, ZERO, h_u=0.0), "h_u"),
     ],
 )
-def test_bad_input_gets_one_clear_line(build, words):
+def test_bad_input_is_rejected_in_one_line(build, words):
     with pytest.raises(InputError, match=words) as caught:
         build()
     assert "\n" not in str(caught.value)

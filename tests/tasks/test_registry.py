@@ -19,9 +19,11 @@ HUGE = [
 
 @pytest.mark.parametrize(("name", "sizes", "words"), HUGE)
 def test_sizes_beyond_the_machines_memory_are_refused(name, sizes, words):
-    told = "".join(f"(?=.* {k} = {v}[, ])" for k, v in sizes.items() if k != "hessians")
+    sizes_in_any_order = "".join(
+        f"(?=.* {k} = {v}[, ])" for k, v in sizes.items() if k != "hessians"
+    )
     line = (
-        f"^the task {name} with{told} .*needs at least .*{words} of memory, and this"
+        f"^the task {name} with{sizes_in_any_order} .*needs at least .*{words} of memory, and this"
         " machine has .* GB: take"
     )
     with pytest.raises(DFLTheoryError, match=line) as caught:

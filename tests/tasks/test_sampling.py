@@ -63,9 +63,10 @@ def test_a_seed_draws_alone_as_among_others_and_leaves_the_callers_chance_alone(
 def test_draws_with_replacement_are_parts_of_each_clients_range():
     found = iid(torch.tensor(SIZES), 50, generators((3, 5)))
     for s, generator in enumerate(generators((3, 5))):
-        luck = torch.rand(
+        uniform_numbers = torch.rand(
             len(SIZES), 50, generator=generator, dtype=torch.float64
         ).tolist()
         assert found[s].tolist() == [
-            [int(u * n) for u in own] for n, own in zip(SIZES, luck, strict=True)
+            [int(u * n) for u in own]
+            for n, own in zip(SIZES, uniform_numbers, strict=True)
         ]

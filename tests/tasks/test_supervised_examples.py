@@ -222,7 +222,7 @@ PAIR = (X, LABELS)
         ),
     ],
 )
-def test_bad_input_gets_one_clear_line(options, words):
+def test_bad_input_is_rejected_in_one_line(options, words):
     arguments = {"module": nn.Linear(3, 2), "clients": [PAIR]} | options
     with pytest.raises(InputError, match=words) as caught:
         Supervised(**arguments)
@@ -358,7 +358,7 @@ def test_rows_of_a_minibatch_are_the_clients_own(augment, asked):
     assert torch.equal(whole.X, plain) == (augment == "none")
 
 
-def test_what_is_known_of_a_task_may_be_told():
+def test_task_accepts_given_constants():
     from dfltheory.constants import ProblemConstants
 
     task = task_of(3, 3)

@@ -100,7 +100,7 @@ def test_a_seed_is_all_that_a_random_task_depends_on(name):
     assert not torch.equal(one, other)
 
 
-def test_two_clients_half_a_period_apart_pull_against_each_other():
+def test_two_clients_at_half_a_period_have_opposite_gradients():
     """f is the same everywhere, so that all of a gradient a w sin(w x) is deviation."""
     task = Sinusoidal([[0.0], [math.pi / 4.0]], a=3.0, w=4.0)
     known = task.constants
@@ -130,7 +130,7 @@ def test_constants_are_right_to_the_tasks_precision(build, dtype):
         assert getattr(rounded.constants, name) == pytest.approx(value, rel=close), name
 
 
-def test_three_clipped_clients_far_apart_by_hand():
+def test_three_distant_clipped_clients_have_constants_computed_by_hand():
     """Between two of them one pulls back with -1 against 1 and 1: deviations 4/3, 2/3,
     2/3 of h r.
     """
@@ -146,7 +146,7 @@ def test_three_clipped_clients_far_apart_by_hand():
 
 
 @pytest.mark.parametrize("name", GENERATORS)
-def test_random_tasks_are_of_the_type_that_is_told(name):
+def test_random_tasks_have_the_given_dtype(name):
     task = GENERATORS[name](m=3, dtype=torch.float32)
     x = torch.zeros(1, 3, task.d)
     assert (task.dtype, task.gradient(x).dtype, task.loss(x).dtype) == (
@@ -154,7 +154,7 @@ def test_random_tasks_are_of_the_type_that_is_told(name):
     ) * 3
 
 
-def test_problems_unless_told():
+def test_default_problem():
     for task in (Sinusoidal([[0.0]]), Clipped([[0.0]])):
         assert (task.constants.L, task.constants.B, task.constants.sigma_l) == (
             1.0,
@@ -188,7 +188,7 @@ def test_minimizers_of_separable_tasks(seed):
         assert float(task.global_loss(grid).min()) >= task.f_star - 1e-12
 
 
-def test_even_numbers_of_clipped_clients_far_apart_have_a_flat_minimum():
+def test_even_numbers_of_distant_clipped_clients_have_a_flat_minimum():
     task = Clipped([[-10.0], [10.0]], h=2.0, r=1.0)
     assert float(task.global_gradient(task.x_star.unsqueeze(0)).abs()) < 1e-12
     assert task.f_star == pytest.approx(2.0 * (10 - 0.5))
@@ -215,7 +215,7 @@ def test_one_client_is_homogeneous():
         (lambda: Clipped([0.0]), "shape"),
     ],
 )
-def test_bad_input_gets_one_clear_line(build, words):
+def test_bad_input_is_rejected_in_one_line(build, words):
     with pytest.raises(InputError, match=words) as caught:
         build()
     assert "\n" not in str(caught.value)

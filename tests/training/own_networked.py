@@ -47,14 +47,14 @@ class EdgeADMM(Algorithm):
         return replace(state, z=state.x - self.decayed(self.eta, grad.t) * g)
 
     def communicate(self, state, mix):
-        told = 2 * self.rho * mix.edges.own(state.z) - state.dual
-        dual = (1 - self.alpha) * state.dual + self.alpha * mix.swap(told)
+        message = 2 * self.rho * mix.edges.own(state.z) - state.dual
+        dual = (1 - self.alpha) * state.dual + self.alpha * mix.swap(message)
         return replace(state, x=state.z, dual=dual)
 
 
 @dataclass(frozen=True)
 class ADPSGD(Algorithm):
-    """The clients that W_t pairs take a step and average; the others sleep.  [Lian et
+    """The clients that W_t pairs take a step and average; the others are inactive.  [Lian et
     al. 2018]
     """
 

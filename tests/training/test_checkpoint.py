@@ -26,7 +26,7 @@ from dfltheory.tasks import Supervised, quadratic
 from dfltheory.training import Checkpoint, History, storage, train
 from dfltheory.training.checkpoint import identity
 from tests.algorithms.problems import Matrices, Rows, permuted_average, ring_matrix
-from tests.algorithms.table import LETTERS, network_for
+from tests.algorithms.table import HYPERPARAMETERS, network_for
 from tests.training.run_cases import CASES
 
 ROUNDS = 9
@@ -38,7 +38,7 @@ class Known(Rows):
 
 
 def run(name, path=None, every=1, stop=None, rounds=ROUNDS, **options):
-    algorithm = alg.get(name)(**LETTERS[name])
+    algorithm = alg.get(name)(**HYPERPARAMETERS[name])
     network = Matrices(
         [permuted_average(5, np.random.default_rng(s)) for s in range(4)], random=True
     )
@@ -105,7 +105,7 @@ def test_a_run_in_less_precision_goes_on_to_the_same_bits(name, dtype, tmp_path)
         ]
         torch.manual_seed(0)
         task = Supervised(torch.nn.Linear(3, 2), data, batch=2, dtype=dtype, test=data)
-        algorithm = alg.get(name)(**LETTERS[name])
+        algorithm = alg.get(name)(**HYPERPARAMETERS[name])
         topology = ring_matrix(5) if algorithm.needs_topology else None
         return train(algorithm, task, topology, rounds=4, seeds=2, **options)
 
@@ -129,7 +129,7 @@ def test_it_really_goes_on_and_does_not_start_again(tmp_path):
     assert seen == []
 
 
-def test_a_run_is_saved_every_ten_seconds_and_after_the_last_round_unless_told():
+def test_run_is_saved_every_ten_seconds_and_after_the_last_round_by_default():
     assert [
         Checkpoint("c").due(t, 5, idle) for t, idle in ((1, 9.9), (2, 10.0), (5, 0.0))
     ] == [0, 1, 1]
@@ -151,13 +151,13 @@ def test_the_seconds_are_counted_from_the_last_save(tmp_path, monkeypatch):
     same(run("dfedsam", tmp_path / "c", None), run("dfedsam"))
 
 
-def test_a_second_writer_is_refused_and_told_who_writes(tmp_path):
+def test_second_writer_is_rejected_with_the_process_that_writes(tmp_path):
     def again(t, state, recorder):
         with pytest.raises(
             InputError, match=f"c is being written by process {os.getpid()} "
-        ) as told:
+        ) as caught:
             run("dfedsam", tmp_path / "c")
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(caught.value)
         raise HaltError
 
     with pytest.raises(HaltError):
@@ -166,7 +166,7 @@ def test_a_second_writer_is_refused_and_told_who_writes(tmp_path):
     same(run("dfedsam", tmp_path / "c"), run("dfedsam"))
 
 
-def test_a_place_that_cannot_be_written_is_told_before_the_first_round(tmp_path):
+def test_checkpoint_path_that_cannot_be_written_is_rejected_before_the_run(tmp_path):
     with pytest.raises(
         InputError, match="is a folder, and a file is to be written there"
     ):
@@ -209,7 +209,7 @@ def test_a_run_that_begins_where_its_loss_is_no_number_goes_on(tmp_path):
 
 @pytest.mark.parametrize("measure", ["loss", "grad_norm_sq"])
 @pytest.mark.parametrize(
-    ("distance", "change", "told"),
+    ("distance", "change", "differs"),
     [
         (1.0, lambda v: v * (1 + 9e-4), False),
         (1.0, lambda v: v * (1 - 9e-4), False),
@@ -220,7 +220,7 @@ def test_a_run_that_begins_where_its_loss_is_no_number_goes_on(tmp_path):
     ],
 )
 def test_a_start_that_is_the_same_up_to_rounding_is_the_same(
-    measure, distance, change, told, tmp_path
+    measure, distance, change, differs, tmp_path
 ):
     """Another machine may measure in another order, and in single precision."""
     task, path = (
@@ -237,7 +237,7 @@ def test_a_start_that_is_the_same_up_to_rounding_is_the_same(
     tensors, document = storage.read(path, "dfltheory.Checkpoint")
     tensors[f"measure/{measure}"][0] = change(tensors[f"measure/{measure}"][0])
     storage.write(path, tensors, document)
-    if told:
+    if differs:
         with pytest.raises(
             DFLTheoryError, match=f"on other data: its {measure} at the start is"
         ):
@@ -370,7 +370,7 @@ def test_it_is_said_where_a_run_goes_on(tmp_path, caplog):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counting(State):
-    """Something beside tensors."""
+    """A value that is no tensor, next to tensors."""
 
     last: object = None
 
@@ -393,14 +393,14 @@ def test_a_state_that_no_file_can_hold_is_refused_before_the_run(kind):
     with pytest.raises(
         DFLTheoryError,
         match=r"^Counting: last is a \w+, which no checkpoint can keep: make",
-    ) as told:
+    ) as caught:
         train(
             Counts(0.1, 1, first=kind),
             Rows(),
             ring_matrix(5),
             callbacks=[lambda *a: 1 / 0],
         )
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_run_whose_neighbours_are_chosen_by_losses_goes_on(tmp_path):
@@ -473,8 +473,8 @@ def test_every_round_of_a_network_counts():
         for name, network in NETWORKS.items()
     }
     assert seen == again
-    told = [json.dumps(network) for network in seen.values()]
-    assert len(set(told)) == len(told)
+    networks = [json.dumps(network) for network in seen.values()]
+    assert len(set(networks)) == len(networks)
     assert known(None)["network"] is None
 
 
@@ -504,7 +504,7 @@ def test_the_start_is_known_by_shape_dtype_and_bytes():
     assert known(None)["seeds"] == [0, 1]
 
 
-def test_damaged_files_are_told(tmp_path):
+def test_damaged_checkpoints_are_rejected(tmp_path):
     path = tmp_path / "c"
     run("dfedsam", path)
     path.write_bytes(path.read_bytes()[:100])
@@ -550,12 +550,12 @@ def test_killed_at_random_rounds(tmp_path):
     whole = start("whole")
     whole.join(120)
     assert whole.exitcode == 0
-    luck, done, file = random.Random(3), [], tmp_path / "killed.ckpt"
+    rng, done, file = random.Random(3), [], tmp_path / "killed.ckpt"
     while True:
         process, before = start("killed"), rounds_done(file)
         while rounds_done(file) == before and process.is_alive():
             time.sleep(0.005)
-        time.sleep(luck.uniform(0, 0.2))
+        time.sleep(rng.uniform(0, 0.2))
         if not process.is_alive():
             assert process.exitcode == 0
             break
@@ -583,9 +583,9 @@ def test_a_checkpoint_of_fewer_rounds_goes_on_to_more(name, every, tmp_path):
     path = tmp_path / "run.ckpt"
     for rounds in (3, 6):
         run(name, path, rounds=rounds, evaluate_every=every)
-    grown = run(name, path, evaluate_every=every)
-    same(grown, whole)
-    np.testing.assert_array_equal(grown.sent_bits, whole.sent_bits)
+    extended = run(name, path, evaluate_every=every)
+    same(extended, whole)
+    np.testing.assert_array_equal(extended.sent_bits, whole.sent_bits)
     with pytest.raises(DFLTheoryError, match="its rounds is 9, not 6"):
         run(name, path, rounds=6, evaluate_every=every)
 
@@ -601,9 +601,9 @@ def test_a_run_that_knows_its_end_goes_on_to_no_more(name, why, tmp_path):
     run(name, tmp_path / "c", rounds=3)
     with pytest.raises(
         DFLTheoryError, match=f"of 3 rounds that cannot go on to more: {why}; give"
-    ) as told:
+    ) as caught:
         run(name, tmp_path / "c")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_network_of_another_function_is_refused_though_its_rounds_so_far_were_equal(

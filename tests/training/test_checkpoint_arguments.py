@@ -39,8 +39,8 @@ def called(name, measure):
 
 
 class Own:
-    """A user's network, which looks at losses: at equal ones all of its letters look
-    the same.
+    """A user's network, which looks at losses: at equal ones all of its attributes
+    look the same.
     """
 
     m, random, needs_losses = 4, True, True
@@ -103,7 +103,7 @@ def test_every_number_a_task_is_made_with_counts(name):
     assert tried >= 4
 
 
-def test_every_letter_of_an_algorithm_counts():
+def test_identity_of_a_run_contains_every_hyperparameter():
     """Among those whose class takes another number there."""
     task, tried = tasks.quadratic(m=4, d=3), 0
     x0 = task.start(None).expand(1, 4, 3)
@@ -135,14 +135,17 @@ def test_every_letter_of_an_algorithm_counts():
 
 def test_a_task_that_is_measured_on_other_examples_is_another():
     task = tasks.digits(m=4, examples=100)
-    told = [
+    arguments_of_measures = [
         tasks.measured_on(task, n, seed).arguments
         for n, seed in ((20, 0), (20, 1), (21, 0))
     ]
-    assert len({str(arguments) for arguments in (*told, task.arguments)}) == 4
+    assert (
+        len({str(arguments) for arguments in (*arguments_of_measures, task.arguments)})
+        == 4
+    )
 
 
-def test_metrics_are_told_apart_by_what_they_measure():
+def test_digests_of_metrics_differ_if_their_values_differ():
     assert value_digest(called("f", first)) != value_digest(called("f", last))
 
 
@@ -152,7 +155,7 @@ def of_own(rule, base=algorithms.DFedSGPSM, **members):
 
 
 def test_another_rule_of_the_users_class_is_another_run(tmp_path):
-    letters = {"eta": 0.01, "K": 1, "alpha": 0.5}
+    hyperparameters = {"eta": 0.01, "K": 1, "alpha": 0.5}
 
     def half(self, x, grad):
         return algorithms.DFedSGPSM.init(self, x / 2, grad)
@@ -162,7 +165,7 @@ def test_another_rule_of_the_users_class_is_another_run(tmp_path):
 
     def run(kind):
         train(
-            kind(**letters),
+            kind(**hyperparameters),
             tasks.quadratic(m=4, d=3),
             W,
             rounds=2,

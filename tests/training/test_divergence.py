@@ -93,7 +93,7 @@ def test_where_everything_is_zero_nothing_has_diverged():
 
 @pytest.mark.parametrize("start", [1e-30, 1e-9, 1e-4])
 def test_an_escape_from_a_saddle_is_no_divergence(start):
-    """From 1e-9 beside the saddle of (x^2 - 1)^2 / 4 to its minimum norms grow a
+    """From 1e-9 next to the saddle of (x^2 - 1)^2 / 4 to its minimum norms grow a
     billion times.
     """
 
@@ -156,8 +156,8 @@ def test_models_may_grow_twelve_orders_of_magnitude():
     assert not scale.left(higher, measured, np.array([1.0, 3.9e24]))
     assert scale.left(higher, measured, np.array([1.0, 4.1e24]))
     assert not scale.left(measured, measured, np.array([1.0, 4.1e24]))
-    apart = measured | {"consensus": np.array([1.0, 4.1e24])}
-    assert scale.left(apart, measured, np.array([1.0, 4.1e24]))
+    large_consensus = measured | {"consensus": np.array([1.0, 4.1e24])}
+    assert scale.left(large_consensus, measured, np.array([1.0, 4.1e24]))
 
 
 def test_the_scale_outlives_a_checkpoint(tmp_path):

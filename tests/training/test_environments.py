@@ -51,7 +51,7 @@ class Damped(Algorithm):
 
 
 def test_the_models_from_before_local_work_are_there():
-    # f_1' = x - 1, f_2' = x + 1 near 0: where it stands still, x = W^2 (x - eta g) and
+    # f_1' = x - 1, f_2' = x + 1 near 0: where it is stationary, x = W^2 (x - eta g) and
     # x_1 = -x_2
     w, eta, one = 0.1, 0.2, np.ones((1, 2, 1))
     ramps = Ramps(-5 * one, 10 * one, one, np.array([[-6.0, -4.0]]))

@@ -1,4 +1,4 @@
-"""Letters and constants at the ends of the doubles: one line, a marked divergence, or
+"""Hyperparameters and constants at the ends of the doubles: one line, a marked divergence, or
 finite measures.
 """
 
@@ -13,7 +13,7 @@ from dfltheory import graphs, tasks
 from dfltheory.algorithms import ALGORITHMS, DFedSAM
 from dfltheory.errors import DFLTheoryError
 from dfltheory.tasks.registry import _FACTORIES, factory
-from tests.algorithms.table import LETTERS, PERSONAL, network_for
+from tests.algorithms.table import HYPERPARAMETERS, PERSONAL, network_for
 
 ENDS = (1e300, 1e155, 1e-300, 5e-324, float("inf"), float("nan"), 0, -1)
 
@@ -36,17 +36,17 @@ def ends_well(algorithm, task, network, rounds=3):
 
 @pytest.mark.drawn(10)
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_letters(name):
-    kind, letters = ALGORITHMS[name], LETTERS[name]
+def test_training_handles_extreme_hyperparameters(name):
+    kind, hyperparameters = ALGORITHMS[name], HYPERPARAMETERS[name]
     sizes = {"p": 2} if name in PERSONAL else {"d": 3}
     build = tasks.coupled if name in PERSONAL else tasks.quadratic
-    usual, network = kind(**letters), network_for(kind(**letters), 4)
+    usual, network = kind(**hyperparameters), network_for(kind(**hyperparameters), 4)
     ends_well(usual, build(m=4, **sizes), network, rounds=0)
     ends_well(usual, build(m=1, **sizes), network_for(usual, 1))
     asked = [{"decay": 1e-300, "weight_decay": 1e300}]
     asked += [
         {k: v}
-        for k, old in letters.items()
+        for k, old in hyperparameters.items()
         if not isinstance(old, bool | str)
         for v in ENDS
     ]
@@ -68,10 +68,12 @@ def test_letters(name):
 
 
 @pytest.mark.parametrize("name", _FACTORIES)
-def test_constants(name):
+def test_training_handles_extreme_task_options(name):
     algorithm, refusals = DFedSAM(eta=0.01, K=2, rho=0.01), 0
-    for letter, parameter in inspect.signature(factory(name)).parameters.items():
-        if isinstance(parameter.default, bool | str) or letter in (
+    for parameter_name, parameter in inspect.signature(
+        factory(name)
+    ).parameters.items():
+        if isinstance(parameter.default, bool | str) or parameter_name in (
             "seed",
             "dtype",
             "device",
@@ -80,9 +82,9 @@ def test_constants(name):
             continue
         for value in (0, -1, 1) if isinstance(parameter.default, int) else ENDS:
             try:
-                task = tasks.get(name, **{"m": 4, letter: value})
+                task = tasks.get(name, **{"m": 4, parameter_name: value})
                 ends_well(algorithm, task, graphs.ring(task.m))
             except DFLTheoryError as refused:
                 refusals += 1
-                assert "\n" not in str(refused), (letter, value)  # noqa: PT017
+                assert "\n" not in str(refused), (parameter_name, value)  # noqa: PT017
     assert refusals > 5

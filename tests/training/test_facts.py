@@ -48,7 +48,7 @@ CASES = {
         GOSSIP,
         {"kind": "fixed", "definition_1": None},
     ),
-    "apart": (
+    "disconnected": (
         np.eye(4),
         GOSSIP,
         {
@@ -101,7 +101,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_networks_facts_are_told_and_stay_told(name, tmp_path):
+def test_network_facts_are_recorded_and_saved(name, tmp_path):
     topology, algorithm, expected = CASES[name]
     run = run_over(topology, algorithm)
     facts = run.network_facts
@@ -136,7 +136,7 @@ def test_another_network_has_another_fingerprint():
     assert run_over(ring_matrix(4)).network_facts.fingerprint in seen
 
 
-def test_facts_that_are_none_are_told(tmp_path):
+def test_history_rejects_invalid_network_facts(tmp_path):
     tensors, document = storage.read(
         run_over(ring_matrix(4)).save(tmp_path / "run"), "dfltheory.History"
     )
@@ -166,7 +166,7 @@ def test_start_precision_and_versions(dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("hessians", ["common", "diagonal", "commuting", "random"])
 def test_the_gap_of_a_quadratic_does_not_cancel(dtype, hessians):
-    """Minimizers far apart make f* large; starts beside x* have gaps far below its
+    """Distant minimizers make f* large; starts next to x* have gaps far below its
     rounding.
     """
     task = quadratic(
@@ -196,7 +196,7 @@ def test_a_gap_below_zero_by_rounding_is_zero():
     run.constants = dataclasses.replace(
         run.constants, f_star=float(run.loss[0, 0]) + 1e-3
     )
-    # more than rounding: somebody's f* is wrong
+    # more than rounding: f* is wrong
     assert run.f0_gap[0] == pytest.approx(-1e-3)
 
 
@@ -307,10 +307,10 @@ def test_nothing_is_imported_because_a_file_names_it(tmp_path):
 def test_what_no_file_can_hold_is_refused_before_the_run(value):
     with pytest.raises(
         DFLTheoryError, match=r"^Mine: anything is a \w+, which no file can hold: give"
-    ) as told:
+    ) as caught:
         run_over(
             ring_matrix(4),
             Mine(eta=0.1, K=2, anything=value),
             callbacks=[lambda *a: 1 / 0],
         )
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)

@@ -30,19 +30,19 @@ def test_every_task_runs_in_half_precision(name, dtype, tmp_path):
     close = 60 * torch.finfo(dtype).eps
     np.testing.assert_allclose(same.loss, wide.loss, rtol=close)
     np.testing.assert_allclose(same.grad_norm_sq, wide.grad_norm_sq, rtol=4 * close)
-    for letter, value in full.constants.known().items():
-        assert getattr(half.constants, letter) == pytest.approx(
+    for name, value in full.constants.known().items():
+        assert getattr(half.constants, name) == pytest.approx(
             value, rel=close, abs=close
-        ), letter
+        ), name
 
 
 @pytest.mark.parametrize("dtype", HALF)
 def test_the_exact_history_starts_from_a_half_precise_model(dtype):
     problem = tasks.quadratic(m=4, d=3, dtype=dtype)
     algorithm, W = algorithms.DFedAvg(eta=0.01, K=2), graphs.ring(4)
-    told, given = (
+    from_default, given = (
         dfl.exact_history(algorithm, problem, W, 3, x0)
         for x0 in (None, torch.zeros(3, dtype=dtype))
     )
-    assert np.array_equal(told.grad_norm_sq, given.grad_norm_sq)
-    assert told.grad_norm_sq[0, -1] < told.grad_norm_sq[0, 0]
+    assert np.array_equal(from_default.grad_norm_sq, given.grad_norm_sq)
+    assert from_default.grad_norm_sq[0, -1] < from_default.grad_norm_sq[0, 0]

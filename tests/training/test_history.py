@@ -112,7 +112,7 @@ def own(task, models, mean):
     return np.array([3.0, 4.0])
 
 
-def test_a_random_network_is_told_and_stays_told(tmp_path):
+def test_history_records_a_random_network_and_keeps_it_in_its_file(tmp_path):
     matrices = [permuted_average(5, np.random.default_rng(k)) for k in range(3)]
     for random in (True, False):
         task = quadratic(m=5, d=3, seed=4)

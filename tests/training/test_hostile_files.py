@@ -175,7 +175,7 @@ def test_experiment_files(tmp_path, name):
 
 
 @pytest.mark.parametrize("section", ["task", "run", "algorithm"])
-def test_long_values_are_told_in_a_short_line(tmp_path, section):
+def test_long_values_are_shortened_in_messages(tmp_path, section):
     good = {
         "task": {"name": "quadratic", "m": 4},
         "topology": {"name": "ring"},
@@ -253,13 +253,13 @@ def test_names_of_algorithms_import_nothing_that_a_module_would_fetch():
 
 
 def test_what_a_history_is_called_comes_out_escaped(tmp_path):
-    told = repr(History.load(recorded_as(tmp_path, task="\x1b[31m" + "x" * 9000)))
-    assert told.isprintable()
-    assert len(told) < 2000
+    shown = repr(History.load(recorded_as(tmp_path, task="\x1b[31m" + "x" * 9000)))
+    assert shown.isprintable()
+    assert len(shown) < 2000
 
 
 @pytest.mark.parametrize("kind", [0, None, "k" * 5000, "\x1b[31m"])
-def test_what_a_file_calls_itself_is_told_short_and_escaped(tmp_path, kind):
+def test_kind_of_a_file_is_shortened_and_escaped_in_messages(tmp_path, kind):
     line = refused(History.load, recorded_as(tmp_path, kind=kind))
     assert line.isprintable()
 

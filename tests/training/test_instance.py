@@ -13,7 +13,7 @@ import pytest
 import dfltheory as dfl
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.training.document import SECTIONS
-from tests.algorithms.table import LETTERS
+from tests.algorithms.table import HYPERPARAMETERS
 
 DOCUMENT = {
     "task": {"name": "quadratic", "m": 4, "d": 2, "sigma": 0.3, "dtype": "float32"},
@@ -104,7 +104,7 @@ def test_what_is_replaced_is_what_the_document_says():
 def test_every_run_of_the_registry_has_a_document():
     for name, kind in dfl.algorithms.ALGORITHMS.items():
         made = dfl.Instance.of(
-            {**DOCUMENT, "algorithm": {"name": name} | LETTERS[name]}
+            {**DOCUMENT, "algorithm": {"name": name} | HYPERPARAMETERS[name]}
         )
         assert type(made.algorithm) is kind
         assert (made.network is None) == (not kind.needs_topology)
@@ -286,14 +286,14 @@ def test_an_instance_has_exact_expectations_where_its_round_is_affine():
     ("name", "kind", "Q"),
     [("dfedsam-mgs", "DFedSAM", 4), ("DFedSAM", "DFedSAM", 1), ("asyng", "OSGP", None)],
 )
-def test_names_that_papers_have_for_letters_of_a_class(name, kind, Q):
-    told = {
+def test_instance_accepts_algorithm_names_of_papers(name, kind, Q):
+    document = {
         "task": {"name": "quadratic", "m": 4},
         "topology": {"name": "ring"},
         "run": {"rounds": 1},
     }
     instance = dfl.Instance.of(
-        {**told, "algorithm": {"name": name, "eta": 0.1, "K": 1}}
+        {**document, "algorithm": {"name": name, "eta": 0.1, "K": 1}}
     )
     assert (
         type(instance.algorithm).__name__,
@@ -302,7 +302,7 @@ def test_names_that_papers_have_for_letters_of_a_class(name, kind, Q):
     assert dfl.Instance.of(instance.document()).algorithm == instance.algorithm
     if Q:
         given = dfl.Instance.of(
-            {**told, "algorithm": {"name": name, "eta": 0.1, "K": 1, "Q": 2}}
+            {**document, "algorithm": {"name": name, "eta": 0.1, "K": 1, "Q": 2}}
         )
         assert given.algorithm.Q == 2
 
@@ -311,20 +311,20 @@ def test_a_name_that_says_the_network_too():
     """DFedSGPSM-S is DFedSGPSM whose clients choose whom they send to by their
     losses.
     """
-    told = {"task": {"name": "quadratic", "m": 4}, "run": {"rounds": 1}}
-    told["algorithm"] = {"name": "dfedsgpsm-s", "eta": 0.1, "K": 1}
-    instance = dfl.Instance.of(told)
+    document = {"task": {"name": "quadratic", "m": 4}, "run": {"rounds": 1}}
+    document["algorithm"] = {"name": "dfedsgpsm-s", "eta": 0.1, "K": 1}
+    instance = dfl.Instance.of(document)
     assert (type(instance.algorithm).__name__, instance.network.name) == (
         "DFedSGPSM",
         "loss_driven",
     )
     assert dfl.Instance.of(instance.document()).network.name == "loss_driven"
-    few = dfl.Instance.of({**told, "topology": {"name": "loss_driven", "k": 2}})
+    few = dfl.Instance.of({**document, "topology": {"name": "loss_driven", "k": 2}})
     assert few.network.k == 2
     with pytest.raises(
         InputError, match="dfedsgpsm-s is that algorithm over the network loss_driven"
     ):
-        dfl.Instance.of({**told, "topology": {"name": "ring"}})
+        dfl.Instance.of({**document, "topology": {"name": "ring"}})
 
 
 def test_metrics_of_a_document_are_measured_and_written_again():

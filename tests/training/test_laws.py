@@ -15,14 +15,14 @@ from dfltheory.tasks import quadratic
 from dfltheory.training import train
 from dfltheory.training.laws import Laws
 from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
-from tests.algorithms.table import LETTERS
+from tests.algorithms.table import HYPERPARAMETERS
 
 GOSSIP, PUSH, SPARSE = "doubly stochastic", "column-stochastic", "row-stochastic"
 ONE = {GOSSIP: "dfedavg", PUSH: "osgp", SPARSE: "dispfl"}
 
 
 def run(kind, topology, rounds=2, **options):
-    algorithm = alg.get(ONE[kind])(**LETTERS[ONE[kind]])
+    algorithm = alg.get(ONE[kind])(**HYPERPARAMETERS[ONE[kind]])
     task = quadratic(m=6, d=3, L=1.0, mu=0.2, zeta=1.0, sigma=0.3, seed=4)
     return train(algorithm, task, topology, rounds=rounds, progress=False, **options)
 
@@ -81,12 +81,12 @@ WAYS = {
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_weight_that_is_not_finite_never_runs(way, kind, strict, value):
-    told = refused(kind, WAYS[way](with_entry(value)), check_topology=strict)
+    message = refused(kind, WAYS[way](with_entry(value)), check_topology=strict)
     assert (
         f"entry (2, 3) is {value}, not a finite number: give a matrix of finite weights"
-        in told
+        in message
     )
-    assert ("round 1: " in told) == (way in ("list", "callable"))
+    assert ("round 1: " in message) == (way in ("list", "callable"))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -110,11 +110,11 @@ def test_a_weight_that_is_not_finite_never_runs(way, kind, strict, value):
         ),
     ],
 )
-def test_a_broken_law_is_told_with_its_place_and_a_way_out(way, kind, W, words):
-    told = refused(kind, WAYS[way](W))
-    assert words in told
-    assert f"needs {kind} matrices: take graphs." in told
-    assert "check_topology=False" in told
+def test_broken_law_is_reported_with_its_place_and_a_remedy(way, kind, W, words):
+    message = refused(kind, WAYS[way](W))
+    assert words in message
+    assert f"needs {kind} matrices: take graphs." in message
+    assert "check_topology=False" in message
     assert np.isfinite(run(kind, WAYS[way](W), check_topology=False).x).all()
 
 
@@ -127,11 +127,11 @@ def test_negative_weights_where_a_bound_on_the_spectrum_is_all_that_gossip_needs
 
 
 def test_a_directed_graph_is_for_push_sum():
-    told = refused(GOSSIP, LOPSIDED)
-    assert "row 3 sums to 1.3333, not 1" in told
+    message = refused(GOSSIP, LOPSIDED)
+    assert "row 3 sums to 1.3333, not 1" in message
     assert (
         "on a directed graph a push-sum algorithm (SGP, OSGP, DFedSGPM, DFedSGPSM)"
-        in told
+        in message
     )
     assert run(PUSH, LOPSIDED).diverged_at is None
     # balanced: doubly stochastic
@@ -199,7 +199,7 @@ def test_weights_of_a_graph_may_have_come_in_single_precision():
 
 
 def laws_of(kind, m=6):
-    return Laws(alg.get(ONE[kind])(**LETTERS[ONE[kind]]), m)
+    return Laws(alg.get(ONE[kind])(**HYPERPARAMETERS[ONE[kind]]), m)
 
 
 def column(*weights, m=6):
@@ -262,7 +262,7 @@ def test_sums_and_weights_are_right_to_a_millionth(kind, sparse):
 
 
 @pytest.mark.parametrize("kind", ONE)
-def test_a_law_that_is_kept_to_a_millionth_is_not_told_in_place_of_the_broken_one(kind):
+def test_check_reports_the_broken_law_and_not_one_broken_by_a_millionth(kind):
     W = np.eye(6)
     if kind == GOSSIP:  # rows first
         W[0, :2] = 1 - 1e-3, 1e-3
@@ -270,10 +270,10 @@ def test_a_law_that_is_kept_to_a_millionth_is_not_told_in_place_of_the_broken_on
     else:  # weights between 0 and 1 first
         W[0, 0] = 0.95
         W[2:4, 2] = 1 + 5e-7, -5e-7
-    told = {
+    expected_messages = {
         GOSSIP: r"column 0 sums to 0.999",
         PUSH: "column 0 sums to 0.95",
         SPARSE: "row 0 sums to 0.95",
     }
-    with pytest.raises(GraphError, match=told[kind]):
+    with pytest.raises(GraphError, match=expected_messages[kind]):
         laws_of(kind).check(W.T if kind == SPARSE else W)

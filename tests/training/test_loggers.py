@@ -1,4 +1,4 @@
-"""Experiment trackers hear what the history says; none is imported before it is
+"""Experiment trackers receive what the history reports; none is imported before it is
 used.
 """
 
@@ -15,9 +15,9 @@ from dfltheory.training import loggers
 from tests.algorithms.problems import ring_matrix
 
 
-def run(*told, **options):
+def run(*log_functions, **options):
     task = dfl.tasks.quadratic(m=3, d=2)
-    callbacks = [loggers.report(*told)]
+    callbacks = [loggers.report(*log_functions)]
     return dfl.train(
         alg.DFedAvg(eta=0.1, K=1),
         task,
@@ -32,7 +32,7 @@ def run(*told, **options):
 @pytest.mark.parametrize(
     ("every", "rounds"), [(1, [0, 1, 2, 3, 4, 5]), (2, [0, 2, 4, 5])]
 )
-def test_each_measured_round_is_told_once_to_every_logger(every, rounds):
+def test_every_logger_receives_each_measured_round_once(every, rounds):
     first, second = [], []
     history = run(
         lambda t, v: first.append((t, v)),
@@ -66,7 +66,7 @@ def test_measures_that_need_the_next_round_do_not_come_under_the_wrong_one():
 
 
 class Fake:
-    """Stands in for a tracker's module and for its runs; writes down every call."""
+    """Replaces a tracker's module and for its runs; writes down every call."""
 
     def __init__(self):
         self.calls = []
@@ -80,19 +80,19 @@ class Fake:
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "start", "told"),
+    ("name", "module", "start", "logged"),
     [
         ("wandb", "wandb", ("init", (), {"project": "p"}), ("log", 2)),
         ("trackio", "trackio", ("init", (), {"project": "p"}), ("log", 2)),
         ("mlflow", "mlflow", ("start_run", (), {"project": "p"}), ("log_metrics", 2)),
     ],
 )
-def test_runs_of_trackers(monkeypatch, name, module, start, told):
+def test_runs_of_trackers(monkeypatch, name, module, start, logged):
     fake = Fake()
     monkeypatch.setitem(sys.modules, module, fake)
     log = getattr(loggers, name)(project="p")
     log(2, {"loss": 0.5})
-    assert fake.calls == [start, (told[0], ({"loss": 0.5},), {"step": told[1]})]
+    assert fake.calls == [start, (logged[0], ({"loss": 0.5},), {"step": logged[1]})]
 
 
 def test_scalars_of_tensorboard(monkeypatch, tmp_path):

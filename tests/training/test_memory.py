@@ -4,7 +4,7 @@ each that is kept.
 Measured with m = 200 clients of d = 10^5 parameters (80 MB a copy), as the growth of
 the resident memory during ``train``. While clients communicate there are x, what is
 sent, and the next x, and what the state has besides; nothing is written over, so that
-everybody may keep what he gets.
+every client may keep its input.
 """
 
 import json
@@ -22,7 +22,7 @@ from dfltheory.randomness import RunGenerators
 from dfltheory.training.local import tensors
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows, dense_mix
-from tests.algorithms.table import LETTERS
+from tests.algorithms.table import HYPERPARAMETERS
 
 SCRIPT = """
 import json, resource, sys, threading, time
@@ -42,8 +42,8 @@ def now():
 def task(d):
     return Supervised(nn.Linear(d, 10), [(X[:, :d], y) for X, y in clients], batch=1)
 small, big = task(20), task(features)
-def copies(name, letters):
-    algorithm = alg.get(name)(**letters)
+def copies(name, hyperparameters):
+    algorithm = alg.get(name)(**hyperparameters)
     topology = graphs.ring(m) if algorithm.needs_topology else None
     train(algorithm, small, topology, rounds=2, progress=False)  # what libraries take once
     before = now()
@@ -67,7 +67,10 @@ def copies_of(name):
     """What a round has to have at once: x, one more and a gradient; or what is sent,
     and what comes of it.
     """
-    algorithm, task = alg.get(name)(**LETTERS[name]), Rows(d=100, dtype=torch.float32)
+    algorithm, task = (
+        alg.get(name)(**HYPERPARAMETERS[name]),
+        Rows(d=100, dtype=torch.float32),
+    )
     mix = dense_mix(np.full((task.m, task.m), 1 / task.m))
     x0, oracle = (
         torch.ones(1, task.m, task.d),
@@ -94,18 +97,18 @@ def without_arcs(name):
 
 
 CASES = {
-    name: (name, LETTERS[name], copies_of(name) + 0.3)
+    name: (name, HYPERPARAMETERS[name], copies_of(name) + 0.3)
     for name in alg.ALGORITHMS
     if without_arcs(name)
 }
-CASES["fedrod"] = ("fedrod", LETTERS["fedrod"], 4.3)  # two gradients at once
+CASES["fedrod"] = ("fedrod", HYPERPARAMETERS["fedrod"], 4.3)  # two gradients at once
 CASES["dfedavgm"] = ("dfedavgm", {"eta": 0.1, "K": 2, "alpha": 0.9}, 3.3)
-CASES["dfedavgm-kept"] = ("dfedavgm", LETTERS["dfedavgm"], 4.3)
+CASES["dfedavgm-kept"] = ("dfedavgm", HYPERPARAMETERS["dfedavgm"], 4.3)
 # two that are kept are replaced at once
-CASES["fedpd"] = ("fedpd", LETTERS["fedpd"], 6.3)
+CASES["fedpd"] = ("fedpd", HYPERPARAMETERS["fedpd"], 6.3)
 CASES["fedavg-sampled"] = ("fedavg", {"eta": 0.1, "K": 2, "participation": 0.1}, 3.3)
 # places of the largest take 8 bytes each
-CASES["chocosgd"] = ("chocosgd", LETTERS["chocosgd"], 6.9)
+CASES["chocosgd"] = ("chocosgd", HYPERPARAMETERS["chocosgd"], 6.9)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +117,7 @@ def measured():
     process.
     """
     asked = json.dumps(
-        {case: (name, letters) for case, (name, letters, _) in CASES.items()}
+        {case: (name, values) for case, (name, values, _) in CASES.items()}
     )
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, asked],

@@ -119,9 +119,10 @@ def test_the_two_block_value_is_f_at_the_mean_body_and_each_own_head():
         at[..., :3] = x[..., :3].mean(1, keepdims=True)
         expected = task.loss(torch.from_numpy(at)).mean(-1).numpy()
         np.testing.assert_allclose(run.extra["two_block_value"][:, t], expected)
-    told = run.extra
+    extra_measures = run.extra
     np.testing.assert_allclose(
-        told["two_block"], told["grad_u_sq"] / 2 + told["grad_v_sq"] / 4
+        extra_measures["two_block"],
+        extra_measures["grad_u_sq"] / 2 + extra_measures["grad_v_sq"] / 4,
     )
 
 

@@ -46,7 +46,7 @@ def test_every_way_is_the_same_product(way, seeds, sparse, times, width, monkeyp
         monkeypatch.setattr(products, name, value)
     monkeypatch.setattr(products, "CACHE_BLOCK", width * 8 * 8)
     W = ring_matrix(8)
-    W[3] = 0  # and a client that hears nobody
+    W[3] = 0  # and a client without in-neighbors
     z = torch.randn(
         seeds, 8, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64
     )
@@ -275,7 +275,7 @@ def test_losses_choose_the_neighbours():
 
 
 @given(m=st.integers(1, 6), seed=st.integers(0, 99))
-def test_a_server_gives_everybody_the_mean_of_those_who_take_part(m, seed):
+def test_server_sends_the_mean_of_participating_clients_to_all(m, seed):
     generator = torch.Generator().manual_seed(seed)
     z = torch.randn(2, m, 3, generator=generator, dtype=torch.float64)
     active = torch.rand(2, m, 1, generator=generator) < 0.5
@@ -314,7 +314,7 @@ def test_arcs_of_a_period_carry_what_their_round_lets_through():
     odd[2] = [0, 0.125, 0.875]
     network = network_of(as_sequence([even, odd]), [0, 1], 0, like(3))
     x = torch.tensor([[[1.0], [2.0], [4.0]]], dtype=torch.float64).expand(2, 3, 1)
-    for t, weights, heard in (
+    for t, weights, gathered in (
         (0, [0.25, 0.5, 0], [2, 1, 0]),
         (1, [0, 0, 0.125], [0, 0, 2]),
     ):
@@ -327,7 +327,7 @@ def test_arcs_of_a_period_carry_what_their_round_lets_through():
         assert edges.reverse.tolist() == [1, 0, -1]
         assert edges.weights.tolist() == weights
         before = network.sent.copy()
-        assert mix.gather(x)[1, :, 0].tolist() == heard
+        assert mix.gather(x)[1, :, 0].tolist() == gathered
         assert (network.sent - before).tolist() == [64 * (2 - t)] * 2
         assert edges.own(x)[0, :, 0].tolist() == [1, 2, 4]
         assert edges.sum(edges.own(x) + 1)[0, :, 0].tolist() == [2, 3, 5]
@@ -347,16 +347,16 @@ def test_arcs_of_a_period_carry_what_their_round_lets_through():
 
 def test_messages_over_a_further_matrix_are_counted_over_its_links():
     W, B, z = np.full((3, 3), 1 / 3), np.eye(3), like(3).expand(2, -1, -1)
-    B[:2, :2] = [[0.5, 0], [0.5, 1]]  # only 1 hears of another
+    B[:2, :2] = [[0.5, 0], [0.5, 1]]  # only 1 has another in-neighbor
     pair = {"W": as_sequence(W), "B": as_sequence(B)}
     network = RunNetwork(pair, PushPull(eta=0.1), [0, 1], 0, z)
     server = ServerNetwork({}, PushPull(eta=0.1), [0, 1], 0, z)
-    told = []
+    sent_bits = []
     for name in ("W", "B"):
         before = network.sent
         network.at(0).send(z, 7, W=name)
-        told.append((network.sent - before).tolist())
-    assert told == [[42, 42], [7, 7]]
+        sent_bits.append((network.sent - before).tolist())
+    assert sent_bits == [[42, 42], [7, 7]]
     for mix in (network.at(0), server.at(0)):
         for ask in (mix, mix.send):
             with pytest.raises(
@@ -365,7 +365,7 @@ def test_messages_over_a_further_matrix_are_counted_over_its_links():
                 ask(z, W="C")
 
 
-def test_who_only_hears_and_who_is_only_heard_is_awake():
+def test_clients_that_only_send_or_only_receive_participate():
     W = np.eye(4)
     W[2, 1] = 0.5
     mix = network_of(as_sequence(W), [0, 1], 0, like(4)).at(0)
@@ -374,10 +374,10 @@ def test_who_only_hears_and_who_is_only_heard_is_awake():
 
 def test_bits_are_a_number_or_each_clients_own():
     W = np.full((3, 3), 1 / 3)
-    W[0, 2] = 0  # 0 does not hear 2
+    W[0, 2] = 0  # 0 receives nothing from 2
     network = network_of(as_sequence(W), [0, 1], 0, like(3))
     z = torch.zeros(2, 3, 2, dtype=torch.float32)
-    told = []
+    sent_bits = []
     for bits in (
         None,
         7,
@@ -387,8 +387,8 @@ def test_bits_are_a_number_or_each_clients_own():
         before = network.sent.copy()
         network.at(0)(z.double(), bits=bits)
         network.at(0).send(z, bits)
-        told.append((network.sent - before).tolist())
-    assert told == [
+        sent_bits.append((network.sent - before).tolist())
+    assert sent_bits == [
         [5 * 128 + 5 * 64] * 2,
         [70, 70],
         [2 * (2 + 20 + 100), 2 * 1000],

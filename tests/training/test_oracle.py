@@ -1,4 +1,6 @@
-"""What clients may ask of their data: who takes part, which minibatches, which luck."""
+"""What clients may ask of their data: who takes part, which minibatches, which random
+numbers.
+"""
 
 import numpy as np
 import pytest
@@ -46,7 +48,7 @@ def test_as_many_clients_take_part_as_the_share_says_and_at_least_one(m, share, 
     assert active.sum((1, 2)).tolist() == [count, count]
 
 
-def test_all_take_part_unless_told_otherwise():
+def test_all_clients_participate_by_default():
     assert oracle(Rows()).active is None
     assert oracle(Rows(), share=1.0).active is None
 
@@ -87,16 +89,18 @@ def test_a_round_knows_its_place():
         )
 
 
-def test_luck_is_uniform_and_each_seeds_own():
-    luck = oracle(Rows()).uniform((5, 4000))
-    assert luck.shape == (2, 5, 4000)
-    assert luck.dtype == torch.float64
-    assert luck.min() >= 0
-    assert luck.max() < 1
-    assert abs(float(luck.mean()) - 0.5) < 5 / np.sqrt(12 * luck.numel())
-    assert not torch.equal(luck[0], luck[1])
+def test_random_numbers_are_uniform_and_separate_for_each_seed():
+    uniform_numbers = oracle(Rows()).uniform((5, 4000))
+    assert uniform_numbers.shape == (2, 5, 4000)
+    assert uniform_numbers.dtype == torch.float64
+    assert uniform_numbers.min() >= 0
+    assert uniform_numbers.max() < 1
+    assert abs(float(uniform_numbers.mean()) - 0.5) < 5 / np.sqrt(
+        12 * uniform_numbers.numel()
+    )
+    assert not torch.equal(uniform_numbers[0], uniform_numbers[1])
     alone = oracle(Rows(), seeds=[1]).uniform((5, 4000))
-    assert torch.equal(alone[0], luck[1])
+    assert torch.equal(alone[0], uniform_numbers[1])
     assert oracle(Rows(dtype=torch.float32)).uniform((5, 2)).dtype == torch.float32
 
 

@@ -1,5 +1,5 @@
-"""Algorithms as users write them: whatever their states do, local work in chunks tells
-the same.
+"""Algorithms as users write them: whatever their states do, local work in chunks gives
+the same result.
 """
 
 from dataclasses import dataclass
@@ -100,7 +100,7 @@ class KeepsAView(Own):
 
 
 class OneForAll(Own):
-    """Everybody gets one model, held once, and so is a vector that each then
+    """All clients get one model, held once, and so is a vector that each then
     changes.
     """
 
@@ -198,7 +198,7 @@ class Lazy(Own):
 
 
 class Finishes(Own):
-    """The last step is nobody else's."""
+    """The last step is special."""
 
     def finish(self, state, grad):
         return replace(state, x=self.step(state, grad))
@@ -241,7 +241,7 @@ def test_a_state_is_what_it_is_with_all_clients_at_once(
 
 
 class SendsMore(alg.FedAvg):
-    """What the sampled clients have changed, beside the models, and 0 of the others."""
+    """What the sampled clients have changed, next to the models, and 0 of the others."""
 
     def init(self, x0, grad):
         return Several(x=x0, z=x0)
@@ -313,7 +313,7 @@ def test_a_history_is_not_touched_by_what_comes_after(monkeypatch):
     assert torch.equal(x0, start)
 
 
-# -- what a network says beside mix(z)
+# -- what a network provides besides mix(z)
 
 
 def heterogeneous(m):
@@ -348,18 +348,18 @@ def test_two_matrices_come_by_name_or_from_one_graph_whose_links_both_have():
 
 
 class Asks(PushPull):
-    """For a matrix that nobody gave."""
+    """For a matrix that is not given."""
 
     def communicate(self, state, mix):
         return replace(state, x=mix(state.z, W="C"))
 
 
-def test_networks_that_will_not_do_are_told():
-    apart = np.eye(7)
-    apart[:6, :6] = ring_matrix(6)
+def test_algorithms_reject_unsuitable_networks():
+    disconnected = np.eye(7)
+    disconnected[:6, :6] = ring_matrix(6)
     for network, words in (
         (graphs.ring(7), "7 links in 1 part"),
-        (apart, "6 links in 2 parts"),
+        (disconnected, "6 links in 2 parts"),
     ):
         with pytest.raises(
             DFLTheoryError,
@@ -380,13 +380,13 @@ def test_compressed_messages_have_chance_and_a_count_of_their_own():
     alone = train(RandomChoco(0.05), task, W, 8, [1])
     np.testing.assert_allclose(alone.x[0], run.x[1], rtol=0, atol=1e-14)
     np.testing.assert_array_equal(alone.sent_bits[0], run.sent_bits[1])
-    told = np.zeros((2, 9))
+    expected_bits = np.zeros((2, 9))
     for t in range(8):
         generators = RunGenerators(0, range(2)).at(t, "message")
         numbers = uniform(generators, (5, 3), torch.empty(0, dtype=torch.float64))
         for s in range(2):
-            told[s, t + 1 :] += 2 * 64 * int((numbers[s] < 0.5).sum())
-    np.testing.assert_array_equal(run.sent_bits, told)
+            expected_bits[s, t + 1 :] += 2 * 64 * int((numbers[s] < 0.5).sum())
+    np.testing.assert_array_equal(run.sent_bits, expected_bits)
 
 
 def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
@@ -410,7 +410,7 @@ def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
         alg.register(MixesTwice())
 
 
-def test_what_is_kept_for_arcs_that_change_is_told():
+def test_edges_reject_a_network_that_changes():
     with pytest.raises(
         InputError, match="edges needs a network that is fixed or periodic"
     ):

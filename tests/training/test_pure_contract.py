@@ -201,7 +201,7 @@ def test_every_callback_may_keep_what_it_gets():
             assert torch.equal(state.dual, dual)
 
 
-def test_a_tensor_that_is_nobodys_is_told():
+def test_state_rejects_a_tensor_without_client_or_common_shape():
     @dataclass(frozen=True)
     class Wrong(Damped):
         def init(self, x0, grad):
@@ -214,7 +214,7 @@ def test_a_tensor_that_is_nobodys_is_told():
         train(Wrong(0.1), images(), RING, 1, 2)
 
 
-def test_a_decay_that_nobody_asks_for_is_refused():
+def test_decay_that_the_algorithm_ignores_is_rejected():
     with pytest.raises(
         InputError,
         match=r"Extra ignores decay = 0\.9: take self\.decayed\(self\.eta, grad\.t\)",

@@ -269,7 +269,7 @@ def test_probes_tell_that_a_variable_changes_the_kernels():
         " d.probes() | {'gaps': d.gaps()}"
     )
     code += "; np.savez(sys.stdout.buffer, **found)"
-    told = []
+    results = []
     for name in ("nothing", "OPENBLAS_CORETYPE=Nehalem"):
         environment = (
             os.environ | {"OMP_NUM_THREADS": "1"} | determinism.ENVIRONMENTS[name]
@@ -277,8 +277,8 @@ def test_probes_tell_that_a_variable_changes_the_kernels():
         ended = subprocess.run(
             [sys.executable, "-c", f"import sys; {code}"], env=environment, stdout=-1
         )
-        told.append(dict(np.load(io.BytesIO(ended.stdout))))
-    plain, changed = told
+        results.append(dict(np.load(io.BytesIO(ended.stdout))))
+    plain, changed = results
     gaps = plain.pop("gaps"), changed.pop("gaps")
     moved = {
         name

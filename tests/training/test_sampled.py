@@ -38,13 +38,13 @@ SERVER = {
 def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(
     name, case, monkeypatch
 ):
-    """Several seeds sample different clients, and all at once leave nobody out: one
+    """Several seeds sample different clients, and all at once leave no client out: one
     trajectory.
     """
     task = build(case)
     together = train(SERVER[name], task, rounds=4, seeds=2, seed=5)
-    with monkeypatch.context() as everybody:
-        everybody.setattr(type(task), "chunk", lambda self, seeds: None)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(task), "chunk", lambda self, seeds: None)
         np.testing.assert_allclose(
             train(SERVER[name], task, rounds=4, seeds=2, seed=5).x,
             together.x,

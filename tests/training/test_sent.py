@@ -11,7 +11,7 @@ from dfltheory import graphs
 from dfltheory.randomness import numpy_generator
 from dfltheory.training import Checkpoint, History, train
 from tests.algorithms.problems import Rows
-from tests.algorithms.table import LETTERS, network_for
+from tests.algorithms.table import HYPERPARAMETERS, network_for
 
 ROUNDS, D, BODY = 3, 6, 4
 RING = graphs.ring(5)  # 10 arcs
@@ -53,12 +53,12 @@ def messages(algorithm):
     return (8 if algorithm.links == "tree" else 10) * algorithm.gossip_steps
 
 
-@pytest.mark.parametrize("name", sorted(LETTERS))
+@pytest.mark.parametrize("name", sorted(HYPERPARAMETERS))
 @pytest.mark.parametrize(
     ("dtype", "width"), [(torch.float64, 64), (torch.bfloat16, 16)]
 )
 def test_every_algorithm_counts_what_it_sends(name, dtype, width):
-    algorithm = alg.get(name)(**LETTERS[name])
+    algorithm = alg.get(name)(**HYPERPARAMETERS[name])
     run = train(algorithm, task(dtype), network_for(algorithm, 5), ROUNDS, 2)
     scalars = SCALARS.get(name, D)
     if name == "dispfl":

@@ -69,7 +69,7 @@ def test_same_seed_same_bits_and_another_seed_another_path():
     assert not np.array_equal(one.x, other.x)
 
 
-def test_seeds_are_told_by_their_indices():
+def test_seeds_are_identified_by_their_indices():
     many = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, seeds=4)
     some = train(DFEDSAM, problem(), ring_matrix(6), rounds=3, seeds=(3, 0))
     np.testing.assert_allclose(some.x, many.x[[3, 0]], rtol=0, atol=1e-13)
@@ -184,7 +184,7 @@ def test_callbacks_see_every_round_and_may_stop():
     assert run.diverged_at is None
 
 
-def test_a_history_is_told_in_one_line():
+def test_repr_of_a_history_has_one_line():
     run = train(
         alg.DFedAvg(eta=0.1, K=1),
         problem(),
@@ -197,10 +197,10 @@ def test_a_history_is_told_in_one_line():
         n: f"{n} {v[:, 0].mean():.3g} -> {v[:, -1].mean():.3g}"
         for n, v in run.measures().items()
     }
-    told = ", ".join(ends[name] for name in ("grad_norm_sq", "consensus", "loss"))
+    measures = ", ".join(ends[name] for name in ("grad_norm_sq", "consensus", "loss"))
     assert (
         repr(run)
-        == f"<History: dfedavg on quadratic, m = 6, 2 seeds, 4 rounds: {told}>"
+        == f"<History: dfedavg on quadratic, m = 6, 2 seeds, 4 rounds: {measures}>"
     )
 
 
@@ -209,7 +209,7 @@ def test_divergence_is_said_and_the_history_kept(caplog):
     run = train(wild, problem(), ring_matrix(6), rounds=60)
     assert run.diverged_at is not None
     (said,) = caplog.records
-    assert said.levelname == "WARNING"  # which Python shows unless told otherwise
+    assert said.levelname == "WARNING"  # which Python shows by default
     assert (
         f"dfedavg on quadratic diverged by round {run.diverged_at} of 60"
         in said.getMessage()
@@ -255,7 +255,7 @@ def test_divergence_is_said_and_the_history_kept(caplog):
         ({"x0": np.full(3, 1j)}, "x0 is complex: give real numbers"),
     ],
 )
-def test_bad_input_gets_one_clear_line(change, words):
+def test_bad_input_is_rejected_in_one_line(change, words):
     arguments = {"topology": ring_matrix(6), "rounds": 2} | change
     with pytest.raises(DFLTheoryError, match=words) as caught:
         train(DFEDSAM, problem(), **arguments)
@@ -284,10 +284,8 @@ def test_parts_of_the_wrong_kind(algorithm, task, words):
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_no_checkpoint_is_told():
-    with pytest.raises(
-        DFLTheoryError, match=r"checkpoint = 3 must be a path, or Checkpoint\(path"
-    ):
+def test_train_rejects_an_invalid_checkpoint_argument():
+    with pytest.raises(DFLTheoryError, match=r"checkpoint = 3"):
         train(DFEDSAM, problem(), ring_matrix(6), rounds=3, checkpoint=3)
 
 
@@ -303,14 +301,14 @@ def test_a_path_is_a_checkpoint(tmp_path):
 
 
 def test_a_run_over_a_network_without_constants_can_be_stored(tmp_path):
-    # client 5 is never heard of: push-sum has no constants there
+    # client 5 never sends: push-sum has no constants there
     one_way = np.triu(np.ones((6, 6)))
     run = train(alg.SGP(eta=0.01), problem(), one_way / one_way.sum(0), rounds=2)
     back = History.load(run.save(tmp_path / "run"))
     assert back.network.known() == {"m": 6}
 
 
-def test_constants_are_asked_for_when_somebody_wants_them(tmp_path):
+def test_constants_are_computed_only_when_needed(tmp_path):
     """A task may have to estimate them, which takes longer than training."""
     asked = []
 
@@ -355,13 +353,11 @@ def test_a_file_whose_numbers_are_none_is_refused_in_one_line(tmp_path, change):
     tensors, document = storage.read(path, "dfltheory.History")
     storage.write(path, tensors, document | change)
     ((name, value),) = change.items()
-    with pytest.raises(
-        DFLTheoryError, match=rf"run: {name} = {value!r} must be a (whole )?number"
-    ):
+    with pytest.raises(DFLTheoryError, match=rf"run: {name} = {value!r}"):
         History.load(path)
 
 
-def test_the_time_that_a_run_took_is_told():
+def test_history_has_the_seconds_of_the_run():
     begin = time.perf_counter()
     run = train(DFEDSAM, problem(), ring_matrix(6), rounds=3)
     assert 0 < run.seconds < time.perf_counter() - begin
@@ -374,7 +370,7 @@ def test_long_work_shows_a_bar(capsys):
 
 
 @pytest.mark.parametrize("every", [1, 4])
-def test_a_run_that_diverges_between_measurements_is_told_where_neighbours_are_chosen_by_losses(
+def test_divergence_between_measurements_is_reported_for_networks_chosen_by_losses(
     every,
 ):
     task = quadratic(m=6, d=3, L=1.0, mu=1.0, zeta=1.0, sigma=0.0, seed=0)

@@ -111,7 +111,7 @@ def test_only_a_refutation_can_be_explained():
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
 def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
-    """What E24 says: clients in two wells stay apart, and the gradient at their mean
+    """What E24 says: clients in two wells stay there, and the gradient at their mean
     stays as it is.
     """
     theorem = get(key)
@@ -179,7 +179,7 @@ def test_the_page_shows_the_witness_of_an_erratum(mistake):
     assert all(f"{ratio:.3g}" in shown for ratio in saved["divergence"]["ratios"])
 
 
-def test_no_search_draws_clients_that_start_apart():
+def test_search_draws_no_different_starts():
     theorem = get("dfedsam.corollary_4_6")
     member = MEMBERS["separate wells"]
     assert member not in kinds(theorem)

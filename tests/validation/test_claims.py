@@ -35,9 +35,9 @@ def test_statuses_refute_what_the_page_of_counterexamples_counts():
     family = json.loads(
         (searched.FOLDER / "dfedadmm.corollary_1-printed.json").read_text()
     )["divergence"]
-    grown = family["ratios"][-1] / family["ratios"][0]
+    growth = family["ratios"][-1] / family["ratios"][0]
     assert known["dfedadmm.corollary_1", "printed"].ratio == pytest.approx(
-        grown, rel=1e-6
+        growth, rel=1e-6
     )
     assert not [variant for _, variant in known if variant.startswith("corrected")]
 
@@ -53,7 +53,7 @@ def verdict(kind, variant="printed", ratio=0.5):
     return dfl.verdicts.Verdict(kind, "dfedsam.theorem_4_5", variant, "why", *numbers)
 
 
-def test_the_gravest_verdict_tells_a_group():
+def test_claim_of_a_group_has_its_worst_verdict():
     (claim,) = claims.bound_claims(
         [Of(verdict("holds")), Of(verdict("violated", ratio=2.0))]
     )
@@ -77,7 +77,7 @@ def test_a_refuted_statement_is_never_called_just_that(kind):
     assert corrected.said == kind
 
 
-def grown(power, monkeypatch, seeds=4):
+def claim_of_growth(power, monkeypatch, seeds=4):
     """The claim on runs whose measured / expression is T^power, up to a spread over
     seeds, of a statement that is not the registered one.
     """
@@ -111,7 +111,7 @@ def grown(power, monkeypatch, seeds=4):
 
 @pytest.mark.parametrize(("power", "kind"), [(0.3, "growing"), (-0.3, "bounded")])
 def test_an_o_is_judged_by_growth_however_small_its_constant(power, kind, monkeypatch):
-    claim = grown(power, monkeypatch)
+    claim = claim_of_growth(power, monkeypatch)
     assert claim.ratio < 1e-4  # a rule "at most 1" would say that all is well
     assert claim.verdict == kind
     low, high = claim.growth
@@ -121,16 +121,16 @@ def test_an_o_is_judged_by_growth_however_small_its_constant(power, kind, monkey
 
 
 def test_growth_that_seeds_leave_open_is_undecided(monkeypatch):
-    claim = grown(0.0, monkeypatch)
+    claim = claim_of_growth(0.0, monkeypatch)
     assert claim.verdict == "undecided"
     with monkeypatch.context() as again:
         # one seed of a run with noise has no interval
-        alone = grown(0.3, again, seeds=1)
+        alone = claim_of_growth(0.3, again, seeds=1)
     assert alone.verdict == "undecided"
 
 
-def test_what_is_printed_is_counted_by_what_is_said(capsys):
-    told = [
+def test_print_counts_groups_claims_by_their_verdict(capsys):
+    claim_list = [
         claims.Claim(
             "a", "s", "bound against runs: blocks", "holds", 0.5, "d", refuted="ratio 3"
         ),
@@ -139,7 +139,7 @@ def test_what_is_printed_is_counted_by_what_is_said(capsys):
         ),
         claims.Claim("c", "s", "stated value", "holds", 1.0, "d"),
     ]
-    run_all.print_counts(told, [])
+    run_all.print_counts(claim_list, [])
     assert capsys.readouterr().out.splitlines() == [
         "verdicts on runs: none",
         "claims: 1 holds here, 1 growing here, 1 holds",

@@ -1,4 +1,4 @@
-"""The tables of docs/verdicts.md are those of the data beside them, and these are what
+"""The tables of docs/verdicts.md are those of the data next to them, and these are what
 simulation gives.
 """
 
@@ -117,10 +117,10 @@ def test_a_cell_asks_the_intervals_themselves():
     ("law", "ratio"),
     [("left-skewed cos^2", 2.0), ("chi^2_10", 10.0), ("rare drop (0 in 5 %)", 1.5)],
 )
-def test_so_many_seeds_find_it_and_half_of_them_do_not(law, ratio):
-    told = KNOWN["needed"][law][str(ratio)]
-    assert coverage.found_at(law, told, ratio, 400) >= coverage.POWER - 0.1
-    assert told < 3 or coverage.found_at(law, told // 2, ratio, 400) < coverage.POWER
+def test_stated_number_of_seeds_suffices_and_half_does_not(law, ratio):
+    seeds = KNOWN["needed"][law][str(ratio)]
+    assert coverage.found_at(law, seeds, ratio, 400) >= coverage.POWER - 0.1
+    assert seeds < 3 or coverage.found_at(law, seeds // 2, ratio, 400) < coverage.POWER
     assert ratio in RATIOS
 
 

@@ -95,9 +95,9 @@ def test_the_cover_says_what_its_verdicts_say(outcomes, family):
     for row, meaning in enumerate(("printed", "corrected")):
         for ax, outcome in zip(panels[4 * row : 4 * row + 3], outcomes, strict=True):
             verdict = families(outcome.verdicts)[meaning][0]
-            (told,) = [text.get_text().replace("\n", " ") for text in ax.texts]
+            (annotation,) = [text.get_text().replace("\n", " ") for text in ax.texts]
             assert (
-                told
+                annotation
                 == f"{verdict.kind}: measured is {verdict.ratio:.2g} times the bound"
             )
             lines = {line.get_label(): line for line in ax.get_lines()}

@@ -21,7 +21,7 @@ KEYS = [
     k for k in KEYS if any(v.startswith("corrected") for v in dfl.bounds.variants(k))
 ]
 KEYS = [k for k in KEYS if k.split(".")[0] in PAPERS]  # of papers that were examined
-# thousands of rounds; Theorem 2 of the latter is alike
+# thousands of rounds; Theorem 2 of the latter is similar
 LONG = ("dfedadmm.theorem_1", "dfedmdc.theorem_1")
 
 
@@ -235,12 +235,12 @@ def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
         > 4 * found["complete", "Q = 1"]
     )
     assert found["ring", "Q = 3"] < found["ring", "Q = 1"] / 2
-    alike = [
+    equal_graphs = [
         c
         for c in experiment_cases.quadratic_cases(quick=True)
         if c.column in ("torus", "complete")
     ]
-    control = floors([c.with_run(rounds=300) for c in alike if c.row == "Q = 1"])
+    control = floors([c.with_run(rounds=300) for c in equal_graphs if c.row == "Q = 1"])
     assert control["torus", "Q = 1"] == pytest.approx(
         control["complete", "Q = 1"], rel=0.1
     )

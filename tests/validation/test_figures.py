@@ -86,7 +86,7 @@ def test_every_notebook_with_pictures_is_in_the_catalogue():
         draws = "image/png" in notebook.read_text()
         assert (f"notebooks/{notebook.name}" in listed) == draws
         # a notebook executed without its inline backend has lost its pictures, and
-        # nobody else would tell
+        # no other test would find that
         assert draws == bool(re.search(r"\bplt\.|\.plot\(", sources(notebook)))
 
 
@@ -137,9 +137,9 @@ def test_pictures_differ_by_their_share_of_pixels(tmp_path):
 
 def test_an_unknown_name_is_wrong_usage(capsys):
     assert figures.main(["--only", "linear"]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith(
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(
         "error: no picture is called linear; there are readme_curves, "
     )
 

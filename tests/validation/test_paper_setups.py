@@ -9,7 +9,7 @@ from validation.paper_setups import PaperSetup, paper_methods, paper_setup
 PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 
 
-def letters(paper, method, **options):
+def algorithm_of(paper, method, **options):
     return paper_setup(paper, method, **options).build(steps_per_epoch=4)
 
 
@@ -51,7 +51,7 @@ def test_rounds_of_every_data_set_and_of_no_other(paper, rounds):
                     paper_setup(paper, method, dataset)
 
 
-def test_what_a_set_up_is_where_nobody_says():
+def test_default_paper_setup():
     """Batches of 128, 100 clients, of which 10 are neighbours, and an undirected
     network.
     """
@@ -75,42 +75,44 @@ def test_dfedsams_paper():
         decay = paper_setup("dfedsam", method).build(1).weight_decay
         assert decay == (0.0 if method == "fedsam" else 5e-4)
     assert (
-        letters("dfedsam", "dfedsam").rho
-        == letters("dfedsam", "dfedsam-mgs").rho
+        algorithm_of("dfedsam", "dfedsam").rho
+        == algorithm_of("dfedsam", "dfedsam-mgs").rho
         == 0.01
     )
-    assert letters("dfedsam", "dfedsam").Q == 1
-    assert letters("dfedsam", "dfedsam-mgs").Q == 4
-    assert letters("dfedsam", "dfedavgm").alpha == 0.9
+    assert algorithm_of("dfedsam", "dfedsam").Q == 1
+    assert algorithm_of("dfedsam", "dfedsam-mgs").Q == 4
+    assert algorithm_of("dfedsam", "dfedavgm").alpha == 0.9
 
 
 def test_dfedadmms_paper():
     """rho = lambda = 0.1; weight decay for all but DFedADMM(-SAM)."""
     for method in paper_methods("dfedadmm"):
-        algorithm = letters("dfedadmm", method)
+        algorithm = algorithm_of("dfedadmm", method)
         assert algorithm.weight_decay == (
             0.0 if method.startswith("dfedadmm") else 5e-4
         )
         assert getattr(algorithm, "rho", 0.1) in (0.1, 0.0)
-    assert letters("dfedadmm", "dfedadmmsam") == alg.DFedADMMSAM(
+    assert algorithm_of("dfedadmm", "dfedadmmsam") == alg.DFedADMMSAM(
         eta=0.1, K=20, lam=0.1, rho=0.1, decay=0.998
     )
-    assert letters("dfedadmm", "dfedadmm") == alg.DFedADMM(
+    assert algorithm_of("dfedadmm", "dfedadmm") == alg.DFedADMM(
         eta=0.1, K=20, lam=0.1, decay=0.998
     )
-    assert letters("dfedadmm", "dfedavgm").alpha == 0.9
+    assert algorithm_of("dfedadmm", "dfedavgm").alpha == 0.9
 
 
 def test_dfedsgpsms_paper():
     """rho = 0.25 (symmetric), 0.1 (asymmetric); momentum 0.9, and 0.1 on CIFAR-100."""
-    assert letters("dfedsgpsm", "dfedsam").rho == 0.25
-    assert letters("dfedsgpsm", "dfedsgpsm") == alg.DFedSGPSM(
+    assert algorithm_of("dfedsgpsm", "dfedsam").rho == 0.25
+    assert algorithm_of("dfedsgpsm", "dfedsgpsm") == alg.DFedSGPSM(
         eta=0.1, K=20, alpha=0.9, rho=0.1, decay=0.998
     )
-    assert letters("dfedsgpsm", "dfedsgpsm-s") == letters("dfedsgpsm", "dfedsgpsm")
-    assert letters("dfedsgpsm", "dfedsgpsm", dataset="cifar100").alpha == 0.1
-    assert letters("dfedsgpsm", "dfedavgm", dataset="cifar100").alpha == 0.1
-    assert isinstance(letters("dfedsgpsm", "sgp"), alg.OSGP)
+    assert algorithm_of("dfedsgpsm", "dfedsgpsm-s") == algorithm_of(
+        "dfedsgpsm", "dfedsgpsm"
+    )
+    assert algorithm_of("dfedsgpsm", "dfedsgpsm", dataset="cifar100").alpha == 0.1
+    assert algorithm_of("dfedsgpsm", "dfedavgm", dataset="cifar100").alpha == 0.1
+    assert isinstance(algorithm_of("dfedsgpsm", "sgp"), alg.OSGP)
     directed = {
         m
         for m in paper_methods("dfedsgpsm")
@@ -131,11 +133,11 @@ def test_dfedmdcs_paper():
         "decay": 0.995,
         "alpha": 0.9,
     }
-    assert letters("dfedmdc", "dfedmdc") == alg.DFedMDC(**expected)
-    assert letters("dfedmdc", "dfedsmdc") == alg.DFedSMDC(**expected, rho=0.7)
-    assert letters("dfedmdc", "dfedmdc", pathological=True).K_v == 20
+    assert algorithm_of("dfedmdc", "dfedmdc") == alg.DFedMDC(**expected)
+    assert algorithm_of("dfedmdc", "dfedsmdc") == alg.DFedSMDC(**expected, rho=0.7)
+    assert algorithm_of("dfedmdc", "dfedmdc", pathological=True).K_v == 20
     # ten head epochs, then five of the body, both at the common rate
-    fedrep = letters("dfedmdc", "fedrep")
+    fedrep = algorithm_of("dfedmdc", "fedrep")
     assert (fedrep.K_v, fedrep.K_u, fedrep.eta_v, fedrep.eta_u, fedrep.alpha) == (
         40,
         20,
@@ -143,15 +145,19 @@ def test_dfedmdcs_paper():
         0.1,
         0.9,
     )
-    assert letters("dfedmdc", "fedbabu").K_v == 20  # five fine-tuning epochs
-    assert letters("dfedmdc", "ditto").lam == 0.75
-    assert letters("dfedmdc", "dispfl").sparsity == 0.5
-    assert letters("dfedmdc", "fedsam").rho == letters("dfedmdc", "dfedsam").rho == 0.7
+    assert algorithm_of("dfedmdc", "fedbabu").K_v == 20  # five fine-tuning epochs
+    assert algorithm_of("dfedmdc", "ditto").lam == 0.75
+    assert algorithm_of("dfedmdc", "dispfl").sparsity == 0.5
+    assert (
+        algorithm_of("dfedmdc", "fedsam").rho
+        == algorithm_of("dfedmdc", "dfedsam").rho
+        == 0.7
+    )
     for method in ("local", "fedavg", "fedper", "fedbabu", "dfedavgm"):
-        assert letters("dfedmdc", method).alpha == 0.9
+        assert algorithm_of("dfedmdc", method).alpha == 0.9
 
 
-def test_changes_win_and_unknown_names_are_told():
+def test_paper_setup_accepts_changes_and_rejects_unknown_names():
     assert paper_setup("dfedsam", "dfedsam").build(3, rho=0.5, K=2).rho == 0.5
     for arguments, words in [
         (("dfedsan", "dfedsam"), "did you mean dfedsam"),
@@ -173,4 +179,4 @@ def test_an_algorithm_with_a_radius_perturbs_by_default_and_by_its_papers_radius
         assert getattr(cls, "rho", 1) > 0, name
     for method in ("dfedsam", "dfedadmmsam", "dfedsgpsm", "dfedsmdc"):
         paper = {"dfedadmmsam": "dfedadmm", "dfedsmdc": "dfedmdc"}.get(method, method)
-        assert alg.ALGORITHMS[method].rho == letters(paper, method).rho
+        assert alg.ALGORITHMS[method].rho == algorithm_of(paper, method).rho

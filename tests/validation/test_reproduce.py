@@ -67,12 +67,12 @@ def test_an_item_fits_its_paper(item):
     for cell in item.cells().values():
         setup = cell.setup()
         for scale in (FULL, SMALL, TINY):
-            told = cell.document(scale, seed=0)
-            network = told.get("topology", {})
+            document = cell.document(scale, seed=0)
+            network = document.get("topology", {})
             assert bool(network) == setup.cls.needs_topology
             assert ("k" in network) == (bool(network) and cell.topology == "random")
-            assert 1 <= network.get("k", 1) <= told["task"]["m"] - 1
-            assert told["algorithm"]["name"] == setup.cls.__name__.lower()
+            assert 1 <= network.get("k", 1) <= document["task"]["m"] - 1
+            assert document["algorithm"]["name"] == setup.cls.__name__.lower()
         full = cell.document(FULL, seed=0)
         assert (full["task"]["m"], full["task"]["batch"]) == (cell.clients, 128)
         assert full["run"]["rounds"] == setup.rounds
@@ -159,7 +159,7 @@ SLIPS = {
     ("D-PSGD", "CIFAR-100 IID gap"): (58.55, 59.55),
     ("DFedAvg", "CIFAR-100 IID gap"): (62.91, 632.91),
 }
-"""Gaps of DFedSAM's table 1 that are not the difference printed beside them: (the
+"""Gaps of DFedSAM's table 1 that are not the difference printed next to them: (the
 difference, as printed).
 """
 
@@ -207,9 +207,9 @@ def test_a_round_of_a_client_is_the_papers():
     """MNIST at the small scale: 600 images in minibatches of 128 are 5 steps an epoch,
     as they are there.
     """
-    told = Cell("dfedadmm", "dfedadmm", "mnist").document(SMALL, 0)
-    assert told["images"]["train"] == 16 * 600
-    assert told["task"]["batch"] == 128
+    document = Cell("dfedadmm", "dfedadmm", "mnist").document(SMALL, 0)
+    assert document["images"]["train"] == 16 * 600
+    assert document["task"]["batch"] == 128
     setup = Cell("dfedadmm", "dfedadmm", "mnist").setup()
     assert setup.build(steps_per_epoch=5).K == 25
     assert (setup.letters["lam"], setup.letters["eta"]) == (0.1, 0.1)
@@ -246,7 +246,7 @@ def test_clients_are_scaled_but_never_alone():
 
 
 def test_random_networks_have_about_the_papers_neighbors():
-    """Directed: everybody sends to 10 others. Symmetric: on average about 10 links a
+    """Directed: every client sends to 10 others. Symmetric: on average about 10 links a
     client, Metropolis.
     """
 
@@ -271,7 +271,7 @@ def test_random_networks_have_about_the_papers_neighbors():
 
 def test_reductions_are_said_and_full_scale_has_none():
     assert FULL.reductions("cifar10", 1000, "vgg11") == []
-    told = " ".join(SMALL.reductions("cifar10", 1000, "vgg11"))
+    reductions = " ".join(SMALL.reductions("cifar10", 1000, "vgg11"))
     for word in (
         "16 clients",
         "servers sample 2 clients",
@@ -281,7 +281,7 @@ def test_reductions_are_said_and_full_scale_has_none():
         "pooled_cnn for its vgg11",
         "SAM",
     ):
-        assert word in told
+        assert word in reductions
     assert len(SMALL.reductions("mnist", 300, "mnist_2nn")) == 5
 
 
@@ -380,7 +380,7 @@ def test_digest_of_cell_depends_on_the_format_of_random_numbers(monkeypatch):
     assert cells.digest(document) != digest
 
 
-def test_other_letters_seeds_and_topologies_are_other_cells():
+def test_cells_with_other_hyperparameters_seeds_or_topologies_differ():
     base = Cell("dfedsam", "dfedsam", "cifar10", topology="ring")
 
     def digest(cell, seed=0):
@@ -447,9 +447,9 @@ def test_orders_are_counted_by_means_and_by_seeds(digits):
     assert count.printed is None
     # one number cannot be read: its pair is not counted
     half = {**item.printed, "D-PSGD": [90.0, None]}
-    told = Outcome(small_item(printed=half), TINY, (0, 1), values)
-    assert (told.counts()[0].printed, told.counts()[0].said) == (1, 1)
-    assert "| SAM helps | 2 | 1 of 1 |" in told.page()
+    outcome = Outcome(small_item(printed=half), TINY, (0, 1), values)
+    assert (outcome.counts()[0].printed, outcome.counts()[0].said) == (1, 1)
+    assert "| SAM helps | 2 | 1 of 1 |" in outcome.page()
 
 
 def test_a_table_that_does_not_fit_is_refused():
@@ -466,7 +466,7 @@ def test_a_table_that_does_not_fit_is_refused():
 
 
 def test_a_sam_radius_is_as_large_relative_to_another_network():
-    told = Cell("dfedmdc", "dfedsmdc", "cifar10").document(SMALL, 0)
+    document = Cell("dfedmdc", "dfedsmdc", "cifar10").document(SMALL, 0)
     images = dfl.tasks.images.ImageSet(
         "cifar10",
         *(np.zeros((1, 3, 32, 32), np.uint8), np.zeros(1, np.int64)) * 2,
@@ -474,10 +474,10 @@ def test_a_sam_radius_is_as_large_relative_to_another_network():
     )
     ours = cells.norm(cells.module("pooled_cnn", images, 0))
     theirs = cells.norm(cells.module("resnet18", images, 0))
-    assert cells.radius(told, images)["rho"] == pytest.approx(
+    assert cells.radius(document, images)["rho"] == pytest.approx(
         0.7 * ours / theirs, rel=0.01
     )
-    assert 0.05 < cells.radius(told, images)["rho"] < 0.2
+    assert 0.05 < cells.radius(document, images)["rho"] < 0.2
     assert (
         cells.radius(Cell("dfedmdc", "dfedmdc", "cifar10").document(SMALL, 0), images)
         == {}
@@ -522,8 +522,8 @@ def test_a_probe_measures_the_hessian(digits):
 
 def test_list_show_and_wrong_names(capsys):
     assert command.main(["--list"]) == 0
-    told = capsys.readouterr().out
-    assert all(key in told for key in ITEMS)
+    listing = capsys.readouterr().out
+    assert all(key in listing for key in ITEMS)
     assert command.main(["dfedadmm.table_3", "--show"]) == 0
     assert ">300" in capsys.readouterr().out
     assert command.main(["dfedadmm.table_9"]) == 2

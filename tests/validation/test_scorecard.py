@@ -26,8 +26,8 @@ def growth(key, kind, low, high):
     return claim.to_dict()
 
 
-def made(verdicts=(), told=()):
-    return {row.key: row for row in scorecard.rows(verdicts, told)}
+def made(verdicts=(), searches=()):
+    return {row.key: row for row in scorecard.rows(verdicts, searches)}
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +77,13 @@ def test_what_is_refuted_is_never_said_to_hold(rows):
         )
         assert row.corrected["search"].says.startswith("not refuted: ")
     wrong = sum((key, "printed") in known for key in rows)
-    told = (
+    start = (
         f"{wrong} of {len(rows)} main statements are refuted as printed: 3 by a bound"
     )
-    assert summary(list(rows.values())).startswith(told)
+    assert summary(list(rows.values())).startswith(start)
 
 
-def test_a_corrected_statement_that_a_run_breaks_is_told_first():
+def test_summary_names_corrected_statements_that_a_run_violates():
     broken = made([verdict("dfedadmm.theorem_1", "corrected", "violated", 1.2)])[
         "dfedadmm.theorem_1"
     ]
@@ -92,7 +92,7 @@ def test_a_corrected_statement_that_a_run_breaks_is_told_first():
     assert "Of their corrections refuted: dfedadmm.theorem_1" in summary([broken])
 
 
-def test_growth_is_told_by_its_interval_and_not_against_1(rows):
+def test_scorecard_shows_growth_by_its_interval(rows):
     assert (
         rows["dfedsam.corollary_4_6"].printed["growth"].says
         == "growing here: T^[0.31, 0.32]"
@@ -119,8 +119,8 @@ def test_tightness_is_the_largest_ratio_that_was_seen(rows):
 def test_the_audits_numbers_are_those_of_its_findings():
     found = audit("dfedsam.theorem_4_5", variant="printed", checks=("agreement",))
     assert {f.severity for f in found} >= {"error"}
-    told = page.counts(found)["dfedsam.theorem_4_5:printed"]
-    assert told == {
+    counts = page.counts(found)["dfedsam.theorem_4_5:printed"]
+    assert counts == {
         s: sum(f.severity == s for f in found) for s in {f.severity for f in found}
     }
     one = scorecard._audit(
@@ -151,7 +151,7 @@ def test_a_ratio_just_below_1_is_not_rounded_up_to_it():
     assert said(1.0) == "not refuted: at most 1 of the bound"
 
 
-def test_the_cell_of_a_proof_tells_the_share_of_proved_variants():
+def test_cell_of_a_proof_shows_the_share_of_proved_variants():
     both = scorecard._proof("dfedsam.theorem_4_5", ["corrected", "printed"])
     assert (both.says, both.tone) == ("proved: 1 of 2 variants", "good")
     assert scorecard._proof("dfedsam.theorem_4_5", ["corrected"]).says == "proved"
@@ -167,8 +167,8 @@ def test_80_columns_keep_every_label(rows, capsys):
     for key in rows:
         assert key in first
     assert first.count("corrected") == len(rows)
-    told = " ".join(" ".join(lines).split())
-    assert summary(list(rows.values())) in told
+    printed_text = " ".join(" ".join(lines).split())
+    assert summary(list(rows.values())) in printed_text
 
 
 def test_a_table_in_markdown_links_what_has_evidence():

@@ -1,4 +1,4 @@
-"""A wrong rule is caught: every experiment tells it from the paper's."""
+"""A wrong rule is found: every experiment separates it from the rule of the paper."""
 
 import dataclasses
 
@@ -60,7 +60,7 @@ def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
 
 
 @pytest.mark.slow
-def test_gossip_that_hears_nobody_breaks_the_rankings(monkeypatch):
+def test_gossip_without_communication_breaks_the_rankings(monkeypatch):
     """Without communication neither the graph nor the number of gossip steps can
     matter.
     """
@@ -77,7 +77,7 @@ def test_gossip_that_hears_nobody_breaks_the_rankings(monkeypatch):
 
 
 def alone(values, times=1):
-    """A network in which nobody hears anybody."""
+    """A network without communication."""
     return values
 
 
@@ -91,12 +91,14 @@ def alone(values, times=1):
         (effects.radius, "DFedSAM", {"rho": 0.1}),
     ],
 )
-def test_a_rule_that_ignores_its_letter_shows_no_effect_of_it(
+def test_rule_that_ignores_its_hyperparameter_shows_no_effect(
     claims_of, name, fixed, monkeypatch
 ):
     real = getattr(dfl.algorithms, name)
     monkeypatch.setattr(
-        dfl.algorithms, name, lambda **letters: real(**{**letters, **fixed})
+        dfl.algorithms,
+        name,
+        lambda **hyperparameters: real(**{**hyperparameters, **fixed}),
     )
     assert {claim.verdict for claim in claims_of(True)}.isdisjoint({"holds"})
 

@@ -110,7 +110,7 @@ def values_of_outcome(
 
 def run_of(theorem: Theorem) -> History:
     """A short run of the statement's algorithm, with the step sizes of its schedule."""
-    task, network, letters = problem(theorem)
+    task, network, hyperparameters = problem(theorem)
     own = {f.name for f in fields(algorithm_class(theorem))}
     given = {
         "eta": 0.01,
@@ -122,8 +122,10 @@ def run_of(theorem: Theorem) -> History:
     }
     if theorem.schedule:
         given = {"rho0": 0.1}
-    letters |= {name: value for name, value in given.items() if name in own | {"rho0"}}
-    method = scheduled_algorithm(theorem, task, ROUNDS, network, **letters)
+    hyperparameters |= {
+        name: value for name, value in given.items() if name in own | {"rho0"}
+    }
+    method = scheduled_algorithm(theorem, task, ROUNDS, network, **hyperparameters)
     asked = [dfl.verdicts.dist_sq] if getattr(task, "x_star", None) is not None else []
     starts = np.linspace(0.5, 1.5, 2 * task.m * task.d).reshape(2, task.m, task.d)
     return dfl.train(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sympy as sp
@@ -220,7 +221,7 @@ def test_upper_limits_of_a_maximum_cover_it():
     assert fails / 400 < 0.15
 
 
-def test_a_round_whose_seeds_agree_by_chance_has_no_upper_limit():
+def test_round_with_equal_random_seeds_has_no_upper_limit():
     samples = np.random.default_rng(0).chisquare(1, size=(8, 3))
     samples[:, 1] = 0.5
     assert upper_of_maximum(samples, 0.025) == np.inf
@@ -294,7 +295,8 @@ def test_curves_end_at_the_left_hand_side(aggregate, seeds):
     assert low[-1] <= estimate[-1] <= high[-1]
     if aggregate in ("max", "sum"):
         assert (np.diff(estimate) >= 0).all()
-    dfl.compare(run, about(aggregate, 1)).plot()
+    axes = dfl.compare(run, about(aggregate, 1)).plot()
+    plt.close(axes.figure)
 
 
 # -- searches

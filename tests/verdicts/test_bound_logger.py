@@ -241,7 +241,7 @@ def test_loggers_of_train_are_loggers_here(run, tmp_path):
 
 
 @pytest.mark.parametrize("target", [3, "folder", object()])
-def test_what_is_no_logger_is_refused(target):
+def test_logger_rejects_other_targets(target):
     with pytest.raises(InputError):
         bound_logger(target)
 

@@ -94,13 +94,13 @@ def test_what_cannot_be_is_sure_and_what_is_no_squared_norm_is_no_evidence():
 
 
 @pytest.mark.parametrize(("ratio", "seeds"), [(2, 7), (10, 2), (100, 1), (1.1, 46)])
-def test_the_seeds_that_are_told_suffice_and_fewer_do_not(ratio, seeds):
+def test_seeds_for_returns_the_smallest_sufficient_number_of_seeds(ratio, seeds):
     """log(2/alpha)/log(r), where every seed shows r times the bound."""
-    told = seeds_for(np.full((3, 2), float(ratio)), TAIL)
-    assert told == seeds == np.ceil(np.log(2 / TAIL) / np.log(ratio))
-    assert log_evidence(np.full((told, 1), float(ratio)))[0] >= -np.log(TAIL)
-    if told > 2:
-        assert log_evidence(np.full((told - 2, 1), float(ratio)))[0] < -np.log(TAIL)
+    enough = seeds_for(np.full((3, 2), float(ratio)), TAIL)
+    assert enough == seeds == np.ceil(np.log(2 / TAIL) / np.log(ratio))
+    assert log_evidence(np.full((enough, 1), float(ratio)))[0] >= -np.log(TAIL)
+    if enough > 2:
+        assert log_evidence(np.full((enough - 2, 1), float(ratio)))[0] < -np.log(TAIL)
     # the second column never is above
     assert seeds_for(np.array([[2.0, 1.0], [2.0, 0.9]]), TAIL) is None
 

@@ -69,7 +69,7 @@ def test_a_negative_left_hand_side_is_not_judged(aggregate, sigma):
     assert "must not be negative" in verdict.reason
 
 
-def test_what_is_not_a_number_says_so():
+def test_nan_measurement_is_reported():
     run = run_of()
     run.loss = np.full_like(run.loss, np.nan)
     assert "not a number" in dfl.compare(run, about("loss", 1.0)).reason
@@ -93,7 +93,7 @@ def test_the_consensus_of_identical_clients_is_zero_up_to_rounding():
         assert dfl.compare(run_of(offset), about("consensus", 0.0)).kind != "violated"
 
 
-def test_starts_apart_in_one_flat_direction_are_apart_in_single_precision():
+def test_different_starts_in_one_flat_direction_are_detected_in_float32():
     import torch
 
     x0 = np.full((4, 2), 1e6)

@@ -1,5 +1,5 @@
-"""Rounding alone exceeds a sharp bound: constants are rounded as states are, and nobody
-is accused of it.
+"""Rounding alone exceeds a sharp bound: constants are rounded as states are, and no
+true theorem is called violated because of it.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ def disagreement(power: int) -> Theorem:
         key="mine.disagreement",
         variant="printed",
         kind="theorem",
-        title="How far clients are apart",
+        title="Consensus distance of the clients",
         source="a draft",
         lhs=LeftSide(
             "consensus",

@@ -45,7 +45,7 @@ def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
 @pytest.mark.drawn(45)
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
-    """Fresh and read from a file alike."""
+    """Both fresh and read from a file."""
     record = RECORDED[name]
     if "run" in record:
         record = record | {"loaded": record["run"]}

@@ -1,4 +1,4 @@
-"""What a theorem is about: a stranger's theorem, broken laws of the network, and
+"""Scope of a theorem: a third-party theorem, broken laws of the network, and
 histories from files.
 """
 
@@ -44,9 +44,9 @@ COLUMNS = dfl.graphs.weights(
 )
 
 
-def stranger(scope=OWN_ORDER, **changes):
-    """Theorem A at K = Q = 1 and rho = 0, as a stranger would state it of D-PSGD:
-    true.
+def own_theorem(scope=OWN_ORDER, **changes):
+    """Theorem A at K = Q = 1 and rho = 0, as a third-party package would
+    state it for D-PSGD: true.
     """
     known = bounds.get("dfedsam.theorem_4_5", "corrected")
     at = {bounds.GLOSSARY[n].symbol: v for n, v in (("K", 1), ("Q", 1), ("rho", 0))}
@@ -54,7 +54,7 @@ def stranger(scope=OWN_ORDER, **changes):
     def put(expr):
         return sp.sympify(expr).subs(at)
 
-    told = {
+    fields = {
         "key": "mine.dpsgd",
         "variant": "printed",
         "parts": {n: put(known.expand(e)) for n, e in known.parts.items()},
@@ -66,7 +66,7 @@ def stranger(scope=OWN_ORDER, **changes):
         "schedule": {},
         "scope": scope,
     }
-    return replace(known, **(told | changes))
+    return replace(known, **(fields | changes))
 
 
 def task(m=4):
@@ -84,13 +84,13 @@ def run_of(algorithm, network=RING, rounds=200, m=4, x0=None, **options):
     )
 
 
-def test_a_strangers_theorem_is_judged_where_it_says_what_it_is_about():
+def test_compare_judges_a_third_party_theorem_within_its_scope():
     own, other = (
         run_of(DPSGD(eta=0.05)),
         run_of(DPSGD(eta=0.05, order="adapt-then-combine")),
     )
-    assert compare(own, stranger()).kind == "holds"
-    verdict = compare(other, stranger())
+    assert compare(own, own_theorem()).kind == "holds"
+    verdict = compare(other, own_theorem())
     assert verdict.kind == "not applicable"
     assert (
         "order = combine-then-adapt, and this run has order = adapt-then-combine"
@@ -98,22 +98,23 @@ def test_a_strangers_theorem_is_judged_where_it_says_what_it_is_about():
     )
     assert (
         compare(
-            other, stranger(replace(OWN_ORDER, letters={"order": "adapt-then-combine"}))
+            other,
+            own_theorem(replace(OWN_ORDER, letters={"order": "adapt-then-combine"})),
         ).kind
         == "holds"
     )
-    silent = compare(own, stranger(replace(OWN_ORDER, letters={})))
+    silent = compare(own, own_theorem(replace(OWN_ORDER, letters={})))
     assert silent.kind == "not applicable"
     assert "at which order" in silent.reason
 
 
 def test_a_theorem_without_a_scope_cannot_be_made():
     with pytest.raises(InputError, match="give scope=Scope"):
-        stranger(None)
+        own_theorem(None)
 
 
-def test_false_constants_of_a_stranger_are_found():
-    false = stranger()
+def test_compare_refutes_a_third_party_theorem_with_false_constants():
+    false = own_theorem()
     false = replace(
         false, parts={n: e * sp.Rational(1, 10**4) for n, e in false.parts.items()}
     )
@@ -143,16 +144,16 @@ def test_false_constants_of_a_stranger_are_found():
         ),
     ],
 )
-def test_what_is_outside_the_scope_is_named(algorithm, options, words):
-    verdict = compare(run_of(algorithm, rounds=20, **options), stranger())
+def test_compare_names_what_is_outside_the_scope(algorithm, options, words):
+    verdict = compare(run_of(algorithm, rounds=20, **options), own_theorem())
     assert verdict.kind == "not applicable"
     assert words in verdict.reason, verdict.reason
 
 
-def test_hyperparameters_that_neither_bound_nor_letters_carry_are_absent_or_named():
+def test_hyperparameters_outside_bound_and_scope_are_neutral_or_reported():
     scope = Scope(("DFedSAM", "DFedAvg"), "definition 1")
     assert (
-        compare(run_of(DFedSAM(eta=0.05, K=1, rho=0.0)), stranger(scope)).kind
+        compare(run_of(DFedSAM(eta=0.05, K=1, rho=0.0)), own_theorem(scope)).kind
         == "holds"
     )
     for algorithm, words in (
@@ -160,21 +161,23 @@ def test_hyperparameters_that_neither_bound_nor_letters_carry_are_absent_or_name
         (DFedSAM(eta=0.05, K=1, rho=0.1), "rho = 0.0, and this run has rho = 0.1"),
         (DFedSAM(eta=0.05, K=1, rho=0.0, Q=3), "Q = 1.0, and this run has Q = 3"),
     ):
-        assert words in compare(run_of(algorithm, rounds=20), stranger(scope)).reason
+        assert words in compare(run_of(algorithm, rounds=20), own_theorem(scope)).reason
     two = replace(scope, letters={"K": 2})
     assert (
-        compare(run_of(DFedSAM(eta=0.05, K=2, rho=0.0)), stranger(two)).kind == "holds"
+        compare(run_of(DFedSAM(eta=0.05, K=2, rho=0.0)), own_theorem(two)).kind
+        == "holds"
     )
     assert (
         "K = 2, and this run has K = 1"
-        in compare(run_of(DFedSAM(eta=0.05, K=1, rho=0.0)), stranger(two)).reason
+        in compare(run_of(DFedSAM(eta=0.05, K=1, rho=0.0)), own_theorem(two)).reason
     )
     penalty = Scope(("DFedADMM",), "definition 1")
-    found = compare(run_of(DFedADMM(eta=0.01, K=1, lam=0.1)), stranger(penalty))
+    found = compare(run_of(DFedADMM(eta=0.01, K=1, lam=0.1)), own_theorem(penalty))
     assert "lam_admm" in found.reason
-    unheard = Scope(("DFedAvg",), "definition 1", letters={"participation": 0.5})
+    sampled_scope = Scope(("DFedAvg",), "definition 1", letters={"participation": 0.5})
     assert (
-        "participation" in compare(run_of(DFedAvg(0.05, 1)), stranger(unheard)).reason
+        "participation"
+        in compare(run_of(DFedAvg(0.05, 1)), own_theorem(sampled_scope)).reason
     )
     with pytest.raises(UnknownNameError, match="theta"):
         Scope(("DFedAvg",), "definition 1", letters={"theta": 0.5})
@@ -187,15 +190,17 @@ class Damped(DFedAvg):
     damping: float = 0.5
 
 
-def test_a_users_own_algorithm_and_letter():
+def test_compare_covers_a_users_algorithm_at_its_declared_hyperparameter():
     run = run_of(Damped(eta=0.05, K=1))
     assert (
-        "Damped" in compare(run, stranger(Scope(("DFedAvg",), "definition 1"))).reason
+        "Damped"
+        in compare(run, own_theorem(Scope(("DFedAvg",), "definition 1"))).reason
     )
     own = Scope((Damped,), "definition 1")
-    assert "at which damping" in compare(run, stranger(own)).reason
+    assert "at which damping" in compare(run, own_theorem(own)).reason
     assert (
-        compare(run, stranger(replace(own, letters={"damping": 0.5}))).kind == "holds"
+        compare(run, own_theorem(replace(own, letters={"damping": 0.5}))).kind
+        == "holds"
     )
 
 
@@ -203,25 +208,26 @@ def test_sampled_clients_and_runs_without_a_network():
     server = Scope(("FedAvg",), "none")
     lam = {"lam": 0.0}
     assert (
-        compare(run_of(FedAvg(eta=0.05, K=1), None), stranger(server), **lam).kind
+        compare(run_of(FedAvg(eta=0.05, K=1), None), own_theorem(server), **lam).kind
         == "holds"
     )
     half = run_of(FedAvg(eta=0.05, K=1, participation=0.5), None, seeds=2)
-    assert "participation = 1.0" in compare(half, stranger(server), **lam).reason
+    assert "participation = 1.0" in compare(half, own_theorem(server), **lam).reason
     sampled = replace(server, participation="sampled")
-    assert compare(half, stranger(sampled), **lam).kind != "not applicable"
+    assert compare(half, own_theorem(sampled), **lam).kind != "not applicable"
     gossip = replace(sampled, network="doubly stochastic")
     assert (
         "a network, and this run has none"
-        in compare(half, stranger(gossip), **lam).reason
+        in compare(half, own_theorem(gossip), **lam).reason
     )
     none = replace(OWN_ORDER, network="none")
     assert (
-        "without a network" in compare(run_of(DPSGD(eta=0.05)), stranger(none)).reason
+        "without a network"
+        in compare(run_of(DPSGD(eta=0.05)), own_theorem(none)).reason
     )
 
 
-def test_how_far_a_network_may_change():
+def test_scope_limits_how_a_network_may_change():
     lazy = (RING + np.eye(4)) / 2
     periodic = run_of(DPSGD(eta=0.02), [RING, lazy])
     draws = dfl.graphs.as_sequence(
@@ -230,7 +236,7 @@ def test_how_far_a_network_may_change():
     random = run_of(DPSGD(eta=0.02), draws, seeds=2)
     judged = {}
     for kind in ("fixed", "periodic", FRESH_STEP):
-        thm = stranger(replace(OWN_ORDER, sequence=(kind,)))
+        thm = own_theorem(replace(OWN_ORDER, sequence=(kind,)))
         judged[kind] = [
             compare(run, thm).kind != "not applicable" for run in (periodic, random)
         ]
@@ -242,18 +248,18 @@ def test_how_far_a_network_may_change():
 
 
 def test_bounded_gradients_and_two_blocks_are_asked_for():
-    bounded = stranger(replace(OWN_ORDER, bounded_gradients=True))
+    bounded = own_theorem(replace(OWN_ORDER, bounded_gradients=True))
     run = run_of(DPSGD(eta=0.05))
     assert "bounded gradients" in compare(run, bounded).reason
     assert compare(run, bounded, B=10.0).kind == "holds"
-    two = stranger(replace(OWN_ORDER, two_blocks=True))
+    two = own_theorem(replace(OWN_ORDER, two_blocks=True))
     assert "a shared and a personal part" in compare(run, two).reason
 
 
 # -- laws of the registered papers' networks
 
 
-def test_dfedmdc_is_refused_where_the_matrix_is_not_doubly_stochastic():
+def test_compare_reports_not_applicable_for_dfedmdc_without_doubly_stochastic_matrix():
     """With lam by hand it used to be judged over any matrix, and was called
     violated.
     """
@@ -323,9 +329,7 @@ def test_push_sum_over_a_row_stochastic_matrix_is_not_applicable():
 def test_what_the_run_has_fixed_cannot_be_given(given):
     run = run_of(DFedSAM(eta=0.01, K=5, rho=0.1), rounds=20)
     (name,) = given
-    with pytest.raises(
-        InputError, match=f"{name} = .* cannot be given: this run has {name} = "
-    ):
+    with pytest.raises(InputError, match=f"{name} = "):
         compare(run, "dfedsam.theorem_4_5", variant="corrected", **given)
 
 
@@ -374,8 +378,8 @@ LIKE_A_RING = (
     "two_cliques",
     "binary_tree",
 )
-"""Undirected networks that stay: one of them is run quickly, beside those of every
-other law.
+"""Undirected networks that stay: one of them is a quick case, as is one
+of every other law.
 """
 NETWORKS = [*setup.networks(), "given, periodic", "given, drawn", "given, one-way"]
 
@@ -461,10 +465,10 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_on_every_task(name, tmp_path)
 
 @pytest.mark.parametrize("kind", list(algorithms.ALGORITHMS.values()))
 def test_a_file_gives_the_verdict_of_the_fresh_run_of_every_algorithm(kind, tmp_path):
-    letters = dict.fromkeys(("eta", "eta_u", "eta_v"), 0.001) | dict.fromkeys(
+    hyperparameters = dict.fromkeys(("eta", "eta_u", "eta_v"), 0.001) | dict.fromkeys(
         ("K", "K_u", "K_v"), 2
     )
-    letters |= {"lam": 0.5, "gamma": 0.2}
+    hyperparameters |= {"lam": 0.5, "gamma": 0.2}
     needed = {
         f.name
         for f in fields(kind)
@@ -475,7 +479,7 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_of_every_algorithm(kind, tmp_
         if kind.__name__ in ("DFedMDC", "DFedSMDC")
         else task()
     )
-    method = kind(**{n: v for n, v in letters.items() if n in needed})
+    method = kind(**{n: v for n, v in hyperparameters.items() if n in needed})
     network = (
         (dfl.graphs.star(4) if kind.links == "tree" else RING)
         if kind.needs_topology
@@ -484,7 +488,7 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_of_every_algorithm(kind, tmp_
     run = dfl.train(method, problem, network, rounds=5, seeds=2, x0=[1.0] * problem.d)
     some = [
         bounds.get("dfedsam.theorem_4_5", "corrected"),
-        stranger(Scope((kind,), "doubly stochastic")),
+        own_theorem(Scope((kind,), "doubly stochastic")),
     ]
     the_same_from_its_file(run, tmp_path, some)
 
@@ -496,7 +500,7 @@ def test_a_file_that_does_not_know_its_network_is_not_judged(tmp_path):
     again.__dict__["network_facts"] = None  # as in files of the older format
     for thm in (
         "dfedsam.theorem_4_5",
-        stranger(Scope(("DFedSAM",), "definition 1", letters={"K": 5})),
+        own_theorem(Scope(("DFedSAM",), "definition 1", letters={"K": 5})),
     ):
         verdict = compare(again, thm)
         assert verdict.kind == "not applicable"
@@ -508,7 +512,7 @@ def test_a_file_that_does_not_know_its_network_is_not_judged(tmp_path):
     [DPSGD, DFedSAM, DFedADMM, SGP, DFedSGPSM, DFedMDC, FedAvg, algorithms.DisPFL],
 )
 def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
-    letters = {
+    hyperparameters = {
         "eta": 0.1,
         "eta_u": 0.1,
         "eta_v": 0.1,
@@ -522,17 +526,18 @@ def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
         for f in fields(kind)
         if f.default is MISSING and f.default_factory is MISSING
     }
-    made = kind(**{n: v for n, v in letters.items() if n in needed})
+    made = kind(**{n: v for n, v in hyperparameters.items() if n in needed})
     own = applicability.hyperparameter_values(made)
     assert "lam" not in own  # the glossary's lam is the network's
     assert own.get("lam_admm") == (0.5 if kind is DFedADMM else None)
     assert {"decay", "weight_decay", *made.theory_values()} <= set(own)
 
 
-def test_no_network_is_no_change_of_one_and_a_periodic_one_is_not_fixed():
-    nobody = Scope(("FedAvg",), "none")
+def test_missing_network_does_not_change_and_a_periodic_one_is_not_fixed():
+    own_scope = Scope(("FedAvg",), "none")
     assert (
-        applicability.law_obstacle(NetworkFacts("none", 4), nobody, None, 10, 1) is None
+        applicability.law_obstacle(NetworkFacts("none", 4), own_scope, None, 10, 1)
+        is None
     )
     found = applicability.law_obstacle(
         NetworkFacts("periodic", 4), OWN_ORDER, None, 10, 1

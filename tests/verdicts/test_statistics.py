@@ -110,7 +110,7 @@ def test_averages_of_small_rounds_after_large_ones_keep_their_digits():
     assert np.min(found[0, 64:96]) == pytest.approx(data[0, -2:].mean(), rel=1e-12)
 
 
-def test_one_good_round_is_believed_from_enough_seeds_on():
+def test_min_interval_uses_one_small_round_with_enough_seeds():
     rng = np.random.default_rng(0)
     data = 10 + rng.normal(size=(ENOUGH, 64))
     data[:, 20] -= 5  # in no average of the last 2^k rounds alone
@@ -130,9 +130,9 @@ def test_what_is_surely_larger_is_not_corrected_for():
     near = data + np.where(np.arange(64) == 41, -850, 0)  # 150 is surely above 100, too
     assert min_interval(near, 0.95).high == pytest.approx(alone, rel=1e-12)
     # nine tenths of the error: the rest was spent on telling that the others are larger
-    beside = data + np.where(np.arange(64) == 41, -900, 0)
-    assert min_interval(beside, 0.95).high > 1.0005 * min(
-        upper_limits(beside[:, [20, 41]], 0.9 * 0.025)
+    with_outlier = data + np.where(np.arange(64) == 41, -900, 0)
+    assert min_interval(with_outlier, 0.95).high > 1.0005 * min(
+        upper_limits(with_outlier[:, [20, 41]], 0.9 * 0.025)
     )
 
 
@@ -174,8 +174,8 @@ def test_the_error_at_once_lies_between_bonferronis_and_that_of_one():
     assert simultaneous_tail(one, 0.025) == 0.025
     assert simultaneous_tail(rng.normal(size=(2, 40)), 0.025) == 0.025 / 40
     assert simultaneous_tail(same, 0.025) == pytest.approx(0.025)
-    apart = simultaneous_tail(rng.normal(size=(16, 40)), 0.025)
-    assert 0.025 / 40 <= apart < 0.025 / 20
+    independent_tail = simultaneous_tail(rng.normal(size=(16, 40)), 0.025)
+    assert 0.025 / 40 <= independent_tail < 0.025 / 20
     # cosines round to 1: who is picked still fails
     tie = np.tile([[1.0], [1.0], [-1.0], [-1.0]], 5)
     assert simultaneous_tail(tie, 1e-60) == pytest.approx(1e-60, rel=1e-9, abs=0)

@@ -99,14 +99,14 @@ class Planted:
         return len(self.plain.seeds)
 
     def run(self, c=1.0, s=1.0, seed=0, seeds=None):
-        method, letters = self.plain.algorithm, {}
+        method, hyperparameters = self.plain.algorithm, {}
         for f in fields(method):
             name, value = method.glossary.get(f.name, f.name), getattr(method, f.name)
             if name in GLOSSARY and isinstance(value, float):
-                letters[f.name] = value * in_units(name, c, s)
+                hyperparameters[f.name] = value * in_units(name, c, s)
         changed = {
             "task": Scaled(self.plain.task, c, s),
-            "algorithm": replace(method, **letters),
+            "algorithm": replace(method, **hyperparameters),
             "seed": seed,
         }
         changed |= {"x0": s * self.plain.x0, "seeds": seeds or self.seeds}
@@ -120,7 +120,7 @@ class Planted:
 
 
 def network_for(thm, rng, m):
-    """A network that the theorem's scope speaks of: fixed, or as far as it lets them
+    """A network that the scope of the theorem covers: fixed, or as far as it allows them
     change.
     """
     graphs = dfl.graphs
@@ -166,21 +166,23 @@ def instance(thm, rng, dtype=torch.float64):
     kind = algorithm_class(thm)
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
     K = int(rng.integers(1, 4))
-    letters = {"K": K, "K_u": K, "K_v": 1} | (
+    hyperparameters = {"K": K, "K_u": K, "K_v": 1} | (
         {"alpha": 0.5} if "alpha" in thm.needs else {}
     )
-    letters = {name: value for name, value in letters.items() if name in own}
+    hyperparameters = {
+        name: value for name, value in hyperparameters.items() if name in own
+    }
     stated = any(n in thm.needs for n in ("eta", "eta_u"))
     if (
         not {"rho", "rho0"} & set(thm.needs)
         and "rho" in own
         and not thm.scope.two_blocks
     ):
-        letters["rho"] = 0.0
+        hyperparameters["rho"] = 0.0
     rounds = int(rng.integers(3, 25)) if stated else int(rng.integers(60, 150))
     network = network_for(thm, rng, m)
     step = "largest" if stated and thm.schedule and rng.random() < 0.85 else "schedule"
-    asked = {"rho0": 0.1} | letters | ({} if thm.schedule else {"eta": 0.01})
+    asked = {"rho0": 0.1} | hyperparameters | ({} if thm.schedule else {"eta": 0.01})
     try:
         method = scheduled_algorithm(thm, task, rounds, network, step=step, **asked)
     except (

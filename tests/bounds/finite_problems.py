@@ -1,7 +1,7 @@
-"""Finite probability spaces in exact arithmetic, in which facts of the kernel are true
-or false.
+"""Finite test problems in exact arithmetic, in which facts of the kernel are true or
+false.
 
-A :class:`World` has outcomes with rational probabilities, clients, steps and rounds; a
+A :class:`FiniteProblem` has outcomes with rational probabilities, clients, steps and rounds; a
 value for every state, noise and gradient; and a value for every glossary symbol. It
 evaluates vectors and moments from their meaning (as ``kernel.py`` states it) and shares
 no code with the rules. Roots are enclosed between rationals.
@@ -41,7 +41,7 @@ def product(x: Interval, y: Interval) -> Interval:
 
 
 @dataclass
-class World:
+class FiniteProblem:
     """``values(name, outcome, round, step, client)`` is a base vector; ``gradient(i,
     point)`` and ``objective(i, point)`` are of client i's function; ``weights(outcome,
     round, client)``: push-sum's. Of two blocks of one coordinate each: a point is (u,
@@ -340,7 +340,7 @@ class Problem:
         )
 
     def functions(self) -> tuple[Callable, Callable]:
-        """Each client's gradient and objective at a point, for a World."""
+        """Each client's gradient and objective at a point, for a FiniteProblem."""
         return lambda i, x: (self.gradients[i](x[0]),), lambda i, x: self.gradients[
             i
         ].integral(x[0])
@@ -432,7 +432,7 @@ def gossip_run(
     steps: tuple[int, ...] = (1, 2),
     plain: bool = False,
     identical: bool = False,
-) -> World:
+) -> FiniteProblem:
     """DFedSAM, literally: W = (1 - p) I + p P with |1 - p| = lam, Q gossip steps; 2^(m
     K T) outcomes. ``plain``: rho = 0; ``identical``: all clients have one objective.
     """
@@ -477,7 +477,7 @@ def gossip_run(
         s.x0_spread: sum((z - mean) ** 2 for z in starts) / m,
         s.x0_sq: sum(z**2 for z in starts) / m,
     }
-    return World(
+    return FiniteProblem(
         [Fraction(1, len(coins))] * len(coins),
         m,
         K,
@@ -505,7 +505,9 @@ def _largest_square(
     )
 
 
-def admm_run(rng: random.Random, m: int, K: int, T: int, slack: int = 2) -> World:
+def admm_run(
+    rng: random.Random, m: int, K: int, T: int, slack: int = 2
+) -> FiniteProblem:
     """DFedADMM-SAM, literally; line 19 with z_l; L lam_admm = 1/slack."""
     problem, p, rho = (
         Problem.draw(rng, m),
@@ -556,7 +558,7 @@ def admm_run(rng: random.Random, m: int, K: int, T: int, slack: int = 2) -> Worl
         sp.Symbol("gamma", nonnegative=True): weight(K),
         sp.Symbol("p", nonnegative=True): weight(K - 1),
     }
-    return World(
+    return FiniteProblem(
         [Fraction(1, len(coins))] * len(coins),
         m,
         K,
@@ -567,7 +569,7 @@ def admm_run(rng: random.Random, m: int, K: int, T: int, slack: int = 2) -> Worl
     )
 
 
-def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> World:
+def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> FiniteProblem:
     """DFedSGPSM on two clients, literally: momentum from 0 in every round, changing
     matrices.
     """
@@ -629,7 +631,7 @@ def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> World:
             u * sum(c[:j]) for j, u in enumerate(reversed(c))
         ),
     }
-    return World(
+    return FiniteProblem(
         [Fraction(1, len(coins))] * len(coins),
         m,
         K,
@@ -643,7 +645,7 @@ def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> World:
 
 def split_run(
     rng: random.Random, m: int, K_v: int, K_u: int, T: int, sam: bool = True
-) -> World:
+) -> FiniteProblem:
     """DFedMDC (with SAM DFedSMDC), literally: K_v steps of v_i at u_i, K_u steps of u_i
     at the new v_i, u mixed. F_i(u, v) = phi_i(u) + psi_i(v) + c_i u v; the noise of a
     block depends on it alone.
@@ -668,7 +670,7 @@ def split_run(
         [Fraction(rng.randint(-3, 3)) for _ in range(m)],
     )
     coins = list(itertools.product((-1, 1), repeat=m * (K_u + K_v) * T))
-    held, apart = {}, Fraction(0)
+    held, diversity = {}, Fraction(0)
     for w, coin in enumerate(coins):
         u, v = map(list, starts)
         for t in range(T + 1):
@@ -695,7 +697,9 @@ def split_run(
                 sent.append(y)
             bar = sum(u) / m
             slopes = [shared.gradients[i](bar) + ties[i] * v[i] for i in range(m)]
-            apart = max(apart, sum((x - sum(slopes) / m) ** 2 for x in slopes) / m)
+            diversity = max(
+                diversity, sum((x - sum(slopes) / m) ** 2 for x in slopes) / m
+            )
             u = [(1 - p) * y + p * sum(sent) / m for y in sent]
 
     def objective(i: int, x: Vector) -> Fraction:
@@ -728,11 +732,11 @@ def split_run(
         s.rho: rho,
         s.sigma_u: of_u[s.sigma_l],
         s.sigma_v: of_v[s.sigma_l],
-        s.delta_u: enclosed_root((apart, apart))[1],
+        s.delta_u: enclosed_root((diversity, diversity))[1],
         s.x0_spread: sum((x - bar) ** 2 for x in starts[0]) / m,
         s.f0_gap: start - sum(least(shared, i) + least(own, i) for i in range(m)) / m,
     }
-    return World(
+    return FiniteProblem(
         [Fraction(1, len(coins))] * len(coins),
         m,
         max(K_u, K_v),
@@ -751,7 +755,7 @@ __all__ = [
     "Line",
     "Problem",
     "Recorder",
-    "World",
+    "FiniteProblem",
     "admm_run",
     "enclosed_root",
     "gossip_run",

@@ -1,4 +1,4 @@
-"""Letters of methods with a server: how steps shrink, and which have to be named."""
+"""Hyperparameters of methods with a server: step sizes and keyword-only arguments."""
 
 import inspect
 
@@ -17,8 +17,8 @@ def test_steps_of_fedavg_shrink_with_the_steps_of_the_whole_run(step):
     assert FedAvg(eta=0.5, K=3).step(0.5, t, k) == 0.5
 
 
-def test_momentum_the_offset_and_participation_have_to_be_named():
-    """So that no third number in a row is taken for another letter than was meant."""
+def test_momentum_offset_and_participation_are_keyword_only():
+    """A third positional number cannot be taken for another hyperparameter."""
     seen = 0
     own = [
         c
@@ -26,8 +26,8 @@ def test_momentum_the_offset_and_participation_have_to_be_named():
         if getattr(c, "__module__", "") == server.__name__
     ]
     for cls in filter(inspect.isclass, own):
-        letters = inspect.signature(cls).parameters
-        for name in {"alpha", "offset", "participation"} & set(letters):
-            assert letters[name].kind is inspect.Parameter.KEYWORD_ONLY, (cls, name)
+        parameters = inspect.signature(cls).parameters
+        for name in {"alpha", "offset", "participation"} & set(parameters):
+            assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY, (cls, name)
             seen += 1
     assert seen >= 12

@@ -1,4 +1,4 @@
-"""A visitor's paper: descent by D-PSGD on identical clients with exact gradients, from
+"""A third-party paper: descent by D-PSGD on identical clients with exact gradients, from
 a common start.
 """
 
@@ -15,10 +15,12 @@ from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, Quantity
 from dfltheory.bounds.theorem import Condition, LeftSide, Theorem
 
 T, L, eta, mu_each, x_star_sq = s.T, s.L, s.eta, s.mu_each, s.x_star_sq
-SPARE = Quantity("spare", r"\epsilon", GRADIENT_SQ, "what the visitor leaves to spare")
+SPARE = Quantity(
+    "spare", r"\epsilon", GRADIENT_SQ, "a margin of the third-party theorem"
+)
 PAPER = Paper(
     "Descent of D-PSGD",
-    "A visitor 2026",
+    "Third party 2026",
     letters={"m": "n"},
     provenance="written for a test",
 )
@@ -47,7 +49,7 @@ def stated(
     name, kind, parts, conditions=(STEP, *EXACT), lhs=MEAN, variant="printed", **more
 ) -> Theorem:
     words = {
-        "key": f"visitor.{name}",
+        "key": f"third_party.{name}",
         "variant": variant,
         "kind": kind,
         "title": f"Descent: {name}",
@@ -75,7 +77,7 @@ def statements() -> tuple[Theorem, ...]:
             SLOW,
             EXACT,
             schedule=steps,
-            of=("visitor.theorem_1", "corrected"),
+            of=("third_party.theorem_1", "corrected"),
         ),
         stated("rate", "rate", {"optimization": 1 / sqrt(T)}, EXACT, order=True),
     )
