@@ -45,6 +45,10 @@ def falsify(
 ) -> Finding:
     """Search for a problem that meets a theorem's assumptions and violates its bound.
 
+    Half of the budget goes to the strictest reading (:func:`readings`), which is
+    reported first. Corollaries are searched under their schedule. For statements in
+    O(.) it looks for a one-parameter family along which measured / expression diverges.
+
     Parameters
     ----------
     key, variant : the statement: a key of the registry (``printed`` unless a variant is
@@ -57,10 +61,6 @@ def falsify(
         given is sought
     progress : called now and then with what is done ("searching" or "confirming"), the
         best ratio so far and the number of candidates
-
-    Half of the budget goes to the strictest reading (:func:`readings`), which is
-    reported first. Corollaries are searched under their schedule. For statements in
-    O(.) it looks for a one-parameter family along which measured / expression diverges.
 
     Raises
     ------

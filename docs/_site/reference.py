@@ -76,14 +76,23 @@ def pages() -> dict[str, str]:
 
 
 def _top_page() -> str:
-    """The functions and classes that ``import dfltheory`` offers directly."""
+    """The functions and classes that ``import dfltheory`` offers directly.
+
+    Those of a package page are links, because a name has one place on the site.
+    """
     import dfltheory
 
+    documented = {path for package in PACKAGES for _, path in public_names(package)}
     lines = ["# dfltheory", "", fenced(inspect.getdoc(dfltheory) or ""), ""]
     for name in sorted(dfltheory.__all__):
         thing = getattr(dfltheory, name)
-        if not inspect.ismodule(thing):
-            lines += [f"::: {thing.__module__}.{name}", ""]
+        if inspect.ismodule(thing):
+            continue
+        path = f"{thing.__module__}.{name}"
+        if path in documented:
+            lines += [f"[`dfltheory.{name}`][{path}]", ""]
+        else:
+            lines += [f"::: {path}", ""]
     return "\n".join(lines)
 
 
