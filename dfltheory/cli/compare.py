@@ -278,7 +278,8 @@ def _network(
             raise InputError("--weights and --set topology.* need --topology")
         return None
     if Path(name).suffix.lower() in SUFFIXES:
-        for option in network_options:
+        if network_options:
+            option = next(iter(network_options))
             raise InputError(
                 f"--set topology.{option} does not apply to --topology {name}: the file"
                 " states the network"

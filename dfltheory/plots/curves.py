@@ -38,6 +38,8 @@ Verdicts = (
 RUN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Colors of several runs. Their markers differ, too; dashes are those of the bounds."""
 RUN_MARKERS = ("o", "s", "^", "D", "v", "P")
+_MARKER_DISTANCE = 0.36
+"""Distance of two markers of a line, as a share of the diagonal of the axes."""
 
 
 def curves(
@@ -210,7 +212,8 @@ def _mark_run(lines: Sequence[Line2D], index: int) -> None:
             continue
         line.set_marker(RUN_MARKERS[index % len(RUN_MARKERS)])
         line.set_markersize(3.5)
-        line.set_markevery((0.05 + 0.06 * (index % len(RUN_MARKERS)), 0.36))
+        first_place = 0.05 + 0.06 * (index % len(RUN_MARKERS))
+        line.set_markevery((first_place, _MARKER_DISTANCE))
 
 
 def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:

@@ -115,8 +115,10 @@ class Proof(Declarations):
         for m, _ in terms:
             if free(m):
                 vectors = [v for v in (m.vec, m.other) if type(v) is Linear]
-                # k in coefficients alone is the step of algorithms with one block
-                phases |= {phase(v) for v in vectors} - {None} or {""}
+                own = {phase(v) for v in vectors} - {None}
+                if not own:
+                    own = {""}  # k in coefficients is the step of the only block
+                phases |= own
         if any("k" in c.names for _, c in terms):
             for premise in premises(arguments):
                 phases |= premise.phases
