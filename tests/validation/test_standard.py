@@ -98,6 +98,38 @@ def test_search_finds_the_start_of_corollary_3_and_sees_its_terms():
     assert "optimization" in row["needed"]
 
 
+def test_two_searches_combine_to_the_sharper_instance_and_the_longer_time():
+    short = {
+        "ratio": 0.5,
+        "instance": "stationary noise",
+        "candidates": 100,
+        "families": 3,
+        "refuted": False,
+        "seconds": 10,
+        "processor": 11,
+        "needed": ["noise"],
+    }
+    long = short | {
+        "ratio": 0.4,
+        "instance": "piecewise linear",
+        "candidates": 3000,
+        "families": 8,
+        "seconds": 300,
+        "processor": 302,
+        "needed": ["optimization"],
+    }
+    for row in (
+        standard_searches.combined(short, long),
+        standard_searches.combined(long, short),
+    ):
+        assert row["ratio"] == 0.5
+        assert row["instance"] == "stationary noise"
+        assert (row["seconds"], row["processor"]) == (300, 302)
+        assert (row["candidates"], row["families"]) == (3000, 8)
+        assert sorted(row["needed"]) == ["noise", "optimization"]
+    assert standard_searches.combined(short, long | {"refuted": True})["refuted"]
+
+
 def test_stored_bound_is_computed_again():
     key, variant = "wang_joshi2021.theorem_2", "printed"
     setting = standard.SETTINGS[0]

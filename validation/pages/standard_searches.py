@@ -77,10 +77,42 @@ def _best(theorem: Theorem, seconds: float) -> Search:
 
 
 def store(theorem: Theorem, row: Search) -> None:
-    """Replace the row of a statement."""
+    """Combine a search with the stored one of the same statement, and store it."""
     rows = read_json(SEARCHED)
-    rows[f"{theorem.key}:{theorem.variant}"] = row
+    name = f"{theorem.key}:{theorem.variant}"
+    rows[name] = combined(rows[name], row) if name in rows else row
     write_json(SEARCHED, rows)
+
+
+def combined(first: Search, second: Search) -> Search:
+    """Return two searches of one statement as one row.
+
+    The instance is the sharper of the two, the time and the candidates are those of
+    the longer search, and a term is needed if either search needs it.
+    """
+    sharper, other = sorted((first, second), key=_ratio, reverse=True)
+    longer = max((first, second), key=_seconds)
+    row: Search = {
+        **other,
+        **sharper,
+        "candidates": longer["candidates"],
+        "families": longer["families"],
+        "refuted": first.get("refuted", False) or second.get("refuted", False),
+    }
+    row.pop("processor", None)
+    if "seconds" in longer:
+        row["seconds"] = longer["seconds"]
+    if "processor" in longer:
+        row["processor"] = longer["processor"]
+    row["needed"] = [*first.get("needed", ())]
+    for term in second.get("needed", ()):
+        if term not in row["needed"]:
+            row["needed"].append(term)
+    return row
+
+
+def _seconds(row: Search) -> float:
+    return row.get("processor", row.get("seconds", 0.0))
 
 
 def main(arguments: list[str]) -> None:
