@@ -14,11 +14,12 @@ from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.falsification import best_of
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.distant_start import DistantStart
+from dfltheory.counterexamples.families.late_descent import LateDescent
 from dfltheory.counterexamples.families.local_drift import drift_limit
 from dfltheory.counterexamples.families.start_at_minimum import StartAtMinimum
 from dfltheory.counterexamples.score import LONGEST
 from dfltheory.counterexamples.search import processor, search
-from dfltheory.counterexamples.search_spaces import search_spaces
+from dfltheory.counterexamples.search_spaces import refused_families, search_spaces
 from validation.counterexamples.survey import searched
 
 CORRECTED = [t for t in searched(variant="corrected") if not t.order]
@@ -92,6 +93,36 @@ def test_two_parabolas_that_start_at_the_minimum_have_no_gap_and_leave_it():
     after_average = path.left["grad_norm_sq"][::2, 0]
     assert after_average[-1] == pytest.approx(slope**2, rel=1e-9)
     assert slope**2 > 1e-4
+
+
+def test_a_late_descent_is_gentle_first_and_steep_at_its_end():
+    """Plain gradient descent in floats: the gradients are those of the formula."""
+    eta = 0.1
+    clients, start, _ = fitted(LateDescent, eta=eta, K=1)
+    flat, x = np.sqrt(0.01 * 0.5), start[0, 0]
+    rounds = np.sqrt(3 * 1000)
+    assert x == pytest.approx(flat * eta * rounds)
+    gradients = []
+    for _ in range(150):
+        gradients.append(clients.gradient(np.full((1, 1, 2, 1), x))[0, 0, 0, 0])
+        x -= eta * gradients[-1]
+    gentle = int(rounds) + 1
+    assert gradients[:gentle] == pytest.approx([flat] * gentle)
+    assert max(gradients) == pytest.approx(1.0)
+    assert gradients[-1] < 0.01
+    assert clients.constants()["L"][0] == pytest.approx(1.0)
+
+
+def test_a_late_descent_refutes_the_last_round_in_place_of_the_mean():
+    theorem = dfl.bounds.get("dfedsam.corollary_4_6", "corrected")
+    assert "late descent" in refused_families(theorem)
+    last = replace(theorem, lhs=replace(theorem.lhs, aggregate="last"))
+    spaces = [
+        s for s in search_spaces(last) if s.name.startswith("late descent, K = 1")
+    ]
+    arms = search(last, spaces, 12, 0, 1e300, clock=float)
+    _, _, certificate = best_of(last, arms)
+    assert certificate.violated
 
 
 @pytest.mark.slow

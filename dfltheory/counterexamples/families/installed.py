@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
 from dfltheory.counterexamples.families.distant_start import DistantStart
 from dfltheory.counterexamples.families.family import Family
+from dfltheory.counterexamples.families.late_descent import LateDescent
 from dfltheory.counterexamples.families.local_drift import LocalDrift
 from dfltheory.counterexamples.families.long_slope import LongSlope
 from dfltheory.counterexamples.families.opposing_gradients import OpposingGradients
@@ -45,6 +46,7 @@ OWN: tuple[Family, ...] = (
     LongSlope(),
     DistantStart(),
     StartAtMinimum(),
+    LateDescent(),
 )
 """Those that are simulated for few rounds first: where time is short not all are
 tried.

@@ -1,0 +1,54 @@
+"""Identical clients on a gentle slope that becomes steep at its end.
+
+f'(x) is FLAT from the start s > 0 down to 0, rises to 1 on [FLAT - 1, 0], stays 1 for a
+while, and falls to 0 at the minimum. The gradient is small in nearly all rounds and
+close to 1 in the last ones, so that the last round says more than the mean of all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families.family import Family, RoundData
+from dfltheory.counterexamples.families.shapes import both
+from dfltheory.counterexamples.ramps import Ramps
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.theorem import Theorem
+
+LONGEST = 1000
+"""Most rounds on the gentle slope."""
+
+
+class LateDescent(Family):
+    """A gentle slope of up to ``LONGEST`` rounds, then a steep one of up to ten."""
+
+    name = "late descent"
+    summary = "f' is small for most of the way and 1 at its end"
+    rounds = 1200
+
+    def refusal(self, theorem: Theorem) -> str:
+        """Return why the family has no candidate: it is about the last round."""
+        if theorem.lhs.aggregate != "last":
+            return "needs the last round on the left-hand side"
+        return super().refusal(theorem)
+
+    def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
+        """Return clients that start on the gentle slope."""
+        flat = read.log(0.01, 0.5)
+        gentle_rounds = read.log(3, LONGEST)
+        steep_length = at.way * read.log(1, 10)
+        rise = 1 - flat
+        one = np.ones(len(flat))
+        knots = np.stack([-rise - steep_length - 1, -rise], -1)
+        widths = np.stack([one, rise], -1)
+        slopes = np.tile([1.0, -1.0], (len(flat), 1, 1))
+        left = np.zeros((len(flat), 1))
+        clients = Ramps(knots[:, None], widths[:, None], slopes, left).alike(2)
+        return clients, both(flat * at.way * gentle_rounds)
+
+
+__all__ = ["LateDescent"]
