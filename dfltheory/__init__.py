@@ -1,4 +1,4 @@
-"""Test the convergence theorems of decentralized federated learning against reality.
+"""Test the convergence theorems of decentralized federated learning against runs.
 
 >>> import dfltheory as dfl
 >>> W = dfl.graphs.metropolis(dfl.graphs.ring(16))

@@ -61,7 +61,7 @@ def named(path):
 RUN = [p for p in PAGES if blocks(p, "python")]
 LONG = "guides/bound.md"
 """400 rounds of 16 seeds, and three fits of rates."""
-SLOW = (LONG, "gallery.md")
+SLOW = (LONG, "guides/theorem-in-python.md", "gallery.md")
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 from dfltheory import bounds
 from dfltheory.files import read_json, write_json, write_text
 from dfltheory.markdown import between, table
+from validation.counterexamples.growth_laws import growth_laws
 from validation.scorecard_rows import Cell, Row, Tone, markdown, summary
 from validation.searched import Document, below_one, growing, outcomes, ratio_of
 
@@ -132,7 +133,7 @@ def _searched(
     worst = max(false or known, key=ratio_of)
     command = _replay_command(key, worst["variant"])
     if false:
-        says = growing(worst) or f"{ratio_of(worst):.3g} times the bound"
+        says = _excess(worst)
         return Cell(
             f"refuted: {says}", "bad", "search", command, detail=worst["command"]
         )
@@ -143,6 +144,18 @@ def _searched(
         says = f"ratio grew {ratio}"
     tried_all = f"{tried} candidates; a search proves nothing"
     return Cell(f"not refuted: {says}", "open", "search", command, tried_all)
+
+
+def _excess(refutation: Document) -> str:
+    """Return by how much a problem, or a family of problems, exceeds a bound.
+
+    The growth of a family is that of its closed form, if there is one.
+    """
+    growth = growing(refutation)
+    laws = growth_laws()
+    if growth and refutation["variant"] == "printed" and refutation["key"] in laws:
+        return laws[refutation["key"]].words
+    return growth or f"{ratio_of(refutation):.3g} times the bound"
 
 
 def _runs(key: str, side: str, documents: Sequence[Document]) -> Cell:
@@ -245,8 +258,9 @@ def page(made: Sequence[Row]) -> str:
         "# Scorecard",
         "",
         (
-            "Written by `python -m validation.scorecard results` after `make validate`;"
-            " not typed."
+            "What is known about each main statement, as printed and corrected"
+            " (`python -m validation.scorecard results` writes this page after"
+            " `make validate`)."
         ),
         "",
         markdown(made, LINKS),

@@ -80,7 +80,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Test convergence theorems of decentralized federated learning against reality.
+    """Test convergence theorems of decentralized federated learning on runs.
 
     `dfltheory COMMAND --help` explains each command, with examples.
     """

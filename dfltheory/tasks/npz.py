@@ -51,15 +51,14 @@ def npz(
 
     Parameters
     ----------
-    data : a file with ``X`` (n, ...) and ``y`` (n,), divided over m clients by its
-    labels, or, with
-        ``client`` (n,), the numbers 0..m-1 of who holds what; or with ``X_0``, ``y_0``,
-        ``X_1``, ... of each client. ``X_test`` and ``y_test`` are the common test set
-    model : MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` that is made without
-    arguments (or of a
-        function that makes one; its code runs), a name of
-        :func:`dfltheory.models.names`, or a module
-    m : clients; None: those of the file, 10 where it leaves them open
+    data : a file with ``X`` (n, ...) and ``y`` (n,), divided over m clients by the
+        labels. With ``client`` (n,), the owner 0..m-1 of each example, it is divided
+        by owner. ``X_0``, ``y_0``, ``X_1``, ... are the examples of each client.
+        ``X_test`` and ``y_test`` are the common test set
+    model : MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` that needs no
+        arguments, or of a function that returns one (its code runs); a name of
+        :func:`dfltheory.models.names`; or a module
+    m : clients; None: those of the file, or 10 if the file does not say
     partition, alpha, classes_per_client : of the division, see :func:`.partition.split`
     batch, weight_decay, sampling, weights, dtype, device : see :class:`Supervised`
     seed : of the division, and of the network's initial parameters

@@ -26,6 +26,8 @@ class GrowthLaw:
     statement : key of the printed statement
     relation : ``=``, or ``>=`` if the ratio is a lower bound
     ratio : measured over expression, as an expression in ``parameter``
+    growth : what the ratio is close to for large values of the parameter
+    family : what else changes along the family, or is fixed
     parameter : ``T``, or ``a`` for 1/(1 - alpha)
     lines : the family in five lines
     derivation : why the ratio is that
@@ -34,15 +36,31 @@ class GrowthLaw:
     statement: str
     relation: str
     ratio: str
+    growth: str
+    family: str
     lines: tuple[str, ...]
     derivation: str
     parameter: str = "T"
 
+    @property
+    def words(self) -> str:
+        """Growth and family in a few words."""
+        relation = "is at least" if self.relation == ">=" else "grows like"
+        growth = self.growth.replace("*", " ")
+        return f"ratio {relation} {growth} ({self.family})"
+
     def ratio_at(self, value: float) -> float:
         """Evaluate the ratio at one value of the parameter."""
+        return self._evaluate(self.ratio, value)
+
+    def growth_at(self, value: float) -> float:
+        """Evaluate what the ratio grows like at one value of the parameter."""
+        return self._evaluate(self.growth, value)
+
+    def _evaluate(self, text: str, value: float) -> float:
         symbol = sp.Symbol(self.parameter, positive=True)
-        formula = read_formula(self.ratio, {self.parameter: symbol})
-        return float(formula.subs(symbol, sp.Rational(value)))
+        formula = read_formula(text, {self.parameter: symbol})
+        return float(formula.evalf(30, subs={symbol: sp.Rational(value)}))
 
 
 def growth_laws() -> dict[str, GrowthLaw]:
