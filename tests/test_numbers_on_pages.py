@@ -159,7 +159,8 @@ def test_the_page_of_reliability_has_the_table_of_mutants():
 
 
 def test_the_limitations_state_the_simulated_error_rates():
-    page = (ROOT / "docs" / "limitations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "limitations.md").read_text(encoding="utf-8")
+    page = " ".join(text.split())
     coverage = json.loads((ROOT / "docs" / "coverage.json").read_text(encoding="utf-8"))
     cells, bounded = coverage["student"], coverage["bounded"]
 
@@ -169,7 +170,7 @@ def test_the_limitations_state_the_simulated_error_rates():
     rare, heavy = "rare jump (20 times in 5 %)", "lognormal(1.5)"
     pareto = "Pareto(2.2)"
     others = [law for law in cells if law not in (rare, heavy, pareto)]
-    assert f"0 to {largest('violated', list(cells)):.1f} %" in " ".join(page.split())
+    assert f"0 to {largest('violated', list(cells)):.1f} %" in page
     assert (
         f"up to {largest('holds', others):.1f} % of the trials where the seeds" in page
     )

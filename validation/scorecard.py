@@ -258,9 +258,13 @@ def page(made: Sequence[Row]) -> str:
         "# Scorecard",
         "",
         (
-            "What is known about each main statement, as printed and corrected"
-            " (`python -m validation.scorecard results` writes this page after"
-            " `make validate`)."
+            "This page says what is known about each main statement, as printed and"
+            " corrected."
+        ),
+        "",
+        (
+            "Written by `python -m validation.scorecard results` after"
+            " `make validate`."
         ),
         "",
         markdown(made, LINKS),
