@@ -90,7 +90,7 @@ class Algorithm(Generic[S]):
     """
     one_start: ClassVar[bool] = False
     """Do all clients begin at one model, because sums over them are 0 there only?"""
-    sleeps: ClassVar[bool] = False
+    inactive_when_isolated: ClassVar[bool] = False
     """Are clients that no link of W_t touches inactive in round t?  Then
     ``grad.active`` names those that participate.
     """

@@ -257,12 +257,12 @@ class Mix(RoundArgument):
         raise self.unsupported(".uniform")
 
     @property
-    def awake(self) -> Tensor:
+    def participating(self) -> Tensor:
         """Clients that send or receive in W_{t,0} (S, m, 1), bool.
 
-        They are ``grad.active`` if a class declares ``sleeps``.
+        They are ``grad.active`` if a class declares ``inactive_when_isolated``.
         """
-        raise self.unsupported(".awake")
+        raise self.unsupported(".participating")
 
     @property
     def edges(self) -> Edges:

@@ -41,6 +41,9 @@ DISPLAY_ONLY = frozenset({"latex", "averaging", "carries", "notation"})
 determines ``carries``.
 """
 
+CANONICAL_KEYS = {"hyperparameters": "letters"}
+"""Fields whose key in the canonical form differs from their name."""
+
 PACKAGE = __name__.partition(".")[0]
 
 
@@ -116,7 +119,7 @@ def _fields(record: DataclassInstance) -> dict[str, object]:
         if entry.default_factory is not MISSING:
             default = entry.default_factory()
         if default is MISSING or value != _plain(default):
-            found[entry.name] = value
+            found[CANONICAL_KEYS.get(entry.name, entry.name)] = value
     return found
 
 

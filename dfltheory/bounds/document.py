@@ -198,7 +198,7 @@ _SCOPE = record(
     {
         "algorithms": _list(_line),
         "network": _network,
-        "letters": mapping(_hyperparameter, 200, _line),
+        "hyperparameters": mapping(_hyperparameter, 200, _line),
         "notation": mapping(_line, 200, _line),
         "participation": one_of("full", "sampled"),
         **dict.fromkeys(("common_start", "bounded_gradients", "two_blocks"), truth),

@@ -118,7 +118,7 @@ def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
             f"{theorem} covers {', '.join(theorem.scope.names)}, and this instance runs"
             f" {name}"
         )
-    for field, value in theorem.scope.letters.items():
+    for field, value in theorem.scope.hyperparameters.items():
         if field in given and given[field] != value:
             raise InputError(
                 f"{theorem} covers {field} = {value!r}, and this instance has"

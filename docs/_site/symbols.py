@@ -28,9 +28,9 @@ def page() -> str:
     ]
     for name, entry in GLOSSARY.items():
         other = "; ".join(
-            f"${paper.letters[name]}$ in {paper.title}"
+            f"${paper.notation[name]}$ in {paper.title}"
             for paper in said.values()
-            if name in paper.letters and paper.letters[name] != entry.latex
+            if name in paper.notation and paper.notation[name] != entry.latex
         )
         meaning = entry.meaning.replace("|", r"\|").replace("``", "`")
         unit = re.sub(r"\^(\S+)", r"^{\1}", str(entry.unit)).replace(" ", r"\,")

@@ -57,7 +57,7 @@ def _on_a_slope(
     """Return clients on a slope that is as long as T rounds of ``moved`` times B."""
     B, width = at["slope"], at["slope"] / at["L"]
     end = -numbers["T"] * moved * B - width
-    ramps = Ramps.one([[end]], [[width]], [[at["L"]]], [0.0]).alike(2)
+    ramps = Ramps.one([[end]], [[width]], [[at["L"]]], [0.0]).repeated(2)
     return ramp_run(ramps, chosen, at, numbers)
 
 

@@ -28,7 +28,7 @@ def _two_minima() -> Ramps:
     """Return f'(x) of slope 1 around minima at -1 and 2, and -1 between them."""
     return Ramps.one(
         [[-2.0, -0.5, 1.5]], [[1.5, 1.0, 3.0]], [[1.0, -1.0, 1.0]], [-1.0]
-    ).alike(2)
+    ).repeated(2)
 
 
 def _separate_wells(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
