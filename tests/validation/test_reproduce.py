@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import dfltheory as dfl
-from dfltheory.training.instance import make_network
+from dfltheory.training.sections import make_network
 from validation.paper_setups import paper_file, paper_setup
 from validation.reproduce import __main__ as command
 from validation.reproduce import (

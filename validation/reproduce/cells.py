@@ -26,8 +26,8 @@ from dfltheory.files import read_json, write_json
 from dfltheory.identity import value_digest
 from dfltheory.randomness import RANDOM_FORMAT, RunGenerators
 from dfltheory.tasks.images import ImageSet, load
-from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.sections import make_network
 from validation.paper_setups import PaperSetup, paper_file, paper_setup
 from validation.reproduce.landscape import probed
 from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn

@@ -10,8 +10,7 @@ from dfltheory.counterexamples.families.shapes import wells
 from dfltheory.counterexamples.growth.member import (
     Member,
     Numbers,
-    algorithm,
-    counts,
+    chosen_algorithm,
     ramp_run,
     split_run,
 )
@@ -37,8 +36,7 @@ def _separate_wells(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     There is one local step a round. Gossip moves both inwards by the same distance, so
     that their mean stays at 1/2, where the gradient is -1/2.
     """
-    numbers = counts(at) | {"K": 1, "L": 1.0}
-    chosen = algorithm(theorem, numbers)
+    chosen, numbers = chosen_algorithm(theorem, at, K=1, L=1.0)
     return ramp_run(_two_minima(), chosen, at, numbers, STARTS)
 
 
