@@ -23,8 +23,8 @@ from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 from dfltheory.proofs.algorithm_rounds import (
-    LETTERS,
     ONE_LOCAL_STEP,
+    REQUIRED_HYPERPARAMETERS,
     ROUNDS,
     same_round,
 )
@@ -217,7 +217,8 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
         ]
     required = theorem.scope.hyperparameters
     if any(
-        n not in required or required[n] != x for n, x in LETTERS.get(name, {}).items()
+        n not in required or required[n] != x
+        for n, x in REQUIRED_HYPERPARAMETERS.get(name, {}).items()
     ):
         return [
             f"the kernel knows {name} with other hyperparameters than those of the"

@@ -175,7 +175,7 @@ def test_biasing_noise_refutes_only_without_smooth_samples():
         (False, False),
     ]
     own = [family.name for family in OWN if family.state_noise]
-    for name in ("clients apart", "noise that depends on the state"):
+    for name in ("separate starts", "noise that depends on the state"):
         found = any(
             family.name.startswith(tuple(own))
             for family in search_spaces(readings_by_name[name])
