@@ -26,6 +26,7 @@ from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.measures import MEASURES
 from dfltheory.bounds.normal_forms import formula_text
 from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.scope import SAVED_KEYS
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.bounds.units import Unit
 
@@ -40,9 +41,6 @@ DISPLAY_ONLY = frozenset({"latex", "averaging", "carries", "notation"})
 """Fields of a left-hand side or a scope that do not change the claim; the measure
 determines ``carries``.
 """
-
-CANONICAL_KEYS = {"hyperparameters": "letters"}
-"""Fields whose key in the canonical form differs from their name."""
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -119,7 +117,7 @@ def _fields(record: DataclassInstance) -> dict[str, object]:
         if entry.default_factory is not MISSING:
             default = entry.default_factory()
         if default is MISSING or value != _plain(default):
-            found[CANONICAL_KEYS.get(entry.name, entry.name)] = value
+            found[SAVED_KEYS.get(entry.name, entry.name)] = value
     return found
 
 

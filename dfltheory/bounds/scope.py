@@ -30,6 +30,12 @@ LAWS: dict[str, str] = {
 """What a scope may ask of every matrix of the network."""
 
 
+SAVED_KEYS = {"hyperparameters": "letters"}
+"""Fields that have another key in documents and in the canonical form of a statement,
+so that saved files and digests remain valid.
+"""
+
+
 @dataclass(frozen=True)
 class Scope:
     """The runs that a statement covers.

@@ -412,7 +412,7 @@ def test_the_other_fields_of_a_theorem_are_checked(field, value):
         (("lhs", "measure"), "grad_nrom_sq"),
         (("lhs", "aggregate"), "avg"),
         (("scope", "algorithms"), ["DPSDG"]),
-        (("scope", "hyperparameters"), {"ordre": 1}),
+        (("scope", "letters"), {"ordre": 1}),
         (("kind",), "theorm"),
         (("parts",), {}),
         (("schedule",), {"etaa": 1}),

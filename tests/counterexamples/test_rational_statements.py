@@ -101,7 +101,7 @@ def test_a_condition_with_decimal_numbers_is_exact(
 
 
 @pytest.mark.parametrize(
-    "change", [{"algorithms": ["DFedAvg"]}, {"hyperparameters": {"eta": 0.5}}]
+    "change", [{"algorithms": ["DFedAvg"]}, {"letters": {"eta": 0.5}}]
 )
 def test_exact_replay_rejects_an_instance_outside_of_the_scope(
     tmp_path, capsys, change
