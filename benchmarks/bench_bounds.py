@@ -83,7 +83,7 @@ def test_grid_against_subs(benchmark):
     [(t.key, t.variant) for t in bounds.statements() if t.kind == "theorem"],
 )
 def test_independent_points(benchmark, key, variant):
-    """Every quantity an array of its own, conditions judged; beside the seconds, the
+    """Every quantity an array of its own, conditions judged; next to the seconds, the
     memory at its peak.
     """
     theorem = bounds.get(key, variant)

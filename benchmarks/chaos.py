@@ -5,8 +5,8 @@ Each kind of run is first let through; then the same command is killed (SIGKILL,
 SIGTERM, SIGINT), its disk is full (a limit on the size of files), one of its workers is
 killed, or it meets another one like it, in turn, at moments drawn uniformly from its
 undisturbed time, and is started again until it ends by itself. Its files then must hold
-what the undisturbed command's do, seconds apart; nothing half-written, no lock and no
-process may be left; and whatever is refused ends with status 2 and one line. Commands
+what the undisturbed command's do, except for seconds; nothing half-written, no lock and
+no process may be left; whatever is refused ends with status 2 and one line. Commands
 are forked off a process that has imported the packages, so that moments fall into work.
 Prints one line for each kind; ends with status 1 where anything differs. ``reproduce``
 needs images below DFLTHEORY_DATA_ROOT.

@@ -2,10 +2,10 @@
 prints the table.
 
 Each line runs the same set-ups twice, with one thing changed, and counts those whose
-measures are equal bit for bit; of the others it is told how far they are apart: the
-last models relative to their norm, and each measure relative to its largest value in
+measures are equal bit for bit; of the others it reports the difference: of the
+last models, relative to their norm, and each measure relative to its largest value in
 the run. Then kernels are changed that BLAS, torch and numpy choose by the processor,
-through variables of the environment. What such a variable changes at all is told by
+through variables of the environment. What such a variable changes at all is shown by
 probes, small computations of each library; gaps of random networks, which numpy's BLAS
 finds, are compared, too.
 """
@@ -177,7 +177,7 @@ def in_a_process(
 def apart(
     one: dict[str, np.ndarray], other: dict[str, np.ndarray]
 ) -> tuple[float, float] | None:
-    """None: all has the same bits. Else how far the last models are apart, and the
+    """None: all has the same bits. Else how much the last models differ, and the
     measure that is most.
     """
     if all(values.tobytes() == other[name].tobytes() for name, values in one.items()):
@@ -212,8 +212,8 @@ def main() -> None:
         )
         return
     heads = (
-        "changed, runs, the same bits, last models apart, measures apart, the same"
-        " gaps, apart, probes"
+        "changed, runs, the same bits, difference of last models, of measures, the same"
+        " gaps, difference, probes"
     )
     print(f"| {heads.replace(', ', ' | ')} |\n|{'---|' * 8}", flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""How far two runs drift apart where only rounding differs: memory layout, or a start
+"""How far two runs diverge where only rounding differs: memory layout, or a start
 moved by 1 ulp.
 
 python benchmarks/sam_layouts.py        # 3 minutes on one core

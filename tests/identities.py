@@ -236,9 +236,14 @@ def _step(draw: Draw, seeds: int) -> Any:
     )(draw, seeds)
 
 
-def _scope(algorithm: Any, network: str = "definition 1", **letters: Any) -> Scope:
+def _scope(
+    algorithm: Any, network: str = "definition 1", **hyperparameters: Any
+) -> Scope:
     return Scope(
-        (algorithm,), network, common_start=algorithm is not Gossip, letters=letters
+        (algorithm,),
+        network,
+        common_start=algorithm is not Gossip,
+        hyperparameters=hyperparameters,
     )
 
 

@@ -89,7 +89,7 @@ def descent(factor=1, algorithms=(Lazy,), **changes):
             *EXACT,
         ),
         "scope": Scope(
-            algorithms, "symmetric", common_start=True, letters={"gamma": 0.5}
+            algorithms, "symmetric", common_start=True, hyperparameters={"gamma": 0.5}
         ),
         "schedule": {"eta": 1 / (S["L"] * sp.sqrt(S["T"]))},
     }
@@ -166,7 +166,9 @@ def test_every_run_outside_the_scope_is_refused_by_name(what):
 )
 def test_a_theorem_on_d_psgd_refuses_it_in_another_order_or_with_other_steps(changed):
     mine = descent(
-        scope=Scope(("DPSGD",), "symmetric", letters={"order": "combine-then-adapt"})
+        scope=Scope(
+            ("DPSGD",), "symmetric", hyperparameters={"order": "combine-then-adapt"}
+        )
     )
     assert dfl.compare(run_of(dfl.algorithms.DPSGD(eta=0.5)), mine).kind == "holds"
     verdict = dfl.compare(run_of(dfl.algorithms.DPSGD(eta=0.5, **changed)), mine)
@@ -181,7 +183,9 @@ def test_scope_does_not_cover_a_third_party_class_of_the_same_name():
     class DPSGD(dfl.algorithms.DPSGD):
         pass
 
-    scope = Scope(("DPSGD",), "symmetric", letters={"order": "combine-then-adapt"})
+    scope = Scope(
+        ("DPSGD",), "symmetric", hyperparameters={"order": "combine-then-adapt"}
+    )
     assert scope.covers(dfl.algorithms.DPSGD(eta=0.1))
     assert not scope.covers(DPSGD(eta=0.1))
     assert Scope((DPSGD,), "symmetric").covers(DPSGD)
@@ -193,7 +197,9 @@ def test_a_law_of_ones_own_for_the_network():
         return None if np.min(W) > 0 else f"the weight {np.min(W):g} is not positive"
 
     mine = descent(
-        scope=Scope((Lazy,), positive, common_start=True, letters={"gamma": 0.5})
+        scope=Scope(
+            (Lazy,), positive, common_start=True, hyperparameters={"gamma": 0.5}
+        )
     )
     complete = np.full((4, 4), 0.25)
     assert dfl.compare(run_of(Lazy(eta=0.5), network=complete), mine).kind == "holds"
@@ -324,7 +330,9 @@ def compressed(factor=1):
     """
     kept_back = 40 * S["f0_gap"] * S["L"] * (1 / S["omega"] - 1) * (1 - S["lam_min"])
     parts = {**descent(factor).parts, "compression": kept_back}
-    scope = Scope(("CHOCOSGD",), "symmetric", common_start=True, letters={"gamma": 0.5})
+    scope = Scope(
+        ("CHOCOSGD",), "symmetric", common_start=True, hyperparameters={"gamma": 0.5}
+    )
     return descent(key="third_party.compressed", parts=parts, scope=scope)
 
 

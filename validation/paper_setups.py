@@ -26,8 +26,8 @@ PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 class PaperSetup:
     """One method in one paper's experiments.
 
-    ``letters`` are hyperparameters by their symbols; ``epochs`` gives local work by the
-    symbol that counts its steps (K, K_u, K_v);
+    ``hyperparameters`` are by their symbols; ``epochs`` gives local work by the symbol
+    that counts its steps (K, K_u, K_v);
     ``neighbours`` is the most that a client has in a round of the random time-varying
     topology; ``source`` says where it is printed.
     """
@@ -35,7 +35,7 @@ class PaperSetup:
     paper: str
     method: str
     cls: type[base.Algorithm]
-    letters: Mapping[str, float | str]
+    hyperparameters: Mapping[str, float | str]
     epochs: Mapping[str, int]
     rounds: int
     source: str
@@ -54,7 +54,7 @@ class PaperSetup:
             raise InputError(
                 f"steps_per_epoch = {steps_per_epoch!r} must be an integer >= 1"
             )
-        hyperparameters: dict[str, Any] = dict(self.letters)
+        hyperparameters: dict[str, Any] = dict(self.hyperparameters)
         for name, epochs in self.epochs.items():
             hyperparameters[name] = epochs * steps_per_epoch
         hyperparameters.update(changes)
@@ -97,7 +97,7 @@ def paper_setup(
         paper=paper,
         method=method,
         cls=cls,
-        letters=hyperparameters,
+        hyperparameters=hyperparameters,
         epochs=epochs,
         rounds=known["rounds"][dataset],
         source=known["setups_source"],

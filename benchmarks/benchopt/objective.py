@@ -1,5 +1,5 @@
 """A comparison for benchopt: ``benchopt run benchmarks/benchopt``, with this package
-installed beside it.
+installed in the same environment.
 
 A curve for what each theorem's own algorithm leaves of the theorem's left-hand side
 after T rounds at its schedule, and one for the bound that is proved of it; T is the

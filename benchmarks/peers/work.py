@@ -58,7 +58,7 @@ def module():
 def load_torchvision() -> None:
     """Import torchvision where only its Python part can be loaded.
 
-    The wheel from PyPI is built for CUDA. Beside a CPU build of torch its compiled
+    The wheel from PyPI is built for CUDA. With a CPU build of torch its compiled
     operators do not load, and its import stops at the names of two of them. These are
     declared here, without an implementation: some peers import torchvision for data
     sets and models that W1 has no use for, and no operator of it is called.

@@ -5,7 +5,7 @@ A round of an algorithm is ``communicate(local_update(state))``.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dfltheory.algorithms.base import (
     Algorithm,
@@ -46,7 +46,7 @@ from dfltheory.algorithms.server import (
 from dfltheory.algorithms.sparse import DisPFL
 from dfltheory.errors import InputError, UnknownNameError
 
-_CLASSES: tuple[type[Algorithm], ...] = (
+_CLASSES: tuple[type[Algorithm[Any]], ...] = (
     # gossip
     DPSGD,
     DFedAvg,
@@ -95,21 +95,23 @@ _CLASSES: tuple[type[Algorithm], ...] = (
     FedDyn,
     FedPD,
 )
-ALGORITHMS: dict[str, type[Algorithm]] = {cls.__name__.lower(): cls for cls in _CLASSES}
+ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
+    cls.__name__.lower(): cls for cls in _CLASSES
+}
 """Algorithms by their lower-case names."""
 
 
-SPOKEN: dict[str, tuple[type[Algorithm], dict[str, int], str | None]] = {
+SPOKEN: dict[str, tuple[type[Algorithm[Any]], dict[str, int], str | None]] = {
     "dfedsammgs": (DFedSAM, {"Q": 4}, None),
     "asyng": (OSGP, {}, None),
     "dfedsgpsms": (DFedSGPSM, {}, "loss_driven"),
 }
 """Names in papers: the class, its default hyperparameters, and its network, if any."""
 
-_OWN: dict[str, type[Algorithm]] = {}
+_OWN: dict[str, type[Algorithm[Any]]] = {}
 """Classes that users have registered in this process."""
 
-Kind = TypeVar("Kind", bound=type[Algorithm])
+Kind = TypeVar("Kind", bound=type[Algorithm[Any]])
 
 
 def register(kind: Kind) -> Kind:
@@ -134,7 +136,7 @@ def register(kind: Kind) -> Kind:
     InputError
         If it is not a valid algorithm class, or its name is in use.
     """
-    if not (isinstance(kind, type) and issubclass(kind, Algorithm)):
+    if not _is_algorithm_class(kind):
         raise InputError(
             f"{kind!r} is not an algorithm class: put @register above @dataclass"
         )
@@ -148,7 +150,12 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
-def _is_same_class(known: type[Algorithm], kind: type[Algorithm]) -> bool:
+def _is_algorithm_class(kind: object) -> bool:
+    """Return whether this is a subclass of Algorithm."""
+    return isinstance(kind, type) and issubclass(kind, Algorithm)
+
+
+def _is_same_class(known: type[Algorithm[Any]], kind: type[Algorithm[Any]]) -> bool:
     """Return whether both are definitions of one class, for example after a reload."""
     same_module = known.__module__ == kind.__module__
     return same_module and known.__qualname__ == kind.__qualname__
@@ -159,7 +166,7 @@ def names() -> list[str]:
     return sorted({**ALGORITHMS, **_OWN})
 
 
-def get(name: str) -> type[Algorithm]:
+def get(name: str) -> type[Algorithm[Any]]:
     """Return the class of an algorithm.
 
     Parameters
@@ -184,7 +191,7 @@ def get(name: str) -> type[Algorithm]:
     return kind
 
 
-def spoken(name: str) -> tuple[type[Algorithm] | None, dict[str, int], str | None]:
+def spoken(name: str) -> tuple[type[Algorithm[Any]] | None, dict[str, int], str | None]:
     """Return what a name in papers means, for example DFedSAM-MGS.
 
     Parameters

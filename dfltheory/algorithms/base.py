@@ -9,7 +9,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -90,7 +90,7 @@ class Algorithm(Generic[S]):
     """
     one_start: ClassVar[bool] = False
     """Do all clients begin at one model, because sums over them are 0 there only?"""
-    sleeps: ClassVar[bool] = False
+    inactive_when_isolated: ClassVar[bool] = False
     """Are clients that no link of W_t touches inactive in round t?  Then
     ``grad.active`` names those that participate.
     """
@@ -289,7 +289,7 @@ class Algorithm(Generic[S]):
         return g.add_(y, alpha=self.weight_decay) if self.weight_decay else g
 
 
-def check_class(kind: type[Algorithm]) -> None:
+def check_class(kind: type[Algorithm[Any]]) -> None:
     """Check that every annotated hyperparameter is a field.
 
     What is no field would be recorded nowhere.
@@ -358,7 +358,10 @@ def perturbed(
         inside = torch.zeros_like(g)
         inside[..., block] = g[..., block]
         g = inside
-    norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
+    norm = cast(  # torch.linalg has no annotations
+        "Tensor",
+        torch.linalg.vector_norm(g, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]
+    )
     scale = torch.where(norm > 0, rho / norm, torch.zeros_like(norm))
     return torch.addcmul(y, g, scale, out=out)
 

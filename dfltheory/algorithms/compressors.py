@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor
@@ -128,7 +128,10 @@ class QSGD:
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
         """Return x with randomly rounded levels, divided by tau."""
-        norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        norm = cast(  # torch.linalg has no annotations
+            "Tensor",
+            torch.linalg.vector_norm(x, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]
+        )
         scaled = torch.where(norm > 0, self.levels * x.abs() / norm, 0)
         level = scaled.add_(uniform(tuple(x.shape[1:]))).floor_()
         return level.mul_(x.sign()).mul_(norm / (self.levels * self.tau(x.shape[-1])))

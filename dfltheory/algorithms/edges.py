@@ -47,16 +47,18 @@ class Edges:
         i, j = places[np.lexsort((places[:, 1], places[:, 0]))].T
         known = {(a, b): e for e, (a, b) in enumerate(zip(i.tolist(), j.tolist()))}
         reverse = [known.get((b, a), -1) for a, b in known]
-        first = (0, *np.cumsum(np.bincount(i, minlength=m)).tolist())
+        degrees = np.bincount(i, minlength=m)
+        first: tuple[int, ...] = (0, *np.cumsum(degrees).tolist())
         tensors = [
-            torch.from_numpy(np.array(v, dtype=np.int64)).to(like.device)
+            torch.as_tensor(np.array(v, dtype=np.int64)).to(like.device)
             for v in (j, i, reverse)
         ]
         return cls(tensors[0], tensors[1], like.new_zeros(len(i)), tensors[2], first)
 
     def part(self, rows: slice) -> slice:
         """Return the places of the arcs that end at these clients."""
-        return slice(self.first[rows.start], self.first[rows.stop])
+        start, stop = int(rows.start), int(rows.stop)
+        return slice(self.first[start], self.first[stop])
 
     def of(self, rows: slice) -> Edges:
         """Return the arcs that end at these clients alone."""

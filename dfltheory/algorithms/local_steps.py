@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor
 
@@ -19,7 +20,7 @@ def is_empty(index: Index) -> bool:
 
 
 def local_steps(
-    algorithm: Algorithm,
+    algorithm: Algorithm[Any],
     grad: Oracle,
     y: Tensor,
     *,
@@ -94,7 +95,7 @@ def local_steps(
 
 
 def corrected_steps(
-    algorithm: Algorithm, grad: Oracle, x: Tensor, correct: Correction
+    algorithm: Algorithm[Any], grad: Oracle, x: Tensor, correct: Correction
 ) -> Tensor:
     """Take the algorithm's K steps of size eta from x, with corrected gradients."""
     eta, K = algorithm.hyperparameter("eta"), algorithm.hyperparameter("K")

@@ -136,7 +136,7 @@ class ADPSGD(Algorithm[StepState]):
 
     eta: float
 
-    sleeps: ClassVar[bool] = True
+    inactive_when_isolated: ClassVar[bool] = True
     source: ClassVar[str] = "Lian et al. 2018"
     ranges: ClassVar = ranges("eta")
 

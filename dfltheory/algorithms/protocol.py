@@ -12,7 +12,7 @@ does the same for methods that the base classes do not have.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -70,7 +70,7 @@ class RoundArgument:
 
 
 @contextlib.contextmanager
-def unknown_methods_rejected() -> Iterator[None]:
+def unknown_methods_rejected() -> Generator[None, None, None]:
     """Raise UnsupportedError if a method of ``grad`` or ``mix`` does not exist.
 
     ``__getattr__`` would do the same, but makes every access to an attribute four times
@@ -257,12 +257,12 @@ class Mix(RoundArgument):
         raise self.unsupported(".uniform")
 
     @property
-    def awake(self) -> Tensor:
+    def participating(self) -> Tensor:
         """Clients that send or receive in W_{t,0} (S, m, 1), bool.
 
-        They are ``grad.active`` if a class declares ``sleeps``.
+        They are ``grad.active`` if a class declares ``inactive_when_isolated``.
         """
-        raise self.unsupported(".awake")
+        raise self.unsupported(".participating")
 
     @property
     def edges(self) -> Edges:

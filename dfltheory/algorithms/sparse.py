@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import torch
 from torch import Tensor
@@ -91,7 +91,9 @@ class DisPFL(Algorithm[MaskedState]):
         mask = torch.zeros_like(scores, dtype=torch.uint8)
         clients = max(1, 10**6 // x0.shape[-1])  # at a time, which limits the memory
         counts = self.living(grad.shapes)
-        for part, part_scores in zip(mask.split(clients, 1), scores.split(clients, 1)):
+        for first in range(0, scores.shape[1], clients):
+            part = mask[:, first : first + clients]
+            part_scores = scores[:, first : first + clients]
             for block, count in zip(grad.blocks, counts):
                 chosen = part_scores[..., block].topk(count, dim=-1).indices
                 part[..., block].scatter_(-1, chosen, 1)
@@ -109,7 +111,10 @@ class DisPFL(Algorithm[MaskedState]):
         for _ in range(self.K):
             g = grad(y, grad.sample())
             if self.clip:
-                norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
+                norm = cast(  # torch.linalg has no annotations
+                    "Tensor",
+                    torch.linalg.vector_norm(g, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]
+                )
                 g.mul_((self.clip / norm).clamp_(max=1))
             if self.weight_decay:
                 g.add_(y, alpha=self.weight_decay)
@@ -210,8 +215,8 @@ def together(uniform: Tensor) -> Tensor:
         The sum; sums of float32 numbers are exact in float64.
     """
     total = torch.zeros_like(uniform[:, :1], dtype=torch.float64)
-    for numbers in uniform.split(1, dim=1):
-        total.add_(numbers)
+    for client in range(uniform.shape[1]):
+        total.add_(uniform[:, client : client + 1])
     return total
 
 
@@ -236,10 +241,10 @@ def erk(shapes: Sequence[Sequence[int]], density: float) -> list[float]:
     ----------
     Evci et al. (2020), ERK.
     """
-    shapes = [tuple(shape) or (1,) for shape in shapes]
-    sizes = [math.prod(shape) for shape in shapes]
-    weights = [sum(shape) / size for shape, size in zip(shapes, sizes)]
-    partial = list(range(len(shapes)))  # layers that are not full
+    sides = [tuple(shape) or (1,) for shape in shapes]
+    sizes = [math.prod(shape) for shape in sides]
+    weights = [sum(shape) / size for shape, size in zip(sides, sizes)]
+    partial: list[int] = list(range(len(sizes)))  # layers that are not full
     c = 0.0
     while partial:
         full = sum(sizes) - sum(sizes[i] for i in partial)

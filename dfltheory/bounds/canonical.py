@@ -26,6 +26,7 @@ from dfltheory.bounds.computed import read_computation
 from dfltheory.bounds.measures import MEASURES
 from dfltheory.bounds.normal_forms import formula_text
 from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.scope import SAVED_KEYS
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.bounds.units import Unit
 
@@ -116,7 +117,7 @@ def _fields(record: DataclassInstance) -> dict[str, object]:
         if entry.default_factory is not MISSING:
             default = entry.default_factory()
         if default is MISSING or value != _plain(default):
-            found[entry.name] = value
+            found[SAVED_KEYS.get(entry.name, entry.name)] = value
     return found
 
 

@@ -22,7 +22,7 @@ from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import sign_of, signed_symbol
-from dfltheory.bounds.scope import LAWS, Scope
+from dfltheory.bounds.scope import LAWS, SAVED_KEYS, Scope
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, checked_new
 from dfltheory.bounds.theorem import Theorem
@@ -90,7 +90,7 @@ def _added_quantities(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
 
 def _fields(thing: DataclassInstance, *but: str) -> dict[str, object]:
     return {
-        f.name: _plain(getattr(thing, f.name))
+        SAVED_KEYS.get(f.name, f.name): _plain(getattr(thing, f.name))
         for f in fields(thing)
         if f.name not in but
     }
@@ -198,7 +198,7 @@ _SCOPE = record(
     {
         "algorithms": _list(_line),
         "network": _network,
-        "letters": mapping(_hyperparameter, 200, _line),
+        SAVED_KEYS["hyperparameters"]: mapping(_hyperparameter, 200, _line),
         "notation": mapping(_line, 200, _line),
         "participation": one_of("full", "sampled"),
         **dict.fromkeys(("common_start", "bounded_gradients", "two_blocks"), truth),
@@ -218,6 +218,8 @@ def _scope(place: str, data: object) -> Scope:
     A file has ``sequence``, or ``change`` if an earlier version wrote it.
     """
     given = _SCOPE(place, data)
+    for name, key in SAVED_KEYS.items():
+        given[name] = given.pop(key)
     change = given.pop("change", None)
     if (change is None) == ("sequence" not in given):
         raise InputError(

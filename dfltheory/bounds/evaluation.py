@@ -10,7 +10,7 @@ import sympy as sp
 from sympy import Expr
 
 from dfltheory.bounds.clauses import Condition, Number, Truth, symbol_names
-from dfltheory.bounds.symbols import LETTERS
+from dfltheory.bounds.symbols import PAPER_SYMBOLS
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -102,7 +102,9 @@ class Evaluator:
         statement, glossary = self.statement, self.statement.glossary
         for name in values:
             if name not in glossary:
-                known = {LETTERS[name]} if name in LETTERS else set(glossary)
+                known = (
+                    {PAPER_SYMBOLS[name]} if name in PAPER_SYMBOLS else set(glossary)
+                )
                 raise UnknownNameError("quantity of the glossary", name, known)
         needs = tuple(statement.symbols)
         arrays = {

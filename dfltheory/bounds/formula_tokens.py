@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from dfltheory.bounds.symbols import LETTERS
+from dfltheory.bounds.symbols import PAPER_SYMBOLS
 from dfltheory.errors import InputError
 
 LENGTH = 10_000
@@ -46,7 +46,7 @@ _LOOK_ALIKE = {
 
 
 _GREEK = {"lambda": "lam", "lamda": "lam", "psi": "lam"}
-"""Names of Greek letters for which the glossary has another name."""
+"""Names of Greek symbols for which the glossary has another name."""
 
 
 class FormulaError(InputError):
@@ -106,13 +106,13 @@ def _about_character(character: str) -> str:
     if greek is not None:
         spelled = greek[1].lower()
         return f"{words}: write its name, as {_GREEK.get(spelled, spelled)}"
-    return f"{words}: names have the letters a-z and A-Z, digits and _"
+    return f"{words}: names consist of a-z, A-Z, digits and _"
 
 
 def _check_token(token: Token, before: Token | None) -> None:
     """Reject Python's keywords, long numbers, and two operands without a sign."""
     if token.kind == "name" and keyword.iskeyword(token.text):
-        instead = LETTERS.get(token.text, f"{token.text.lower()}_")
+        instead = PAPER_SYMBOLS.get(token.text, f"{token.text.lower()}_")
         raise FormulaError(
             f"{token.text!r} cannot be a name: use {instead}", token.offset
         )

@@ -21,7 +21,7 @@ import sympy as sp
 
 from dfltheory.bounds.formula_tokens import FormulaError, Token, tokens_of
 from dfltheory.bounds.limited_formulas import NODES, build, small
-from dfltheory.bounds.symbols import LETTERS
+from dfltheory.bounds.symbols import PAPER_SYMBOLS
 from dfltheory.bounds.tree import DEPTH
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError
@@ -214,8 +214,10 @@ class _Walk:
             return self._symbols[name]
         if name in FUNCTIONS:
             self._stop(f"{name} is a function: write {name}(...)", offset)
-        if name in LETTERS and LETTERS[name] in self._symbols:
-            self._stop(f"no quantity is called {name!r}: use {LETTERS[name]}", offset)
+        if name in PAPER_SYMBOLS and PAPER_SYMBOLS[name] in self._symbols:
+            self._stop(
+                f"no quantity is called {name!r}: use {PAPER_SYMBOLS[name]}", offset
+            )
         near = difflib.get_close_matches(
             name[:100], sorted(self._symbols), n=3, cutoff=0.5
         )

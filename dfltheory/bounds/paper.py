@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 class Paper:
     """A paper, as pages and statements name it.
 
-    ``title`` of its section on pages, ``citation``, and ``letters``: glossary name ->
+    ``title`` of its section on pages, ``citation``, and ``notation``: glossary name ->
     LaTeX, where the paper writes another symbol than the glossary. ``provenance`` is
     the text that its statements were typed from: title, version and address.
     """
 
     title: str
     citation: str
-    letters: Mapping[str, str] = field(default_factory=dict)
+    notation: Mapping[str, str] = field(default_factory=dict)
     provenance: str = ""

@@ -30,6 +30,12 @@ LAWS: dict[str, str] = {
 """What a scope may ask of every matrix of the network."""
 
 
+SAVED_KEYS = {"hyperparameters": "letters"}
+"""Fields that have another key in documents and in the canonical form of a statement,
+so that saved files and digests remain valid.
+"""
+
+
 @dataclass(frozen=True)
 class Scope:
     """The runs that a statement covers.
@@ -38,10 +44,10 @@ class Scope:
     ----------
     algorithms : classes, the package's by name (:mod:`.algorithm_names`) or anybody's
         as ``"module:Class"``, the most general first; no other algorithm is ever judged
-    letters : what its hyperparameters must be where the bound does not carry them, as
-        ``{"order": "combine-then-adapt"}``. A hyperparameter that is neither here nor
-        in the bound must have the value at which its mechanism is absent (``NEUTRAL``
-        of the glossary)
+    hyperparameters : required values of hyperparameters that the bound does not
+        contain, as ``{"order": "combine-then-adapt"}``. A hyperparameter that is
+        neither here nor in the bound must have the value at which its mechanism is
+        absent (``NEUTRAL`` of the glossary)
     network : the law that every mixing matrix obeys, a name of ``LAWS``; or a law of
         one's own, a function that takes a matrix (m, m) and says in one line what it
         breaks (None: nothing)
@@ -67,7 +73,7 @@ class Scope:
     bounded_gradients: bool = False
     two_blocks: bool = False
     samplewise: bool = True
-    letters: Mapping[str, object] = field(default_factory=dict)
+    hyperparameters: Mapping[str, object] = field(default_factory=dict)
     notation: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,12 +100,12 @@ class Scope:
             )
         for algorithm in self.algorithms:
             checked_algorithm(algorithm)
-        for name in ("letters", "notation"):
+        for name in ("hyperparameters", "notation"):
             if not isinstance(getattr(self, name), Mapping):
                 raise InputError(
                     f"{name} = {getattr(self, name)!r} must be a mapping by name"
                 )
-        checked_hyperparameters(self.algorithms, self.letters)
+        checked_hyperparameters(self.algorithms, self.hyperparameters)
 
     def _check_network(self) -> None:
         if not callable(self.network) and self.network not in tuple(LAWS):

@@ -333,7 +333,7 @@ class StatementReader:
             network = self._named(("scope", "network"), network)
         known = with_quantities(used)
         notation = {
-            name: latex for name, latex in self._paper.letters.items() if name in known
+            name: latex for name, latex in self._paper.notation.items() if name in known
         }
         if self._table.notation is not None:
             notation = self._table.notation
@@ -349,7 +349,7 @@ class StatementReader:
             bounded_gradients=table.bounded_gradients,
             two_blocks=table.blocks == 2,
             samplewise=table.noise != "clients",
-            letters=table.hyperparameters,
+            hyperparameters=table.hyperparameters,
             notation=notation,
         )
 

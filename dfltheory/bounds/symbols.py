@@ -244,11 +244,11 @@ def checked_new(quantity: Quantity) -> None:
     name = quantity.name
     if not isinstance(name, str) or not name.isidentifier():
         raise InputError(
-            f"{name!r} is not a valid name of a quantity: use letters, digits and _"
+            f"{name!r} is not a valid name of a quantity: use a-z, A-Z, digits and _"
         )
-    if name in LETTERS:
+    if name in PAPER_SYMBOLS:
         raise InputError(
-            f"{name} is what papers call {LETTERS[name]}: choose another name"
+            f"{name} is what papers call {PAPER_SYMBOLS[name]}: choose another name"
         )
     if name in GLOSSARY:
         known = GLOSSARY[name]
@@ -270,7 +270,7 @@ NEUTRAL: Mapping[str, float] = MappingProxyType(
 round contracts.
 """
 
-LETTERS: Mapping[str, str] = MappingProxyType(
+PAPER_SYMBOLS: Mapping[str, str] = MappingProxyType(
     {
         "n": "m",
         "psi": "lam",
@@ -297,7 +297,7 @@ def __getattr__(name: str) -> sp.Symbol:
 
 __all__ = [
     "GLOSSARY",
-    "LETTERS",
+    "PAPER_SYMBOLS",
     "NEUTRAL",
     "WRITTEN_OUT",
     "Quantity",

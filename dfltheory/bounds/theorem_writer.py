@@ -73,8 +73,8 @@ def _source(paper: Paper) -> str:
         "[source]",
         *(f"{n} = {_value(text)}" for n, text in entries.items() if text),
     ]
-    if paper.letters:
-        lines.append(f"notation = {_value(paper.letters)}")
+    if paper.notation:
+        lines.append(f"notation = {_value(paper.notation)}")
     return "\n".join(lines)
 
 
@@ -149,8 +149,8 @@ def _step(step: ProofStep) -> dict[str, object]:
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
     """Return the statement's notation where it is not the source's."""
-    letters = {} if paper is None else paper.letters
-    inherited = {n: x for n, x in letters.items() if n in theorem.glossary}
+    notation = {} if paper is None else paper.notation
+    inherited = {n: x for n, x in notation.items() if n in theorem.glossary}
     own = dict(theorem.scope.notation)
     return None if own == inherited else own
 
@@ -159,7 +159,7 @@ def _scope(theorem: Statement) -> dict[str, object]:
     scope = theorem.scope
     entries: dict[str, object] = {
         "algorithms": [_named_class(algorithm) for algorithm in scope.algorithms],
-        "hyperparameters": dict(scope.letters) or None,
+        "hyperparameters": dict(scope.hyperparameters) or None,
         "network": _law(scope),
         "sequence": None if scope.sequence == ("fixed",) else list(scope.sequence),
         "common_start": scope.common_start,

@@ -46,7 +46,7 @@ def _stated(statement: Statement) -> set[str]:
         *statement.needs,
         *statement.schedule,
         *symbol_names(statement.schedule.values()),
-        *statement.scope.letters,
+        *statement.scope.hyperparameters,
     }
     if "rho0" in stated:
         stated.add("rho")

@@ -61,8 +61,8 @@ def _wrong(place: str, step: JudgedStep, proof: DeclaredProof, first: bool) -> F
         message += f"; {_short(step.reason)}, which fails at {_numbers(point)}"
     evidence["point"] = {str(name): str(value) for name, value in (point or {}).items()}
     evidence["corrections"] = [str(correction) for correction in step.corrections]
-    mend = "; ".join(map(str, step.corrections)) or None
-    return error(place, message, mend, **evidence)
+    correction = "; ".join(map(str, step.corrections)) or None
+    return error(place, message, correction, **evidence)
 
 
 def _spoken(step: JudgedStep) -> dict[sp.Symbol, Fraction]:

@@ -31,7 +31,7 @@ class Finding:
     place: str
     message: str
     evidence: dict[str, Any] = field(default_factory=dict)
-    mend: str | None = None
+    correction: str | None = None
 
     @property
     def command(self) -> str:
@@ -68,18 +68,18 @@ class Finding:
             f"{self.severity}: {self.key} ({self.variant}), {self.place}:"
             f" {self.message} [{self.check}]"
         )
-        return text + (f"; mend: {self.mend}" if self.mend else "")
+        return text + (f"; correction: {self.correction}" if self.correction else "")
 
 
 def found(
     severity: Severity,
     place: str,
     message: str,
-    mend: str | None = None,
+    correction: str | None = None,
     **evidence: Any,
 ) -> Finding:
     """Return a finding of the :func:`check` that is running, about its statement."""
-    return Finding("", severity, "", "", place, message, evidence, mend)
+    return Finding("", severity, "", "", place, message, evidence, correction)
 
 
 error, warning, note = (partial(found, severity) for severity in ORDER)

@@ -67,7 +67,7 @@ def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
 def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
     """One algorithm of the scope to which the derivation applies."""
     names = theorem.scope.algorithms
-    variants = dict(theorem.scope.letters)
+    variants = dict(theorem.scope.hyperparameters)
     if variants.pop("keep_momentum", False) and "DFedAvgM" in names:
         names = (KEPT,)
     for name in instance.algorithms:

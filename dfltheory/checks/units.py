@@ -151,10 +151,10 @@ def _clashes(
 
 
 def _not_invariant_finding(
-    severity: Severity, place: str, what: str, mend: str | None = None
+    severity: Severity, place: str, what: str, correction: str | None = None
 ) -> Finding:
     """Return a finding of the given severity, :func:`error` or :func:`warning`."""
-    return severity(place, f"not invariant under units: {what}", mend)
+    return severity(place, f"not invariant under units: {what}", correction)
 
 
 def scaling_limit(theorem: Theorem) -> Iterator[Finding]:

@@ -290,7 +290,8 @@ def _scope(scope: Scope) -> dict[str, str]:
         if isinstance(scope.network, str)
         else getattr(scope.network, "__qualname__", "a law")
     )
-    fixed = ", ".join(f"{name} = {value}" for name, value in scope.letters.items())
+    required = scope.hyperparameters
+    fixed = ", ".join(f"{name} = {value}" for name, value in required.items())
     words = {
         "algorithms": ", ".join(scope.names),
         "hyperparameters": fixed,

@@ -125,7 +125,7 @@ def core_says(certificate: Mapping[str, Any]) -> str:
     core, same = certificate["core"], certificate.get("core_at_horizon")
     T = int(certificate["exact"]["T"])
     if same is not None:
-        still = f"its state stands still after {core['rounds']:.0f} rounds"
+        still = f"its state repeats after {core['rounds']:.0f} rounds"
         return (
             f"{number(same)} at T = {T}"
             f" ({'run in full' if core['rounds'] >= T else still})"

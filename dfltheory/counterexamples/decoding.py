@@ -74,7 +74,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
         sam = rho if has_radius else np.zeros(P)
         at = _round_data(theorem, W, network["lam"], drawn, steps, first, sam)
         fitted, start = family.decode(read, at)
-        fitted = fitted.alike(m)
+        fitted = fitted.repeated(m)
         if family.state_noise:
             state_noise = family.noise(fitted, at)
             sigma = state_noise.constants()["B"][:, None]
@@ -110,11 +110,11 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Ramps:
     if layout.family is not None:
         if two:
             return unfitted_two(read, layout.family.personal)
-        return bowl(P).alike(2) if layout.family.convex else unfitted(P)
+        return bowl(P).repeated(2) if layout.family.convex else unfitted(P)
     draw = splits if two else ramps
     clients = draw(read, 1 if layout.identical else m)
     if layout.identical:
-        clients = clients.alike(m)
+        clients = clients.repeated(m)
     if convex(theorem):
         clients = clients.convex(read.log_or_zero(1e-3, 1, 0.6))
     return clients

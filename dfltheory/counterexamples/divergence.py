@@ -208,7 +208,7 @@ def along(
         return found
     if not _confirmed(theorem, points):
         return None
-    core = member.core(theorem, grown(base, parameter, factor))
+    core = member.core(theorem, enlarged(base, parameter, factor))
     return found if core is None else replace(found, core=core / further[2])
 
 
@@ -231,7 +231,7 @@ def _point(
     """Factor, measured, expression and glossary of one member, or None."""
     if late():
         return None
-    at = grown(base, parameter, factor)
+    at = enlarged(base, parameter, factor)
     try:
         measured, values = member.measure(theorem, at)
         bound = expression(theorem, values)
@@ -244,7 +244,7 @@ def _point(
     return factor, measured, bound, values
 
 
-def grown(base: Numbers, parameter: str, factor: float) -> Numbers:
+def enlarged(base: Numbers, parameter: str, factor: float) -> Numbers:
     """Return the numbers of a member.
 
     Each parameter is multiplied by the factor, as often as it is named.
@@ -346,7 +346,7 @@ __all__ = [
     "again",
     "along",
     "expression",
-    "grown",
+    "enlarged",
     "paces",
     "steepest",
     "structural",

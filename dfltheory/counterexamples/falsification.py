@@ -27,7 +27,9 @@ TRIED = 6
 """How many families' best candidates are handed to the training core, the best
 first.
 """
-COMMON, APART, LED = "common start", "clients apart", "noise that depends on the state"
+COMMON = "common start"
+SEPARATE_STARTS = "separate starts"
+STATE_NOISE = "noise that depends on the state"
 
 Progress = Callable[[str, float, int], None]
 """Called with the stage of a search, its best ratio, and its number of candidates."""
@@ -111,19 +113,19 @@ def falsify(
 def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
     """Return the ways to read a statement, the strictest first.
 
-    What a reading is about is inside of what the next one is about. ``common start``:
-    all clients start at one point. ``clients apart``: starts are free, where the scope
-    does not exclude it. ``noise that depends on the state``, where the scope does not
-    say that samples are as smooth as the clients (``samplewise``): else noise is added.
-    What is found under the first no author can answer with a start at one point.
+    Each reading covers the problems of the one before it. ``common start``: all clients
+    start at one point. ``separate starts``, where the scope does not require a common
+    start: starts are free. ``noise that depends on the state``, where the scope does
+    not require that samples are as smooth as the clients (``samplewise``): noise is
+    added. A counterexample under the first reading does not depend on separate starts.
     """
     own = theorem.scope
     strict = replace(own, common_start=True, samplewise=True)
     scopes = {COMMON: strict}
     if not own.common_start and not theorem.order:
-        scopes[APART] = replace(strict, common_start=False)
+        scopes[SEPARATE_STARTS] = replace(strict, common_start=False)
     if not own.samplewise and not theorem.order:
-        scopes[LED] = own
+        scopes[STATE_NOISE] = own
     statements = []
     for name, scope in scopes.items():
         statement = theorem if scope == own else replace(theorem, scope=scope)
@@ -306,9 +308,9 @@ def best_of(
 
 
 __all__ = [
-    "APART",
     "COMMON",
-    "LED",
+    "SEPARATE_STARTS",
+    "STATE_NOISE",
     "best_of",
     "falsify",
     "largest",

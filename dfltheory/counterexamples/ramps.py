@@ -91,8 +91,8 @@ class Ramps:
             fields["curve"] = curve
         return fields
 
-    def alike(self, m: int) -> Self:
-        """Repeat each client in equal numbers, up to m clients in all."""
+    def repeated(self, m: int) -> Self:
+        """Return the problems with each client repeated, at most m clients in all."""
         rows = {}
         for name, axes in self.axes.items():
             if axes:

@@ -118,7 +118,7 @@ def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
             f"{theorem} covers {', '.join(theorem.scope.names)}, and this instance runs"
             f" {name}"
         )
-    for field, value in theorem.scope.letters.items():
+    for field, value in theorem.scope.hyperparameters.items():
         if field in given and given[field] != value:
             raise InputError(
                 f"{theorem} covers {field} = {value!r}, and this instance has"
@@ -280,7 +280,7 @@ def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajec
                 data,
                 means,
                 numbers.horizon,
-                f"from round {t} on the mean stands still, as {why}",
+                f"from round {t} on the mean does not move, as {why}",
             )
         if t >= theorem.lhs.start:
             repeated = _rounds_with_equal_gradients(state, later, steps, numbers)
@@ -322,7 +322,7 @@ def _stationary(
     separating = steps[1].direction * (new[1] - new[0] - x[1] + x[0]) >= 0
     unlimited = steps[0].room == steps[1].room == inf
     if opposite and separating and unlimited and mixing >= 0 == values.lam:
-        return "constant gradients pull clients apart"
+        return "constant gradients separate the clients"
     return "the state repeats" if later == state else ""
 
 

@@ -181,7 +181,11 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     fixed: dict[str, Any] = {}
     for f in fields(cls):
         name = cls.glossary.get(f.name, f.name)
-        required = [scope.letters[n] for n in (name, f.name) if n in scope.letters]
+        required = [
+            scope.hyperparameters[n]
+            for n in (name, f.name)
+            if n in scope.hyperparameters
+        ]
         if required and required[0] == ANY:
             if f.default is MISSING:
                 free[f.name] = theorem.glossary[name]
@@ -199,7 +203,7 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
         else:
             raise InputError(
                 f"falsify cannot search {theorem}: it does not say at which {name} (see"
-                " Scope.letters)"
+                " Scope.hyperparameters)"
             )
     return free, fixed
 

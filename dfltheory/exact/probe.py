@@ -69,7 +69,7 @@ class Probe:
             If the algorithm is not an affine recursion of its clients' states.
         """
         x = torch.from_numpy(x0)[None]
-        if self.algorithm.sleeps:
+        if self.algorithm.inactive_when_isolated:
             raise self.refusal(
                 "some clients are inactive in some rounds, and here all clients"
                 " participate"

@@ -22,8 +22,9 @@ from dfltheory.identity import value_digest
 from dfltheory.own import Trust
 from dfltheory.randomness import RANDOM_FORMAT
 from dfltheory.training.document import SECTIONS, located, short
-from dfltheory.training.instance import Instance, make_network, references
+from dfltheory.training.instance import Instance
 from dfltheory.training.options import Option, builder, options_of, standard_name
+from dfltheory.training.sections import make_network, references
 from dfltheory.verdicts.schedule import (
     chosen_steps,
     hyperparameter_fields,

@@ -29,7 +29,8 @@ from dfltheory.files import read_bytes
 from dfltheory.own import Trust, require_trust, trusting
 from dfltheory.schemas import read_model
 from dfltheory.training.document import located, short
-from dfltheory.training.instance import Instance, check_algorithm, checked, references
+from dfltheory.training.instance import Instance
+from dfltheory.training.sections import check_algorithm, checked, references
 from dfltheory.verdicts.schedule import scheduling
 from dfltheory.verdicts.statistics import checked_method
 

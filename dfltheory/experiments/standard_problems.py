@@ -21,8 +21,9 @@ from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.cases import Case, perform
 from dfltheory.progress import silent
 from dfltheory.tasks.task import Task
-from dfltheory.training.instance import Instance, make_network, make_task
+from dfltheory.training.instance import Instance
 from dfltheory.training.options import options_of
+from dfltheory.training.sections import make_network, make_task
 from dfltheory.verdicts.applicability import quantities_of
 from dfltheory.verdicts.given_values import TWO_BLOCKS
 from dfltheory.verdicts.schedule import (

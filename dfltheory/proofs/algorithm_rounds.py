@@ -129,7 +129,7 @@ ROUNDS: Mapping[str, Algorithm] = MappingProxyType(
 """By the name of the package's class."""
 ONE_LOCAL_STEP = frozenset({"DPSGD"})
 """The classes of which a round has one local step: K = 1."""
-LETTERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
+REQUIRED_HYPERPARAMETERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "DPSGD": {"order": "adapt-then-combine"},
         "DFedSAM": {"order": "adapt-then-combine"},
@@ -204,4 +204,4 @@ def _same_atom(a: Atom, b: Atom) -> bool:
     return a.step[1] == b.step[1] and is_zero(a.step[0].weight - b.step[0].weight)
 
 
-__all__ = ["LETTERS", "ONE_LOCAL_STEP", "ROUNDS", "same_round"]
+__all__ = ["REQUIRED_HYPERPARAMETERS", "ONE_LOCAL_STEP", "ROUNDS", "same_round"]

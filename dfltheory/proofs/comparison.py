@@ -23,8 +23,8 @@ from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 from dfltheory.proofs.algorithm_rounds import (
-    LETTERS,
     ONE_LOCAL_STEP,
+    REQUIRED_HYPERPARAMETERS,
     ROUNDS,
     same_round,
 )
@@ -193,7 +193,7 @@ def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
     They are those at which a mechanism is absent, and one local step for an algorithm
     that takes one a round.
     """
-    spoken = (*theorem.needs, *theorem.scope.letters, *theorem.schedule)
+    spoken = (*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule)
     values = {name: int(value) for name, value in NEUTRAL.items()}
     if theorem.scope.names[0] in ONE_LOCAL_STEP:
         values["K"] = 1
@@ -215,9 +215,10 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
             f"the proof is about {fact.of and fact.of.name}, which is not in the"
             " theorem's scope"
         ]
-    letters = theorem.scope.letters
+    required = theorem.scope.hyperparameters
     if any(
-        n not in letters or letters[n] != x for n, x in LETTERS.get(name, {}).items()
+        n not in required or required[n] != x
+        for n, x in REQUIRED_HYPERPARAMETERS.get(name, {}).items()
     ):
         return [
             f"the kernel knows {name} with other hyperparameters than those of the"

@@ -308,7 +308,7 @@ class DeclaredProof:
 
 def _neutral_values(theorem: Theorem) -> dict[Expr, Expr]:
     """Return neutral values of quantities that a statement neither has nor fixes."""
-    spoken = (*theorem.needs, *theorem.scope.letters)
+    spoken = (*theorem.needs, *theorem.scope.hyperparameters)
     return {
         theorem.glossary[name].symbol: sp.nsimplify(value)
         for name, value in theorem.neutral.items()

@@ -62,7 +62,9 @@ CONTRACTS = Hypothesis(
 FRESH = Hypothesis(
     "fresh draws",
     "W is fixed or periodic, or drawn independently for each gossip step of a round",
-    lambda scope: FRESH_ROUND not in scope.sequence or scope.letters.get("Q") == 1,
+    lambda scope: (
+        FRESH_ROUND not in scope.sequence or scope.hyperparameters.get("Q") == 1
+    ),
 )
 WEIGHTS = Hypothesis(
     "push-sum weights",

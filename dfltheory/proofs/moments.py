@@ -208,8 +208,10 @@ class Moment:
         """
         if not self.free:
             return set()
-        phases = (self.vec.phase, self.other.phase)
-        return {phase for phase in phases if phase is not None} or {""}
+        phases = {self.vec.phase, self.other.phase} - {None}
+        if not phases:
+            return {""}
+        return phases
 
     def at(self, **where: str) -> Moment:
         """Return the same ``steps=`` or ``rounds=`` elsewhere."""

@@ -47,7 +47,7 @@ def round_of(theorem: Theorem) -> StepRound | None:
     scope = theorem.scope
     first = scope.algorithms[0]
     of_user = ":" in first if isinstance(first, str) else first.__module__ != _GOSSIP
-    adapt_first = scope.letters.get("order") == "adapt-then-combine"
+    adapt_first = scope.hyperparameters.get("order") == "adapt-then-combine"
     if of_user or scope.two_blocks or scope.participation != "full":
         return None
     if "DPSGD" in scope.names and not adapt_first:

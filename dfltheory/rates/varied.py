@@ -20,8 +20,9 @@ from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.rates.measured import known_values
 from dfltheory.rates.predicted import GAP
-from dfltheory.training.instance import Instance, make_network, make_task
+from dfltheory.training.instance import Instance
 from dfltheory.training.options import options_of
+from dfltheory.training.sections import make_network, make_task
 from dfltheory.verdicts.computed_values import computed_values
 from dfltheory.verdicts.schedule import hyperparameter_fields
 

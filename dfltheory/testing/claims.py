@@ -341,7 +341,9 @@ def _extend_scope(theorem: Theorem, algorithm: Algorithm) -> Theorem:
         values[name] = getattr(algorithm, hyperparameter.name)
     values.update(algorithm.theory_values())
     further = {name: value for name, value in values.items() if name not in covered}
-    scope = replace(theorem.scope, algorithms=(type(algorithm),), letters=further)
+    scope = replace(
+        theorem.scope, algorithms=(type(algorithm),), hyperparameters=further
+    )
     return replace(theorem, scope=scope)
 
 

@@ -145,7 +145,7 @@ def topology_for(algorithm: Algorithm) -> np.ndarray | list[np.ndarray] | None:
     algorithm accepts inactive clients.
     """
     W = matrix_for(algorithm)
-    if W is None or not algorithm.sleeps:
+    if W is None or not algorithm.inactive_when_isolated:
         return W
     return [W, _pair_matrix((0, 1)), _pair_matrix((3, 4))]
 

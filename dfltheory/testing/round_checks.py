@@ -78,7 +78,7 @@ def _apply(
 
 def check_who_rests(algorithm: Algorithm) -> None:
     """Local work leaves the fields of clients that do not participate unchanged."""
-    if not (algorithm.sleeps or hasattr(algorithm, "participation")):
+    if not (algorithm.inactive_when_isolated or hasattr(algorithm, "participation")):
         return
     inactive = 4
     task = make_task()

@@ -38,7 +38,6 @@ from dfltheory.training.sections import (
     make_algorithm,
     make_network,
     make_task,
-    references,
 )
 from dfltheory.training.setup import seed_indices
 
@@ -224,12 +223,4 @@ class Instance:
         )
 
 
-__all__ = [
-    "Instance",
-    "check_algorithm",
-    "checked",
-    "make_algorithm",
-    "make_network",
-    "make_task",
-    "references",
-]
+__all__ = ["Instance"]

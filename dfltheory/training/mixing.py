@@ -255,7 +255,7 @@ class RoundMix(Mix):
         return only_present(edges, e.index_select(1, edges.reverse))
 
     @property
-    def awake(self) -> Tensor:
+    def participating(self) -> Tensor:
         """Clients that receive or send in W_{t,0}, (S, m, 1), bool."""
         linked = [
             degrees(own[0], 0) + degrees(own[0], 1) > 0 for own in self._drawn(MIX, 1)

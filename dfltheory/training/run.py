@@ -120,8 +120,8 @@ class Run:
             losses = self.task.loss(self.algorithm.models(self.state)).nan_to_num()
         mix = network.at(t, losses)
         grad = self._oracle(t, mix, self._participation)
-        if self.algorithm.sleeps:
-            grad.active = mix.awake
+        if self.algorithm.inactive_when_isolated:
+            grad.active = mix.participating
         if isinstance(network, ServerNetwork) and grad.active is not None:
             mix = network.with_clients(t, grad.active)
         return mix, grad

@@ -45,7 +45,7 @@ class ServerMix(RoundMix):
         One message goes up and one down.
         """
         one_of("matrix of the network", name, {MIX})
-        participating = self.awake[..., 0]
+        participating = self.participating[..., 0]
         means: list[MatrixProduct] = [_mean_of_all]
         if self._active is not None:
             means = _means_of_some(participating)
@@ -60,7 +60,7 @@ class ServerMix(RoundMix):
         )
 
     @property
-    def awake(self) -> Tensor:
+    def participating(self) -> Tensor:
         """The participating clients (S, m, 1)."""
         if self._active is not None:
             return self._active

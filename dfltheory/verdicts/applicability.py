@@ -159,7 +159,7 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
 
     It is about the first such hyperparameter; None if there is none.
     """
-    required = theorem.scope.letters
+    required = theorem.scope.hyperparameters
     own = hyperparameter_values(algorithm)
     lacking = [name for name in required if name not in own]
     if lacking and len(theorem.scope.algorithms) == 1:
@@ -181,8 +181,8 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
             continue
         elif name not in absent:
             return (
-                f"it does not say at which {name} (see Scope.letters), and this run has"
-                f" {name} = {shown}"
+                f"it does not say at which {name} (see Scope.hyperparameters), and this"
+                f" run has {name} = {shown}"
             )
         elif value != absent[name]:
             return (
@@ -233,7 +233,7 @@ def unrestricted_steps(theorem: Theorem, kind: type[Algorithm]) -> set[str]:
     own = {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}
     glossary = theorem.glossary
     steps = {name for name in own if name in glossary and glossary[name].step}
-    contained = quantities_of(theorem) | set(theorem.scope.letters)
+    contained = quantities_of(theorem) | set(theorem.scope.hyperparameters)
     if contained & (steps | set(kind.summed_up)):
         return set()
     return steps

@@ -116,7 +116,7 @@ def scope_note(theorem: Theorem) -> str:
         if scope.sequence != ("fixed",):
             kinds = f"matrices that are {', '.join(scope.sequence)}"
         parts.append(f"network: {kinds}, {law}")
-    for name, value in scope.letters.items():
+    for name, value in scope.hyperparameters.items():
         parts.append(f"{name} = {value}")
     if scope.common_start:
         parts.append("all clients start at one model")

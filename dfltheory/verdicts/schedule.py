@@ -116,7 +116,7 @@ def algorithm_class(theorem: Theorem | str) -> type[Algorithm]:
 
 def fixed_hyperparameters(theorem: Theorem, kind: type[Algorithm]) -> dict[str, object]:
     """Return the hyperparameters whose value the scope of a theorem fixes."""
-    required = theorem.scope.letters
+    required = theorem.scope.hyperparameters
     fixed = {name: value for name, value in required.items() if value != ANY}
     return hyperparameter_fields(kind, fixed)
 

@@ -1,5 +1,5 @@
-"""The lines of an algorithm that compute, for the gallery: beside the formulas stands
-the code that runs.
+"""The lines of an algorithm that compute, for the gallery: next to the formulas is the
+code that runs.
 """
 
 from __future__ import annotations

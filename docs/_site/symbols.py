@@ -1,4 +1,4 @@
-"""The glossary's page: every symbol with its letter, unit, range and meaning."""
+"""The glossary's page: every name with its symbol, unit, range and meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def page() -> str:
-    """symbols.md, from the glossary and from the letters that each paper writes in its
+    """symbols.md, from the glossary and from the notation that each paper writes in its
     place.
     """
     from dfltheory.bounds import registry
@@ -18,19 +18,19 @@ def page() -> str:
         "",
         (
             "One name for one thing, in `evaluate`, in `task.constants`, in files and"
-            " in code; pages write each paper's own letters. Units: under $x \\to s x$"
+            " in code; pages write each paper's own notation. Units: under $x \\to s x$"
             " and $f \\to c f$ a quantity scales as its unit says; $r$ scales the"
             " personal block $v$. A theorem must say the same in every unit."
         ),
         "",
-        "| name | letter | unit | admissible | meaning | other letters |",
+        "| name | symbol | unit | admissible | meaning | other symbols |",
         "|---|---|---|---|---|---|",
     ]
     for name, entry in GLOSSARY.items():
         other = "; ".join(
-            f"${paper.letters[name]}$ in {paper.title}"
+            f"${paper.notation[name]}$ in {paper.title}"
             for paper in said.values()
-            if name in paper.letters and paper.letters[name] != entry.latex
+            if name in paper.notation and paper.notation[name] != entry.latex
         )
         meaning = entry.meaning.replace("|", r"\|").replace("``", "`")
         unit = re.sub(r"\^(\S+)", r"^{\1}", str(entry.unit)).replace(" ", r"\,")

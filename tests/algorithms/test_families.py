@@ -159,7 +159,11 @@ def affine(name):
 def test_exact_expectations_without_noise_are_the_run(name):
     algorithm, task, rounds = affine(name), clients(), 12
     topology = RING if algorithm.needs_topology else None
-    asks_more = algorithm.further or algorithm.sleeps or algorithm.links != "directed"
+    asks_more = (
+        algorithm.further
+        or algorithm.inactive_when_isolated
+        or algorithm.links != "directed"
+    )
     asks_more = asks_more or {"sparsity", "compressor"} & {
         f.name for f in fields(algorithm)
     }

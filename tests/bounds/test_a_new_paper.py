@@ -34,7 +34,7 @@ def statements():
             source="Tiny 2026, Theorem 1",
             lhs=LeftSide("grad_norm_sq", "g", "mean", averaging="mean over the rounds 0..T-1"),
             parts={{"optimization": 2 * s.f0_gap / (s.eta * s.T), "noise": s.L * s.{step} * s.sigma_l**2}},
-            scope=Scope(("DPSGD",), "symmetric", letters={{"order": "combine-then-adapt"}}),
+            scope=Scope(("DPSGD",), "symmetric", hyperparameters={{"order": "combine-then-adapt"}}),
             conditions=(Condition("eta L <= 1", s.eta * s.L, sp.Integer(1)),),
         )
     ]

@@ -160,7 +160,7 @@ def test_units_of_terms_sums_and_conditions():
     assert finding.severity == "error"
     assert finding.message.startswith("not invariant under units")
     assert finding.place == "term noise"
-    assert finding.mend == "a factor L^-1 would give it the right unit"
+    assert finding.correction == "a factor L^-1 would give it the right unit"
     (finding,) = check_units(planted(sharpness=s.L**2 * (s.rho**2 + s.rho**4)))
     assert "s^4" in finding.message
     (finding,) = check_units(
@@ -355,9 +355,9 @@ def test_a_step_of_a_schedule_has_the_unit_of_the_step():
 def test_suggested_factor_of_units_contains_no_quantity_that_may_vanish():
     for variant in bounds.registry.variants("dfedsam.corollary_4_6"):
         for f in check_units(LARGER.get("dfedsam.corollary_4_6", variant)):
-            assert f.mend is None or "rho" not in f.mend
+            assert f.correction is None or "rho" not in f.correction
     (finding,) = check_units(planted(sharpness=s.L**2 * s.rho**4))
-    assert finding.mend is None or "rho" not in finding.mend
+    assert finding.correction is None or "rho" not in finding.correction
 
 
 def test_two_blocks_have_lengths_of_their_own():
@@ -454,7 +454,7 @@ def test_orders_that_disagree():
     claim = LARGER.get("dfedsam.corollary_4_8")
     assert list(compare_orders(claim, claim)) == []
     lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "drift"})
-    assert {f.mend for f in compare_orders(lost, claim)} == {
+    assert {f.correction for f in compare_orders(lost, claim)} == {
         "add K beta^2 / (T)",
         "add K sigma_l^2 / (T)",
     }

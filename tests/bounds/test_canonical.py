@@ -216,7 +216,7 @@ SCOPE_CHANGES = {
     "bounded_gradients": lambda scope: not scope.bounded_gradients,
     "two_blocks": lambda scope: not scope.two_blocks,
     "samplewise": lambda scope: not scope.samplewise,
-    "letters": lambda scope: {**scope.letters, "Q": 7},
+    "hyperparameters": lambda scope: {**scope.hyperparameters, "Q": 7},
 }
 LEFT_CHANGES = {
     "measure": lambda lhs: "grad_norm_sq_w",

@@ -61,7 +61,9 @@ def algebra(claim, *premises, moments="abc", conditions=(), by=("algebra",)):
         source="s",
         lhs=LeftSide("grad_norm_sq"),
         parts={"x": s.eta * s.L},
-        scope=Scope(("DPSGD",), "symmetric", letters={"order": "adapt-then-combine"}),
+        scope=Scope(
+            ("DPSGD",), "symmetric", hyperparameters={"order": "adapt-then-combine"}
+        ),
         conditions=conditions,
         moments=dict.fromkeys(moments, "nonnegative"),
         steps=(
@@ -296,7 +298,7 @@ def test_a_rule_that_does_not_apply_is_not_an_accusation():
 def test_sums_over_local_steps_of_dfedavg():
     theorem = replace(
         draft(),
-        scope=replace(draft().scope, algorithms=("DFedAvg",), letters={}),
+        scope=replace(draft().scope, algorithms=("DFedAvg",), hyperparameters={}),
         moments={"S": "sq(sum(n))", "M": "sq(mean(sum(n)))"},
         parts={"x": s.eta * s.K},
         steps=(

@@ -82,7 +82,9 @@ def own(**changes):
         "parts": {
             "all": quantity.symbol * GLOSSARY["f0_gap"].symbol / GLOSSARY["T"].symbol
         },
-        "scope": Scope((MyAlgorithm,), lambda W: None, letters={"order": "mine"}),
+        "scope": Scope(
+            (MyAlgorithm,), lambda W: None, hyperparameters={"order": "mine"}
+        ),
     }
     return Theorem(**fields | changes)
 

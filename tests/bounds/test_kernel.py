@@ -1367,9 +1367,9 @@ def test_hyperparameter_without_a_place_in_the_statement_is_absent():
         ranges=tuple(r for r in script.ranges if not r.means.has(s.rho)),
     )
     assert proved.check(without_sam, script).proved
-    hyperparameters = {**without_sam.scope.letters, "rho": 1.0}
+    hyperparameters = {**without_sam.scope.hyperparameters, "rho": 1.0}
     with_sam = replace(
-        without_sam, scope=replace(without_sam.scope, letters=hyperparameters)
+        without_sam, scope=replace(without_sam.scope, hyperparameters=hyperparameters)
     )
     assert any(
         "at most the bound" in why for why in proved.check(with_sam, script).missing

@@ -643,7 +643,8 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
         in missing
     )
     order = replace(
-        theorem, scope=replace(theorem.scope, letters={"order": "combine-then-adapt"})
+        theorem,
+        scope=replace(theorem.scope, hyperparameters={"order": "combine-then-adapt"}),
     )
     assert not proved.check(order, known).proved
     theirs = replace(

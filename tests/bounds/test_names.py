@@ -172,10 +172,12 @@ def test_an_algorithm_is_a_class_or_text():
 
 
 def test_algorithms_of_ones_own_are_accepted():
-    assert Scope((Own,), "symmetric", letters={"damping": 0.5}).covers(Own(eta=0.1))
-    assert Scope(("mine.py:Own",), "symmetric", letters={"anything": 0.5}).names == (
-        "Own",
+    assert Scope((Own,), "symmetric", hyperparameters={"damping": 0.5}).covers(
+        Own(eta=0.1)
     )
+    assert Scope(
+        ("mine.py:Own",), "symmetric", hyperparameters={"anything": 0.5}
+    ).names == ("Own",)
 
 
 @pytest.mark.parametrize(
@@ -183,8 +185,8 @@ def test_algorithms_of_ones_own_are_accepted():
 )
 def test_an_unknown_hyperparameter_is_rejected(algorithms):
     with pytest.raises(UnknownNameError, match="hyperparameter"):
-        Scope(algorithms, "symmetric", letters={"ordre": "adapt-then-combine"})
-    Scope(algorithms, "symmetric", letters={"eta": 0.5})
+        Scope(algorithms, "symmetric", hyperparameters={"ordre": "adapt-then-combine"})
+    Scope(algorithms, "symmetric", hyperparameters={"eta": 0.5})
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_an_unknown_hyperparameter_is_rejected(algorithms):
     [
         ("network", "symetric"),
         ("network", ["symmetric"]),
-        ("letters", None),
+        ("hyperparameters", None),
         ("notation", ["L"]),
         ("participation", "half"),
         ("common_start", "yes"),

@@ -133,7 +133,7 @@ def test_a_statement_has_one_hash_in_python_and_in_a_file():
             "symmetric",
             common_start=True,
             samplewise=False,
-            letters={"order": "adapt-then-combine"},
+            hyperparameters={"order": "adapt-then-combine"},
         ),
         conditions=(
             Condition("homogeneous", 2 * s.sigma_g, s.sigma_g),
@@ -198,7 +198,7 @@ def test_every_field_of_a_theorem_is_written():
             participation="sampled",
             bounded_gradients=True,
             two_blocks=True,
-            letters={"alpha": 0.5, "order": "any"},
+            hyperparameters={"alpha": 0.5, "order": "any"},
             notation={"m": "n"},
         ),
         definitions=(
@@ -406,7 +406,9 @@ def test_a_statement_says_what_it_leaves_open():
     first, second = unstated(theorem)
     assert "order of mixing" in first
     assert "K = 1" in second
-    stated = replace(theorem, scope=replace(theorem.scope, letters={"order": "any"}))
+    stated = replace(
+        theorem, scope=replace(theorem.scope, hyperparameters={"order": "any"})
+    )
     assert len(unstated(stated)) == 1
 
 

@@ -26,7 +26,7 @@ def law(W):
     return None if W[0, 0] != 0.5 else "it mixes at once"
 
 base = bounds.get("dfedsam.theorem_4_5", "printed")
-scope = replace(base.scope, algorithms=(Own,), letters={})
+scope = replace(base.scope, algorithms=(Own,), hyperparameters={})
 own_algorithm = replace(base, key="own.algorithm", scope=scope)
 own_law = replace(base, key="own.law", scope=replace(base.scope, network=law))
 own_bound = replace(base, key="own.bound", parts={n: p / 2 for n, p in base.parts.items()})

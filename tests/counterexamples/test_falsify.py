@@ -375,7 +375,7 @@ def test_a_condition_without_a_step_size_leaves_the_steps_alone():
             dfl.bounds.Condition("eta <= 1.98/L", s.L * s.eta, sp.Float(1.98)),
             dfl.bounds.Condition("exact gradients", 2 * s.sigma_l, s.sigma_l),
         ),
-        scope=Scope(("FedAvg",), "none", common_start=True, letters={"K": 1}),
+        scope=Scope(("FedAvg",), "none", common_start=True, hyperparameters={"K": 1}),
     )
     assert falsify(wrong, candidates=2000).violated
 

@@ -89,7 +89,7 @@ def test_strongly_convex_problems_are_what_a_fine_grid_and_their_task_say(curve)
         "mu"
     ] == pytest.approx(known["mu"] * 3 / 4)
     for k in range(0, 200, 9):
-        description = many.alike(2).describe(k)
+        description = many.repeated(2).describe(k)
         assert description.pop("name")
         task = RampTask(**description)
         assert task.constants.mu == pytest.approx(known["mu"][k])

@@ -234,7 +234,7 @@ def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_
     dual = dataclasses.replace(batch, algorithm=DFedADMM(0.4, 1, 0.4))
     assert run(dual, 1, True).moment[0] == pytest.approx(moments[0])
     two = dataclasses.replace(
-        batch, clients=ramps.alike(2), x0=np.ones((1, 2, 1)), W=pair(0.3)
+        batch, clients=ramps.repeated(2), x0=np.ones((1, 2, 1)), W=pair(0.3)
     )
     separate_clients = dataclasses.replace(
         two, W=np.array([[[[0.7, 0.3], [0.3 + 1e-15, 0.7 - 1e-15]]]])
@@ -257,7 +257,7 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     the next one back.
     """
     eta, rho, k, T = 0.5, 0.5, 0.96, 10**9 + 1
-    two = Ramps.one([[-9.0, 0.0]], [[9.0, 9.0]], [[k, 1.0]], [-9 * k]).alike(2)
+    two = Ramps.one([[-9.0, 0.0]], [[9.0, 9.0]], [[k, 1.0]], [-9 * k]).repeated(2)
     algorithm = dfl.algorithms.DFedSAM(eta=eta, K=1, rho=rho)
     W = np.array([[[[0.7, 0.3], [0.3, 0.7]]]])
     batch = Batch(algorithm, two, np.ones((1, 2, 1)), W, np.zeros((1, 1)))
@@ -311,7 +311,7 @@ def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, insid
     """Coins lead x <- x - eta (x +- 1) to sum_t eta (1 - eta)^t = 1 at most; beyond eta
     = 2 anywhere.
     """
-    bowl = Ramps.one([[-far]], [[2 * far]], [[1.0]], [-far]).alike(m)
+    bowl = Ramps.one([[-far]], [[2 * far]], [[1.0]], [-far]).repeated(m)
     algorithm = dfl.algorithms.DFedAvg(eta=eta, K=1)
     W = np.eye(m)[None, None] * 0.4 + 0.6 / m
     batch = Batch(algorithm, bowl, np.zeros((1, m, 1)), W, np.ones((1, 1)))
@@ -319,6 +319,7 @@ def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, insid
     knots = batch.alone(0, batch.x0, 60).document()["task"]["knots"]
     assert len(knots) == m
     wide = dataclasses.replace(
-        batch, clients=Ramps.one([[0.0]], [[1.0]], [[0.0]], [0.0], curve=1.0).alike(m)
+        batch,
+        clients=Ramps.one([[0.0]], [[1.0]], [[0.0]], [0.0], curve=1.0).repeated(m),
     )
     assert np.isfinite(run(wide, 60).value).all()

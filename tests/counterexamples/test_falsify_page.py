@@ -267,7 +267,7 @@ def test_a_refutation_says_the_value_that_confirms_it_at_the_same_horizon():
         " floating point" in text
     )
     assert (
-        "measured/bound is 1.406e+04 at T = 1000000000 (its state stands still after"
+        "measured/bound is 1.406e+04 at T = 1000000000 (its state repeats after"
         " 300 rounds)" in text
     )  # and nothing of a shorter horizon
 

@@ -57,7 +57,7 @@ MATCHINGS = Theorem(
         sequence=("fixed", "periodic", FRESH_STEP),
         common_start=True,
         bounded_gradients=True,
-        letters={"order": "adapt-then-combine"},
+        hyperparameters={"order": "adapt-then-combine"},
     ),
 )
 HALVED = dataclasses.replace(

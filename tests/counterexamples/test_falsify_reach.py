@@ -72,7 +72,7 @@ def dpsgd(**more):
         "algorithms": ("DPSGD",),
         "network": "definition 1",
         "common_start": True,
-        "letters": ATC,
+        "hyperparameters": ATC,
     } | more
     theorem = mine(**given)
     one = {
@@ -137,7 +137,9 @@ def test_falsify_refutes_only_the_false_one_of_two_third_party_theorems(
 
 def test_replay_rejects_a_class_that_is_not_imported_in_one_line(tmp_path, monkeypatch):
     false = falsify(
-        weakened(dpsgd(algorithms=(Mine,), letters={}), 10), seconds=60, enough=1.2
+        weakened(dpsgd(algorithms=(Mine,), hyperparameters={}), 10),
+        seconds=60,
+        enough=1.2,
     )
     path = false.save(tmp_path / "hit.json")
     monkeypatch.delattr(sys.modules[__name__], "Mine")
@@ -169,7 +171,7 @@ def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
     """DFedAvgM is in no statement of the registry; its momentum is fixed by the
     scope.
     """
-    theorem = dpsgd(algorithms=("DFedAvgM",), letters={"K": 1, "alpha": 0.5})
+    theorem = dpsgd(algorithms=("DFedAvgM",), hyperparameters={"K": 1, "alpha": 0.5})
     found = falsify(theorem, seconds=1, enough=np.inf)
     assert type(found.instance.algorithm).__name__ == "DFedAvgM"
     assert found.instance.algorithm.alpha == 0.5
@@ -180,11 +182,14 @@ def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
     ("scope", "words"),
     [
         ({"algorithms": ("SCAFFOLD",)}, "which SCAFFOLD does not fit"),
-        ({"algorithms": (Odd,), "letters": {}}, "does not say at which taste"),
-        ({"algorithms": ("DPSGD",), "letters": {}}, "does not say at which order"),
+        ({"algorithms": (Odd,), "hyperparameters": {}}, "does not say at which taste"),
+        (
+            {"algorithms": ("DPSGD",), "hyperparameters": {}},
+            "does not say at which order",
+        ),
         ({"network": "none"}, "no network"),
         ({"network": lambda W: "never right"}, "no matrix of the search obeys its law"),
-        ({"letters": {"eta": 0.5} | ATC}, "eta"),
+        ({"hyperparameters": {"eta": 0.5} | ATC}, "eta"),
         ({"two_blocks": True}, "is about grad_norm_sq"),
     ],
 )
@@ -199,7 +204,9 @@ def test_search_draws_only_hyperparameters_that_the_bound_contains():
     assert set(free) == {"eta", "K", "rho", "Q"}
     assert fixed == {"decay": 1.0, "weight_decay": 0.0}
     free, fixed = hyperparameters(
-        mine(algorithms=("DFedSAM",), network="symmetric", letters={"rho": 0.25})
+        mine(
+            algorithms=("DFedSAM",), network="symmetric", hyperparameters={"rho": 0.25}
+        )
     )
     assert "rho" not in free
     assert fixed["rho"] == 0.25

@@ -305,7 +305,7 @@ def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(meas
 
 def gossip_batch():
     """Two candidates of two clients on x^2/2, at distances 1 and 3, far from the minimum."""
-    clients = bowl(2).alike(2)
+    clients = bowl(2).repeated(2)
     x0 = np.array([[[9.0], [10.0]], [[9.0], [12.0]]])
     W = np.full((2, 1, 2, 2), 0.5) + 0.4 * np.array([[1, -1], [-1, 1]])
     network = {"lam": np.full(2, 0.8)}

@@ -56,7 +56,7 @@ def made(kind, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
     """
     at = RoundData(np.array([eta]), np.array([(1 - 2 * w) ** Q]), np.array([rho]), K)
     ramps, start = kind().decode(Reader(np.full((1, 4), cube)), at)
-    ramps = ramps.alike(m)
+    ramps = ramps.repeated(m)
     task = RampTask(
         *(getattr(ramps, n)[0] for n in ("knots", "widths", "slopes", "left")), sigma
     )

@@ -85,7 +85,7 @@ def test_several_gossip_steps_of_a_round_take_their_own_matrices():
 def test_state_that_another_matrix_moves_is_not_stationary():
     # flat gradients: clients stay where they are while W = I, and meet in every other
     # round
-    flat = Ramps.one([[5.0]], [[1.0]], [[1.0]], [0.0]).alike(2)
+    flat = Ramps.one([[5.0]], [[1.0]], [[1.0]], [0.0]).repeated(2)
     W = np.array([[np.eye(2), np.full((2, 2), 0.5)]])
     batch = replace(two_clients(W, dfl.algorithms.DFedAvg(eta=0.1, K=1)), clients=flat)
     assert not run(batch, 1).still[0]
@@ -175,7 +175,7 @@ def test_biasing_noise_refutes_only_without_smooth_samples():
         (False, False),
     ]
     own = [family.name for family in OWN if family.state_noise]
-    for name in ("clients apart", "noise that depends on the state"):
+    for name in ("separate starts", "noise that depends on the state"):
         found = any(
             family.name.startswith(tuple(own))
             for family in search_spaces(readings_by_name[name])

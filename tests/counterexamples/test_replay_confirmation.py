@@ -61,7 +61,8 @@ def about(bound, *conditions):
         conditions=conditions,
         schedule={},
         scope=replace(
-            THEOREM.scope, letters={**THEOREM.scope.letters, **hyperparameters}
+            THEOREM.scope,
+            hyperparameters={**THEOREM.scope.hyperparameters, **hyperparameters},
         ),
     )
 

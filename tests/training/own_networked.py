@@ -60,7 +60,7 @@ class ADPSGD(Algorithm):
 
     eta: float
 
-    sleeps: ClassVar[bool] = True
+    inactive_when_isolated: ClassVar[bool] = True
 
     def local_update(self, state, grad):
         y = state.x - self.decayed(self.eta, grad.t) * self.slope(grad, state.x)

@@ -100,7 +100,7 @@ def test_the_mix_of_candidates_rejects_methods_that_it_does_not_implement():
         "mix.edges": lambda: mix.edges,
         "mix.gather": lambda: mix.gather(z),
         "mix.swap": lambda: mix.swap(z),
-        "mix.awake": lambda: mix.awake,
+        "mix.participating": lambda: mix.participating,
         "mix.uniform": lambda: mix.uniform((3, 2)),
         "mix.broadcast": lambda: mix.broadcast(z),
     }
@@ -218,7 +218,7 @@ def test_exact_history_rejects_a_method_of_a_third_party_and_names_it():
 
 def test_falsify_rejects_a_method_of_a_third_party_and_names_it():
     base = dfl.bounds.get("dfedsam.theorem_4_5")
-    scope = replaced(base.scope, algorithms=(CurvatureSAM,), letters={})
+    scope = replaced(base.scope, algorithms=(CurvatureSAM,), hyperparameters={})
     theorem = replaced(base, key="third.party", scope=scope)
     with pytest.raises(UnsupportedError) as rejected:
         dfl.falsify(theorem, seconds=5)

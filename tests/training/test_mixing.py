@@ -369,7 +369,7 @@ def test_clients_that_only_send_or_only_receive_participate():
     W = np.eye(4)
     W[2, 1] = 0.5
     mix = network_of(as_sequence(W), [0, 1], 0, like(4)).at(0)
-    assert mix.awake[:, :, 0].tolist() == [[False, True, True, False]] * 2
+    assert mix.participating[:, :, 0].tolist() == [[False, True, True, False]] * 2
 
 
 def test_bits_are_a_number_or_each_clients_own():

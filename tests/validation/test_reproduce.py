@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import dfltheory as dfl
-from dfltheory.training.instance import make_network
+from dfltheory.training.sections import make_network
 from validation.paper_setups import paper_file, paper_setup
 from validation.reproduce import __main__ as command
 from validation.reproduce import (
@@ -212,7 +212,7 @@ def test_a_round_of_a_client_is_the_papers():
     assert document["task"]["batch"] == 128
     setup = Cell("dfedadmm", "dfedadmm", "mnist").setup()
     assert setup.build(steps_per_epoch=5).K == 25
-    assert (setup.letters["lam"], setup.letters["eta"]) == (0.1, 0.1)
+    assert (setup.hyperparameters["lam"], setup.hyperparameters["eta"]) == (0.1, 0.1)
 
 
 @pytest.mark.parametrize("side", [32, 64])
@@ -388,7 +388,13 @@ def test_cells_with_other_hyperparameters_seeds_or_topologies_differ():
 
     others = [
         Cell("dfedsam", "dfedsam", "cifar10", topology="grid"),
-        Cell("dfedsam", "dfedsam", "cifar10", topology="ring", letters={"rho": 0.5}),
+        Cell(
+            "dfedsam",
+            "dfedsam",
+            "cifar10",
+            topology="ring",
+            hyperparameters={"rho": 0.5},
+        ),
         Cell("dfedsam", "dfedsam", "cifar10", topology="ring", epochs={"K": 1}),
         Cell("dfedsam", "dfedsam", "cifar10", topology="ring", partition="iid"),
         Cell("dfedsam", "dfedavg", "cifar10", topology="ring"),

@@ -43,7 +43,7 @@ from validation.rates import clients
 
 S = {name: entry.symbol for name, entry in GLOSSARY.items()}
 ETA = {"order": "combine-then-adapt", "eta": 0.5}
-SCOPE = Scope(("DPSGD",), "symmetric", common_start=True, letters=ETA)
+SCOPE = Scope(("DPSGD",), "symmetric", common_start=True, hyperparameters=ETA)
 RING = dfl.graphs.metropolis(dfl.graphs.ring(4))
 JUDGED = ("mean", "min", "max", "sum", "last")
 
@@ -371,7 +371,7 @@ def test_the_search_refutes_a_false_bound(aggregate):
         ("DPSGD",),
         "symmetric",
         common_start=True,
-        letters={"order": "combine-then-adapt"},
+        hyperparameters={"order": "combine-then-adapt"},
     )
     step = dfl.bounds.Condition("step", S["eta"] * S["L"], sp.Integer(1))
     found = dfl.falsify(

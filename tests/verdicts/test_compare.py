@@ -749,9 +749,14 @@ def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
 def of_own_bound(part, measure="grad_norm_sq", aggregate="mean"):
     """A statement like Theorem 4.5 from any start, with one part and no conditions."""
     thm = bounds.get(KEY, "corrected_different_starts")
-    hyperparameters = thm.scope.letters | {"eta": 1e-3, "K": 1, "rho": 0.0, "Q": 1}
+    hyperparameters = thm.scope.hyperparameters | {
+        "eta": 1e-3,
+        "K": 1,
+        "rho": 0.0,
+        "Q": 1,
+    }
     changes = {
-        "scope": replace(thm.scope, letters=hyperparameters),
+        "scope": replace(thm.scope, hyperparameters=hyperparameters),
         "lhs": replace(thm.lhs, measure=measure, unit=None),
     }
     changes["lhs"] = replace(changes["lhs"], aggregate=aggregate)

@@ -26,7 +26,7 @@ SCOPE = Scope(
     ("DPSGD",),
     "symmetric",
     common_start=True,
-    letters={"order": "combine-then-adapt", "eta": 0.5},
+    hyperparameters={"order": "combine-then-adapt", "eta": 0.5},
 )
 RING = dfl.graphs.metropolis(dfl.graphs.ring(4))
 

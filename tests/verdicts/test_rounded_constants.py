@@ -49,7 +49,7 @@ def disagreement(power: int) -> Theorem:
             sequence=("fixed", "periodic"),
             common_start=True,
             bounded_gradients=True,
-            letters={"order": "adapt-then-combine"},
+            hyperparameters={"order": "adapt-then-combine"},
         ),
     )
 
@@ -199,7 +199,9 @@ def test_more_seeds_are_run_where_a_few_leave_a_small_excess_open():
                 Condition("eta <= 2/(mu + L)", s.eta * (mu + s.L), sp.Integer(2)),
                 *strongly_convex(mu, s.L),
             ),
-            scope=Scope(("FedAvg",), "none", common_start=True, letters={"K": 1}),
+            scope=Scope(
+                ("FedAvg",), "none", common_start=True, hyperparameters={"K": 1}
+            ),
         )
 
     wrong = sp.Rational(95, 100)

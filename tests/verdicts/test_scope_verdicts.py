@@ -36,7 +36,7 @@ OWN_ORDER = Scope(
     ("DPSGD",),
     "definition 1",
     common_start=True,
-    letters={"order": "combine-then-adapt"},
+    hyperparameters={"order": "combine-then-adapt"},
 )
 RING = dfl.graphs.metropolis(dfl.graphs.ring(4))
 COLUMNS = dfl.graphs.weights(
@@ -99,11 +99,13 @@ def test_compare_judges_a_third_party_theorem_within_its_scope():
     assert (
         compare(
             other,
-            own_theorem(replace(OWN_ORDER, letters={"order": "adapt-then-combine"})),
+            own_theorem(
+                replace(OWN_ORDER, hyperparameters={"order": "adapt-then-combine"})
+            ),
         ).kind
         == "holds"
     )
-    silent = compare(own, own_theorem(replace(OWN_ORDER, letters={})))
+    silent = compare(own, own_theorem(replace(OWN_ORDER, hyperparameters={})))
     assert silent.kind == "not applicable"
     assert "at which order" in silent.reason
 
@@ -162,7 +164,7 @@ def test_hyperparameters_outside_bound_and_scope_are_neutral_or_reported():
         (DFedSAM(eta=0.05, K=1, rho=0.0, Q=3), "Q = 1.0, and this run has Q = 3"),
     ):
         assert words in compare(run_of(algorithm, rounds=20), own_theorem(scope)).reason
-    two = replace(scope, letters={"K": 2})
+    two = replace(scope, hyperparameters={"K": 2})
     assert (
         compare(run_of(DFedSAM(eta=0.05, K=2, rho=0.0)), own_theorem(two)).kind
         == "holds"
@@ -174,13 +176,15 @@ def test_hyperparameters_outside_bound_and_scope_are_neutral_or_reported():
     penalty = Scope(("DFedADMM",), "definition 1")
     found = compare(run_of(DFedADMM(eta=0.01, K=1, lam=0.1)), own_theorem(penalty))
     assert "lam_admm" in found.reason
-    sampled_scope = Scope(("DFedAvg",), "definition 1", letters={"participation": 0.5})
+    sampled_scope = Scope(
+        ("DFedAvg",), "definition 1", hyperparameters={"participation": 0.5}
+    )
     assert (
         "participation"
         in compare(run_of(DFedAvg(0.05, 1)), own_theorem(sampled_scope)).reason
     )
     with pytest.raises(UnknownNameError, match="theta"):
-        Scope(("DFedAvg",), "definition 1", letters={"theta": 0.5})
+        Scope(("DFedAvg",), "definition 1", hyperparameters={"theta": 0.5})
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ def test_compare_covers_a_users_algorithm_at_its_declared_hyperparameter():
     own = Scope((Damped,), "definition 1")
     assert "at which damping" in compare(run, own_theorem(own)).reason
     assert (
-        compare(run, own_theorem(replace(own, letters={"damping": 0.5}))).kind
+        compare(run, own_theorem(replace(own, hyperparameters={"damping": 0.5}))).kind
         == "holds"
     )
 
@@ -500,7 +504,7 @@ def test_a_file_that_does_not_know_its_network_is_not_judged(tmp_path):
     again.__dict__["network_facts"] = None  # as in files of the older format
     for thm in (
         "dfedsam.theorem_4_5",
-        own_theorem(Scope(("DFedSAM",), "definition 1", letters={"K": 5})),
+        own_theorem(Scope(("DFedSAM",), "definition 1", hyperparameters={"K": 5})),
     ):
         verdict = compare(again, thm)
         assert verdict.kind == "not applicable"

@@ -233,7 +233,9 @@ def judged(network, scope):
 
 
 SCOPE = Scope(
-    ("DPSGD",), "symmetric", letters={"order": "combine-then-adapt", "eta": 0.01}
+    ("DPSGD",),
+    "symmetric",
+    hyperparameters={"order": "combine-then-adapt", "eta": 0.01},
 )
 
 
@@ -472,9 +474,11 @@ def test_a_proof_with_q_gossip_steps_does_not_cover_one_draw_for_each_round():
     assert h.FRESH.scope(with_sequence(claim, *GOSSIP).scope)
     for kind in ("windows", "any"):
         assert not h.CONTRACTS.scope(with_sequence(claim, *GOSSIP, kind).scope)
-    one_step = with_sequence(claim, *GOSSIP, FRESH_ROUND, letters={"Q": 1}).scope
+    one_step = with_sequence(
+        claim, *GOSSIP, FRESH_ROUND, hyperparameters={"Q": 1}
+    ).scope
     assert h.FRESH.scope(one_step)
-    assert not h.FRESH.scope(replace(one_step, letters={"Q": 2}))
+    assert not h.FRESH.scope(replace(one_step, hyperparameters={"Q": 2}))
 
 
 def test_the_one_step_contraction_of_push_sum_does_not_cover_windows():
@@ -520,7 +524,7 @@ def consensus_of_gossip(*kinds):
             sequence=kinds,
             common_start=True,
             bounded_gradients=True,
-            letters={"rho": 0.0, "K": 1},
+            hyperparameters={"rho": 0.0, "K": 1},
         ),
     )
 

@@ -67,7 +67,7 @@ def gradient_bound(algorithm: Any, factor: Any = 1, **changes: Any) -> Theorem:
             (algorithm,),
             "symmetric",
             bounded_gradients=True,
-            letters=changes.pop("letters", {}),
+            hyperparameters=changes.pop("hyperparameters", {}),
         ),
     }
     return Theorem(**{**fields, **changes})
@@ -91,7 +91,7 @@ def contraction(factor: Any = 1) -> Theorem:
     )
 
 
-DESCENT: dict[str, Any] = {"letters": {"order": "combine-then-adapt"}}
+DESCENT: dict[str, Any] = {"hyperparameters": {"order": "combine-then-adapt"}}
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.5, 30.0])

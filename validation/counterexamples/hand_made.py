@@ -58,7 +58,7 @@ class Setting:
 
     def run(self, ramps: Ramps, start: float) -> Instance:
         """Return the run of two identical clients from one start."""
-        described = ramps.alike(2).describe(0)
+        described = ramps.repeated(2).describe(0)
         x0 = np.full((2, 1), start)
         if self.theorem.scope.two_blocks:
             described |= {"name": name_of_task(SplitTask), "b": [0.0, 0.0], "h": 1.0}

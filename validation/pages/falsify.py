@@ -13,7 +13,11 @@ from pathlib import Path
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import number as _number
 from dfltheory.counterexamples.document import read_document
-from dfltheory.counterexamples.falsification import APART, COMMON, LED
+from dfltheory.counterexamples.falsification import (
+    COMMON,
+    SEPARATE_STARTS,
+    STATE_NOISE,
+)
 from dfltheory.counterexamples.rational import verify
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
@@ -46,7 +50,7 @@ Ratio: measured over bound at the worst problem that was found; above 1 the stat
 statement in O(.), whose ratio is the growth of measured over expression along the steepest family of problems;
 it is refuted when the ratio grows over the whole range searched, against every term, in a parameter that no
 O(.) may hide (T, K, 1/(1 - lambda), 1/(1 - alpha)). Under: *common start*, where all clients start at one
-point, and noise, if any, is added; *clients apart*, which uses that the statement does not ask for a common
+point, and noise, if any, is added; *separate starts*, which uses that the statement does not ask for a common
 start; *noise that depends on the state*, which uses that it does not ask for smooth samples. In fractions: the
 ratio of the same problem by the verifier that uses neither the search nor torch (`dfltheory falsify --replay
 FILE --exact`). File: the worst problem, which `dfltheory falsify --replay FILE` runs again, with the families
@@ -104,7 +108,7 @@ def _rank(one: Outcome) -> tuple[int, bool, float]:
     """Refuted statements first: the strictest reading, constants, the largest ratio."""
     if not one["violated"]:
         return 3, False, 0.0
-    order = [COMMON, APART, LED]
+    order = [COMMON, SEPARATE_STARTS, STATE_NOISE]
     return order.index(_reading(one)), bool(one.get("divergence")), -one["ratio"]
 
 
@@ -229,7 +233,7 @@ def _reading(one: Outcome) -> str:
         return COMMON
     first, *others = one["instance"]["run"]["x0"]
     common_start = all(start == first for start in others)
-    return COMMON if common_start else APART
+    return COMMON if common_start else SEPARATE_STARTS
 
 
 def main(arguments: list[str]) -> int:

@@ -109,9 +109,9 @@ SETTINGS = (
 def algorithm_of(theorem: Theorem, eta: float) -> dfl.algorithms.Algorithm:
     """Return the algorithm of the statement's scope."""
     name = str(theorem.scope.algorithms[0])
-    letters = theorem.scope.letters
+    required = theorem.scope.hyperparameters
     options: dict[str, Any] = {
-        field: letters[field] for field in ("order", "lazy") if field in letters
+        field: required[field] for field in ("order", "lazy") if field in required
     }
     if name in ("CooperativeSGD", "EASGD"):
         options["K"] = STEPS_BETWEEN

@@ -18,7 +18,7 @@ import numpy as np
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import counterexample_values
-from dfltheory.counterexamples.divergence import Divergence, grown
+from dfltheory.counterexamples.divergence import Divergence, enlarged
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers
 from dfltheory.errors import InputError
@@ -140,7 +140,7 @@ def _members(theorem: Theorem, saved: Divergence) -> list[Numbers]:
     """Return the numbers of every member of a saved family."""
     first = saved.parameter.split("*")[0]
     return [
-        grown(saved.base, saved.parameter, value / saved.base[first])
+        enlarged(saved.base, saved.parameter, value / saved.base[first])
         for value in saved.values
     ]
 

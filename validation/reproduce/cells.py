@@ -26,8 +26,8 @@ from dfltheory.files import read_json, write_json
 from dfltheory.identity import value_digest
 from dfltheory.randomness import RANDOM_FORMAT, RunGenerators
 from dfltheory.tasks.images import ImageSet, load
-from dfltheory.training.instance import make_network
 from dfltheory.training.oracle import RoundOracle
+from dfltheory.training.sections import make_network
 from validation.paper_setups import PaperSetup, paper_file, paper_setup
 from validation.reproduce.landscape import probed
 from validation.reproduce.scales import PAPERS_CLIENTS, Scale, pooled_cnn
@@ -91,9 +91,9 @@ class Cell:
     """What the paper varies.
 
     ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes 2``; ``topology``: a name of
-    :data:`TOPOLOGIES` or ``random``; ``letters`` and ``epochs`` replace the paper's
-    usual ones; ``rounds`` and ``clients`` where they are not its usual ones; ``probe``:
-    measure sharpness at the end.
+    :data:`TOPOLOGIES` or ``random``; ``hyperparameters`` and ``epochs`` replace
+    the paper's usual ones; ``rounds`` and ``clients`` where they are not its usual
+    ones; ``probe``: measure sharpness at the end.
     """
 
     paper: str
@@ -101,7 +101,7 @@ class Cell:
     dataset: str
     partition: str = "dirichlet 0.3"
     topology: str = "random"
-    letters: Mapping[str, float | str] = field(default_factory=dict)
+    hyperparameters: Mapping[str, float | str] = field(default_factory=dict)
     epochs: Mapping[str, int] = field(default_factory=dict)
     clients: int = PAPERS_CLIENTS
     neighbors: int = 10
@@ -120,13 +120,13 @@ class Cell:
         setup = paper_setup(
             self.paper, self.method, known, self.partition.startswith("classes")
         )
-        hyperparameters = dict(setup.letters)
+        hyperparameters = dict(setup.hyperparameters)
         if "participation" in hyperparameters:
             hyperparameters["participation"] = self.neighbors / 100
-        hyperparameters.update(self.letters)
+        hyperparameters.update(self.hyperparameters)
         return replace(
             setup,
-            letters=hyperparameters,
+            hyperparameters=hyperparameters,
             epochs={**setup.epochs, **self.epochs},
             rounds=self.rounds or setup.rounds,
         )
@@ -156,7 +156,7 @@ class Cell:
             raise UnknownNameError("partition", self.partition, known)
         document: Document = {
             "task": task,
-            "algorithm": {"name": setup.cls.__name__.lower(), **setup.letters},
+            "algorithm": {"name": setup.cls.__name__.lower(), **setup.hyperparameters},
             "epochs": dict(setup.epochs),
             "run": {
                 "rounds": rounds,

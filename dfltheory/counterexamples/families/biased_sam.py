@@ -42,7 +42,7 @@ class BiasedSAM(Family):
         knots, widths = (-(1 + SPARE) * rho - w)[:, None, None], w[:, None, None]
         left = np.zeros((len(w), 1))
         ramps = Ramps(knots, widths, np.ones_like(knots), left)
-        return ramps.alike(2), both(0 * w)
+        return ramps.repeated(2), both(0 * w)
 
     def noise(self, clients: Ramps, at: RoundData) -> Ramps:
         """Return s."""

@@ -38,7 +38,7 @@ class LongSlope(Family):
         one = np.ones((len(D), 1, 1))
         left = np.zeros((len(D), 1))
         ramps = Ramps(-(D + 1)[:, None, None], one, one, left)
-        return ramps.alike(2), both(0 * D)
+        return ramps.repeated(2), both(0 * D)
 
 
 __all__ = ["LongSlope"]

@@ -35,7 +35,7 @@ class SAMTrap(Family):
         widths = np.stack([w, w, 1 + rho * (1 + start)], -1)[:, None]
         slopes = np.tile([1.0, -1.0, 1.0], (len(w), 1, 1))
         ramps = Ramps(knots, widths, slopes, np.zeros((len(w), 1)))
-        return ramps.alike(2), both(rho * start)
+        return ramps.repeated(2), both(rho * start)
 
 
 __all__ = ["SAMTrap"]

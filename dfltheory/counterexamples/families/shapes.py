@@ -49,7 +49,7 @@ def wells(v: np.ndarray, w: np.ndarray, e: np.ndarray) -> Ramps:
     widths = np.stack([v + 1, v + w, w + 1], -1)
     slopes = np.tile([1.0, -1.0, 1.0], (len(v), 1, 1))
     ramps = Ramps(knots[:, None], widths[:, None], slopes, -np.ones((len(v), 1)))
-    both = ramps.alike(2)
+    both = ramps.repeated(2)
     left = both.left + e[:, None] * np.array([1.0, -1.0])
     return Ramps(both.knots, both.widths, both.slopes, left)
 
@@ -61,7 +61,7 @@ def hill(knots: np.ndarray, widths: np.ndarray) -> Ramps:
     """
     slopes = np.tile([1.0, -1.0], (len(knots), 1, 1))
     left = np.zeros((len(knots), 1))
-    return Ramps(knots[:, None], widths[:, None], slopes, left).alike(2)
+    return Ramps(knots[:, None], widths[:, None], slopes, left).repeated(2)
 
 
 def both(start: np.ndarray) -> np.ndarray:

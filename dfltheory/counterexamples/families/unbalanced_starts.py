@@ -28,7 +28,7 @@ class UnbalancedStarts(Family):
         knots, widths = -c[:, None], (c + REACH)[:, None]
         one = np.ones((len(c), 1, 1))
         ramps = Ramps(knots[:, None], widths[:, None], one, knots)
-        return ramps.alike(2), both(shift) + np.array([1.0, -1.0])
+        return ramps.repeated(2), both(shift) + np.array([1.0, -1.0])
 
 
 __all__ = ["UnbalancedStarts"]

@@ -12,8 +12,7 @@ from dfltheory.counterexamples.families.opposing_gradients import OpposingGradie
 from dfltheory.counterexamples.growth.member import (
     Member,
     Numbers,
-    algorithm,
-    counts,
+    chosen_algorithm,
     hyperparameter,
     ramp_run,
     two_clients,
@@ -31,8 +30,7 @@ def _opposing_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]
 
     They are fitted to the distance of the clients at the schedule's step size.
     """
-    numbers = counts(at) | {"L": at["L"]}
-    chosen = algorithm(theorem, numbers)
+    chosen, numbers = chosen_algorithm(theorem, at, L=at["L"])
     ramps = _opposing_gradients(at, hyperparameter(chosen, "eta"), at["K"])
     return ramp_run(ramps, chosen, at, numbers)
 
@@ -51,14 +49,12 @@ def _opposing_gradients(at: Numbers, eta: float, K: float) -> Ramps:
 
 def _clipped_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     """Return a clipped quadratic each, with minima at distance +- spread."""
-    numbers = counts(at) | {
-        "L": at["L"],
-        "rho0": at["rho0"],
-        "alpha": 1 - 1 / at["alpha"],
-    }
+    chosen, numbers = chosen_algorithm(
+        theorem, at, L=at["L"], rho0=at["rho0"], alpha=1 - 1 / at["alpha"]
+    )
     c = np.array([[at["distance"] + at["spread"]], [at["distance"] - at["spread"]]])
     task = Clipped(c, h=at["L"], r=2 * float(np.abs(c).max()))
-    return two_clients(task, algorithm(theorem, numbers), at, numbers)
+    return two_clients(task, chosen, at, numbers)
 
 
 OPPOSING_CLIENTS = Member(

@@ -177,6 +177,24 @@ def counts(at: Numbers) -> Numbers:
     return {**whole, "m": 2, "rho0": 0.0}
 
 
+def chosen_algorithm(
+    theorem: Theorem, at: Numbers, **constants: float
+) -> tuple[Algorithm, Numbers]:
+    """Return the algorithm of a member, and the numbers that determine it.
+
+    Parameters
+    ----------
+    theorem : Theorem
+        Its scope and schedule determine the hyperparameters.
+    at : dict of str to float
+        Parameters of the member.
+    constants : float
+        Constants of the problem by glossary name, in addition to the counts.
+    """
+    numbers = counts(at) | constants
+    return algorithm(theorem, numbers), numbers
+
+
 def network(at: Numbers) -> Numbers:
     """Return the constants of W with lam = 1 - 1/gap."""
     lam = 1 - 1 / at["gap"]
@@ -241,7 +259,7 @@ __all__ = [
     "Member",
     "Numbers",
     "algorithm",
-    "counts",
+    "chosen_algorithm",
     "hyperparameter",
     "network",
     "ramp_run",

@@ -11,8 +11,7 @@ from dfltheory.algorithms.primal_dual import PrimalDual
 from dfltheory.counterexamples.growth.member import (
     Member,
     Numbers,
-    algorithm,
-    counts,
+    chosen_algorithm,
     hyperparameter,
     ramp_run,
 )
@@ -30,8 +29,9 @@ def _long_slope(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     and f(0) - f* = T eta B^2 + B^2/(2 L). One local step a round makes no use of
     momentum.
     """
-    numbers = counts(at) | {"L": at["L"], "alpha": 1 - 1 / at["alpha"]}
-    chosen = algorithm(theorem, numbers)
+    chosen, numbers = chosen_algorithm(
+        theorem, at, L=at["L"], alpha=1 - 1 / at["alpha"]
+    )
     moved = hyperparameter(chosen, "eta")
     return _on_a_slope(chosen, at, numbers, moved)
 
@@ -42,8 +42,7 @@ def _many_local_steps(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]
     A round moves the auxiliary sequence of DFedADMM by lam_admm B, and the mean model
     of the other algorithms by eta K B at most. A minimum is at the end of the slope.
     """
-    numbers = counts(at) | {"L": at["L"]}
-    chosen = algorithm(theorem, numbers)
+    chosen, numbers = chosen_algorithm(theorem, at, L=at["L"])
     if isinstance(chosen, PrimalDual):
         moved = hyperparameter(chosen, "lam")
     else:
@@ -57,7 +56,7 @@ def _on_a_slope(
     """Return clients on a slope that is as long as T rounds of ``moved`` times B."""
     B, width = at["slope"], at["slope"] / at["L"]
     end = -numbers["T"] * moved * B - width
-    ramps = Ramps.one([[end]], [[width]], [[at["L"]]], [0.0]).alike(2)
+    ramps = Ramps.one([[end]], [[width]], [[at["L"]]], [0.0]).repeated(2)
     return ramp_run(ramps, chosen, at, numbers)
 
 
@@ -68,8 +67,7 @@ def _opposing_slopes(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     clip(x, 0, 1). The slopes pull the clients out of the steps to both sides, where
     their gradients cancel: the mean stays on the step, with a gradient near L.
     """
-    numbers = counts(at) | {"L": at["L"]}
-    chosen = algorithm(theorem, numbers)
+    chosen, numbers = chosen_algorithm(theorem, at, L=at["L"])
     L = at["L"]
     ramps = Ramps(
         np.array([[[-1.0, 0.0], [-1.0, 0.0]]]),

@@ -10,8 +10,7 @@ from dfltheory.counterexamples.families.shapes import wells
 from dfltheory.counterexamples.growth.member import (
     Member,
     Numbers,
-    algorithm,
-    counts,
+    chosen_algorithm,
     ramp_run,
     split_run,
 )
@@ -28,7 +27,7 @@ def _two_minima() -> Ramps:
     """Return f'(x) of slope 1 around minima at -1 and 2, and -1 between them."""
     return Ramps.one(
         [[-2.0, -0.5, 1.5]], [[1.5, 1.0, 3.0]], [[1.0, -1.0, 1.0]], [-1.0]
-    ).alike(2)
+    ).repeated(2)
 
 
 def _separate_wells(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
@@ -37,8 +36,7 @@ def _separate_wells(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     There is one local step a round. Gossip moves both inwards by the same distance, so
     that their mean stays at 1/2, where the gradient is -1/2.
     """
-    numbers = counts(at) | {"K": 1, "L": 1.0}
-    chosen = algorithm(theorem, numbers)
+    chosen, numbers = chosen_algorithm(theorem, at, K=1, L=1.0)
     return ramp_run(_two_minima(), chosen, at, numbers, STARTS)
 
 

@@ -44,15 +44,15 @@ def _like_the_first(instance: Document, slopes: int, left: int) -> Document:
 
     Signs of slopes and constants may differ.
     """
-    alike = deepcopy(instance)
-    task = alike["task"]
+    symmetric = deepcopy(instance)
+    task = symmetric["task"]
     for client in range(1, len(task["left"])):
         for name in BY_CLIENT:
             if name in task:
                 task[name][client] = deepcopy(task[name][0])
         task["slopes"][client] = [slopes * slope for slope in task["slopes"][0]]
         task["left"][client] = left * task["left"][0]
-    return alike
+    return symmetric
 
 
 __all__ = ["MoreSymmetry"]

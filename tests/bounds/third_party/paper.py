@@ -21,11 +21,14 @@ SPARE = Quantity(
 PAPER = Paper(
     "Descent of D-PSGD",
     "Third party 2026",
-    letters={"m": "n"},
+    notation={"m": "n"},
     provenance="written for a test",
 )
 SCOPE = Scope(
-    ("DPSGD",), "symmetric", common_start=True, letters={"order": "combine-then-adapt"}
+    ("DPSGD",),
+    "symmetric",
+    common_start=True,
+    hyperparameters={"order": "combine-then-adapt"},
 )
 EXACT = (
     Condition("identical clients", 2 * s.sigma_g, s.sigma_g),
