@@ -14,11 +14,13 @@ from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE
 from dfltheory.proofs import comparison, kernel
-from dfltheory.proofs.moments import RuleError, Vec, inner, k
+from dfltheory.proofs.algorithm_rounds import ROUNDS
+from dfltheory.proofs.moments import N, RuleError, Vec, X, inner, k
 from dfltheory.proofs.script import Corollary, Range
 from validation.papers.dfedmdc.proof import N_U, N_V, Proof
 from validation.papers.dfedsam import proof
 from validation.papers.dfedsam.proof import SCRIPTS
+from validation.proof_checker.export import file_of
 from validation.proof_checker.loading import ProofError, check
 
 SCRIPT = SCRIPTS[0]
@@ -125,3 +127,65 @@ def test_corollary_gives_a_quantity_the_range_of_its_parent(monkeypatch):
     answer = answer_to_child(monkeypatch, parent, with_limit(), SCRIPT)
     assert any("different meanings" in reason for reason in answer.missing)
     assert answer_to_child(monkeypatch, parent, parent, SCRIPT).proved
+
+
+PLAIN_RUN, TWO_BLOCKS = ROUNDS["DFedSAM"], ROUNDS["DFedMDC"]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        lambda: kernel.diversity(PLAIN_RUN, X.within("u").mean()),
+        lambda: kernel.variance(PLAIN_RUN, N_V),
+        lambda: kernel.lipschitz(PLAIN_RUN, X.within("v"), X.within("v").mean()),
+        lambda: kernel.pythagoras(PLAIN_RUN, X.within("u"), N_U),
+        lambda: kernel.variance(TWO_BLOCKS, N),
+        lambda: kernel.clients(TWO_BLOCKS, N),
+        lambda: kernel.unbiased(TWO_BLOCKS, X, N_V),
+    ],
+)
+def test_rules_are_about_blocks_that_the_algorithm_has(foreign):
+    with pytest.raises(RuleError):
+        foreign()
+
+
+SAVED = {
+    "plain": file_of("dfedsgpsm.theorem_1:corrected").read_text(encoding="utf-8"),
+    "two blocks": file_of("dfedmdc.theorem_1:corrected").read_text(encoding="utf-8"),
+}
+
+
+def with_first_line(model: str, line: str) -> str:
+    """A saved proof with another line before its first fact."""
+    lines = SAVED[model].splitlines()
+    place = next(i for i, text in enumerate(lines) if text.startswith("f1 = "))
+    return "\n".join([*lines[:place], line, *lines[place:]])
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        (
+            "plain",
+            'mean_of(block("u", x)) |- root(mean(block("u", x))) <= root(block("u", x))',
+        ),
+        (
+            "plain",
+            'variance(block("v", n)) |- root(block("v", n)) <= sigma_v*one("noise")',
+        ),
+        ("two blocks", "clients(n) |- sq(mean(n)) == (1/m)*sq(n)"),
+        (
+            "two blocks",
+            'dev_of(grad(x, "u")) |- root(grad(x, "u") - mean(grad(x, "u")))'
+            ' <= root(grad(x, "u"))',
+        ),
+    ],
+)
+def test_second_checker_accepts_own_blocks_only(model, line):
+    with pytest.raises(ProofError, match="no such block"):
+        check(with_first_line(model, f"f0 = {line}"))
+
+
+def test_second_checker_accepts_a_further_fact_about_own_blocks():
+    line = 'f0 = mean_of(block("u", x)) |- root(mean(block("u", x))) <= root(block("u", x))'
+    assert check(with_first_line("two blocks", line)).proved
