@@ -28,6 +28,7 @@ from dfltheory.proofs.algorithm_rounds import (
     ROUNDS,
     same_round,
 )
+from dfltheory.proofs.facts import foreign_steps
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.kernel import RULES, Fact, genuine
 from dfltheory.proofs.left_side import left_moments
@@ -215,17 +216,15 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
             f"the proof is about {fact.of and fact.of.name}, which is not in the"
             " theorem's scope"
         ]
-    letters = theorem.scope.letters
-    if any(
-        n not in letters or letters[n] != x for n, x in LETTERS.get(name, {}).items()
-    ):
+    letters, known = theorem.scope.letters, LETTERS.get(name, {})
+    if any(n not in letters or letters[n] != x for n, x in known.items()):
         return [
             f"the kernel knows {name} with other hyperparameters than those of the"
             " scope"
         ]
     if not same_round(fact.of, ROUNDS[name]):
         return [f"the proof is about another algorithm than {name}: an update differs"]
-    return []
+    return foreign_steps(fact)
 
 
 def _assumptions(

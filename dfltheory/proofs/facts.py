@@ -234,6 +234,16 @@ def _need_own_blocks(algorithm: Algorithm, claim: Claim) -> None:
         )
 
 
+def foreign_steps(fact: Fact) -> list[str]:
+    """Return which facts of a proof are about local steps that its algorithm lacks."""
+    blocks = frozenset() if fact.of is None else fact.of.blocks
+    return [
+        f"{premise.rule} is about steps of another algorithm"
+        for premise in fact.trail()
+        if not premise.phases <= blocks
+    ]
+
+
 def size_demand(c: Expr) -> Demand:
     """Demand that an expression, up to its visible sign, is not negative."""
     c = expression(c)
@@ -302,6 +312,7 @@ def over_all(linear: Form, phases: set[str], **where: str) -> Form:
 __all__ = [
     "Fact",
     "all_rules",
+    "foreign_steps",
     "genuine",
     "over_all",
     "rule",

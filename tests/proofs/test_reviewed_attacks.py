@@ -11,12 +11,14 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.theorem import Condition
+from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import ONE
 from dfltheory.proofs import comparison, kernel
 from dfltheory.proofs.algorithm_rounds import ROUNDS
-from dfltheory.proofs.moments import N, RuleError, Vec, X, inner, k
+from dfltheory.proofs.left_side import left_moments
+from dfltheory.proofs.moments import N, RuleError, Vec, X, inner, k, sq
 from dfltheory.proofs.script import Corollary, Range
+from validation.papers import scripts
 from validation.papers.dfedmdc.proof import N_U, N_V, Proof
 from validation.papers.dfedsam import proof
 from validation.papers.dfedsam.proof import SCRIPTS
@@ -189,3 +191,71 @@ def test_second_checker_accepts_own_blocks_only(model, line):
 def test_second_checker_accepts_a_further_fact_about_own_blocks():
     line = 'f0 = mean_of(block("u", x)) |- root(mean(block("u", x))) <= root(block("u", x))'
     assert check(with_first_line("two blocks", line)).proved
+
+
+BLOCK_CLAIM = "dfedmdc.theorem_1:corrected_different_steps"
+
+
+def nothing(vector: Vec, weight: sp.Expr) -> kernel.Fact:
+    """sq[mean t](Y) <= 0, if the weight may be negative in the mean over k < K_u."""
+    zero = kernel.square(kernel.minkowski())
+    below = kernel.add((weight,), kernel.weaken(zero, {sq(vector): sp.S.One}))
+    noise = kernel.young((1,), (1, N_U))
+    over_steps = kernel.average(kernel.add((1, 1), below, noise), "k")
+    mean_weight = weight.subs(k, (s.K_u - 1) / 2)
+    solved = kernel.solve(over_steps, {sq(vector): sp.S.One}, -1 / mean_weight)
+    return kernel.average(kernel.chain(solved, zero), "t")
+
+
+def nothing_at_all(
+    theorem: Theorem, first: kernel.Fact, weight: sp.Expr
+) -> kernel.Fact:
+    """The left-hand side of a theorem is at most 0."""
+    left = left_moments(theorem, first)
+    facts = [nothing(moment.vec, weight) for moment in left]
+    return kernel.add((*left.values(), 0), *facts, first)
+
+
+@pytest.mark.parametrize(
+    ("weight", "conditions"),
+    [
+        (s.K - 1 - k, (Condition("few", 2 * s.K + 1, s.K_u),)),
+        (5 - k, (Condition("few", s.K, sp.Integer(5)), Condition("many", 13, s.K_u))),
+    ],
+)
+def test_steps_of_a_block_are_not_fewer_than_those_of_one_phase(weight, conditions):
+    script = scripts()[BLOCK_CLAIM]
+    theorem = registry.get(*BLOCK_CLAIM.split(":"))
+    wrong = replace(
+        theorem,
+        parts={"small": s.f0_gap / (10**9 * s.T)},
+        conditions=(*theorem.conditions, *conditions),
+    )
+
+    def prove(**weights):
+        return nothing_at_all(theorem, kernel.gossip(TWO_BLOCKS), weight)
+
+    answer = comparison.check(wrong, replace(script, prove=prove))
+    assert [x for x in answer.missing if "a weight of a fact" in x]
+
+
+def test_plain_algorithm_has_no_steps_of_a_block():
+    theorem = registry.get("dfedsam.theorem_4_5", "corrected")
+    wrong = replace(
+        theorem,
+        parts={"small": s.f0_gap / (10**9 * s.T)},
+        conditions=(*theorem.conditions, Condition("few", 2 * s.K + 1, s.K_u)),
+    )
+
+    def prove(**weights):
+        first = kernel.gossip_steps(PLAIN_RUN)
+        return nothing_at_all(theorem, first, s.K - 1 - k)
+
+    answer = comparison.check(wrong, replace(SCRIPT, prove=prove))
+    assert any("another algorithm" in reason for reason in answer.missing)
+
+
+def test_second_checker_rejects_plain_steps_of_two_blocks():
+    text = (ATTACKS / "plain_steps_of_two_blocks.txt").read_text(encoding="utf-8")
+    with pytest.raises(ProofError, match="two blocks"):
+        check(text)
