@@ -78,10 +78,26 @@ def _is_quoted(theorem: Theorem, registry: Registry) -> bool:
     return bool(proved) and not own & set(theorem.scope.algorithms)
 
 
+def rates_on_other_left_sides(theorem: Theorem, registry: Registry) -> list[Theorem]:
+    """Return what a quoted rate may quote where no source has its left-hand side.
+
+    These are the printed rates of other papers on its algorithms.
+    """
+    if not _is_quoted(theorem, registry) or _sources(theorem, registry):
+        return []
+    return _rates_of_others(theorem, registry)
+
+
 def _sources(theorem: Theorem, registry: Registry) -> list[Theorem]:
     """Return the printed rates of other papers on its algorithms and left side."""
-    peers = {peer.key for peer in registry.peers(theorem)}
     left = (theorem.lhs.measure, theorem.lhs.aggregate)
+    rates = _rates_of_others(theorem, registry)
+    return [t for t in rates if (t.lhs.measure, t.lhs.aggregate) == left]
+
+
+def _rates_of_others(theorem: Theorem, registry: Registry) -> list[Theorem]:
+    """Return the printed rates of other papers on its algorithms."""
+    peers = {peer.key for peer in registry.peers(theorem)}
     return [
         other
         for other in registry.statements()
@@ -89,10 +105,9 @@ def _sources(theorem: Theorem, registry: Registry) -> list[Theorem]:
         and other.order
         and other.key not in (*peers, theorem.key)
         and other.variant == "printed"
-        and (other.lhs.measure, other.lhs.aggregate) == left
         and set(other.scope.algorithms) & set(theorem.scope.algorithms)
         and joint_glossary(theorem, other) is not None
     ]
 
 
-__all__ = ["check_quoted", "has_source", "lost_powers"]
+__all__ = ["check_quoted", "has_source", "lost_powers", "rates_on_other_left_sides"]

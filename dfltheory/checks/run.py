@@ -14,6 +14,7 @@ from dfltheory.checks.declared_steps import check_declared_steps, has_steps
 from dfltheory.checks.extremes import check_extremes, has_limits
 from dfltheory.checks.finding import ORDER, Applies, Finding, always
 from dfltheory.checks.floors import check_floors, has_floors
+from dfltheory.checks.measured import check_measured, has_left_source
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
 from dfltheory.checks.neutral import check_neutral, has_neutral
 from dfltheory.checks.quoted import check_quoted, has_source
@@ -30,6 +31,7 @@ CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "agreement": check_agreement,
     "corollary": check_corollary,
     "quoted": check_quoted,
+    "measured": check_measured,
     "conditions": check_conditions,
     "steps": check_declared_steps,
 }
@@ -42,12 +44,15 @@ APPLIES: dict[str, Applies] = {
     "agreement": has_agreement,
     "corollary": has_rate,
     "quoted": has_source,
+    "measured": has_left_source,
     "conditions": has_conditions,
     "steps": has_steps,
 }
 """Check -> does it have something to examine in a statement?"""
 
-COMPARING = frozenset(("limits", "neutral", "agreement", "corollary", "quoted"))
+COMPARING = frozenset(
+    ("limits", "neutral", "agreement", "corollary", "quoted", "measured")
+)
 """Checks that compare a statement with others of a registry."""
 
 

@@ -28,6 +28,7 @@ from dfltheory.proofs.algorithm_rounds import (
     ROUNDS,
     same_round,
 )
+from dfltheory.proofs.facts import foreign_steps
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.kernel import RULES, Fact, genuine
 from dfltheory.proofs.left_side import left_moments
@@ -216,17 +217,15 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
             " theorem's scope"
         ]
     required = theorem.scope.hyperparameters
-    if any(
-        n not in required or required[n] != x
-        for n, x in REQUIRED_HYPERPARAMETERS.get(name, {}).items()
-    ):
+    known = REQUIRED_HYPERPARAMETERS.get(name, {})
+    if any(n not in required or required[n] != x for n, x in known.items()):
         return [
             f"the kernel knows {name} with other hyperparameters than those of the"
             " scope"
         ]
     if not same_round(fact.of, ROUNDS[name]):
         return [f"the proof is about another algorithm than {name}: an update differs"]
-    return []
+    return foreign_steps(fact)
 
 
 def _assumptions(

@@ -117,12 +117,33 @@ class DeclaredProof:
             return False
         if left.measure != "grad_norm_sq" or left.aggregate not in ("mean", "min"):
             return False
-        gradient = known.algorithm.full(known.algorithm.mean_model)
-        mean = LinearFact({sq(gradient).at(rounds="mean"): sp.S.One}, {})
-        wanted = mean.rewritten(self._moment, self._coefficient).left
         bound = self._coefficient(self.theorem.bound)
         last = self.claims[self.names[-1]]
-        return last.left == wanted and last.right == form(({ONE: bound}, sp.S.One))
+        stated = form(({ONE: bound}, sp.S.One))
+        return last.left == {self.stated_gradient(): 1} and last.right == stated
+
+    def stated_gradient(self) -> Moment:
+        """Return the mean over the rounds of E||grad f||^2 at the mean model."""
+        assert self._round is not None
+        algorithm = self._round.algorithm
+        gradient = algorithm.full(algorithm.mean_model)
+        mean = LinearFact({sq(gradient).at(rounds="mean"): sp.S.One}, {})
+        (moment,) = mean.rewritten(self._moment, self._coefficient).left
+        return moment
+
+    def last_gradient(self) -> Moment | None:
+        """Return the mean over the rounds of a squared gradient that the steps end in.
+
+        None: the last step does not bound one such moment.
+        """
+        left = self.claims[self.names[-1]].left
+        if self._round is None or len(left) != 1:
+            return None
+        ((moment, share),) = left.items()
+        names = [atom.name for atom, _ in moment.vec.terms]
+        of_gradient = names in (["grad"], ["g"]) and moment.kind == "sq"
+        over_rounds = moment.rounds == "mean" and share == 1
+        return moment if of_gradient and over_rounds else None
 
     # -- reading
 

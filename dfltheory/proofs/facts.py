@@ -177,6 +177,8 @@ def rule(
                 len(about) <= 1, "{}: the premises are about different algorithms", name
             )
             claim = function(*arguments, **named)
+            for algorithm in about:
+                _need_own_blocks(algorithm, claim)
             need(
                 not any(has_poles(d.expr) for d in claim.demands),
                 "{}: a demand is no number",
@@ -219,6 +221,27 @@ def _entered(part: object) -> tuple[Demand, ...]:
         Demand(e, f"{part} is a real number", strict)
         for e, strict in reality(expression(part))
     )
+
+
+def _need_own_blocks(algorithm: Algorithm, claim: Claim) -> None:
+    """Refuse a claim about coordinates that its algorithm does not have."""
+    for part in _within(({**claim.left}, {**claim.right})):
+        need(
+            not isinstance(part, Atom) or part.block in algorithm.blocks,
+            "{}: {} has no such block of coordinates",
+            part,
+            algorithm.name,
+        )
+
+
+def foreign_steps(fact: Fact) -> list[str]:
+    """Return which facts of a proof are about local steps that its algorithm lacks."""
+    blocks = frozenset() if fact.of is None else fact.of.blocks
+    return [
+        f"{premise.rule} is about steps of another algorithm"
+        for premise in fact.trail()
+        if not premise.phases <= blocks
+    ]
 
 
 def size_demand(c: Expr) -> Demand:
@@ -289,6 +312,7 @@ def over_all(linear: Form, phases: set[str], **where: str) -> Form:
 __all__ = [
     "Fact",
     "all_rules",
+    "foreign_steps",
     "genuine",
     "over_all",
     "rule",

@@ -71,6 +71,11 @@ class Algorithm:
         """The block that the network mixes."""
         return "" if self.kept is None else "u"
 
+    @property
+    def blocks(self) -> frozenset[str]:
+        """The blocks of coordinates that its vectors have."""
+        return frozenset(("u", "v") if self.shared else ("",))
+
     def grad(self, point: Vec, block: str | None = None) -> Vec:
         """Return the gradients of the clients at their points.
 

@@ -93,11 +93,12 @@ def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Claim:
         all(m.kind in ("sq", "root", "one") for m in new),
         "only squares, roots and constants have a sign",
     )
+    larger = {m: expression(c) for m, c in new.items()}
     demands = (
         Demand(c - fact.right.get(m, 0), f"enlarges the coefficient of {m}")
-        for m, c in new.items()
+        for m, c in larger.items()
     )
-    return Claim(fact.left, {**fact.right, **new}, tuple(demands))
+    return Claim(fact.left, {**fact.right, **larger}, tuple(demands))
 
 
 @rule(_ORDER)

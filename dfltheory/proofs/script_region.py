@@ -50,6 +50,8 @@ class ScriptRegion:
 
     def __init__(self, theorem: Theorem, script: Script):
         self.complaints: list[str] = []
+        # of two blocks, k counts the steps of a phase: K_v or K_u of them, not K
+        self._has_one_phase = not theorem.scope.two_blocks
         self.glossary = glossary_of(theorem)
         self.intervals: dict[sp.Symbol, Interval] = {}
         self._values: dict[sp.Symbol, Expr] = {}
@@ -87,7 +89,7 @@ class ScriptRegion:
         conditions += [
             Condition("steps", low, _K)
             for low in (k + 1, lag)
-            if low.free_symbols & there.free_symbols
+            if self._has_one_phase and low.free_symbols & there.free_symbols
         ]
         return Region(conditions, self.intervals, glossary=self.glossary).holds(
             there, strict

@@ -11,14 +11,18 @@ import sympy as sp
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.theorem import Condition
+from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import ONE
 from dfltheory.proofs import comparison, kernel
-from dfltheory.proofs.moments import RuleError, Vec, inner, k
+from dfltheory.proofs.algorithm_rounds import ROUNDS
+from dfltheory.proofs.left_side import left_moments
+from dfltheory.proofs.moments import N, RuleError, Vec, X, inner, k, sq
 from dfltheory.proofs.script import Corollary, Range
+from validation.papers import scripts
 from validation.papers.dfedmdc.proof import N_U, N_V, Proof
 from validation.papers.dfedsam import proof
 from validation.papers.dfedsam.proof import SCRIPTS
+from validation.proof_checker.export import file_of
 from validation.proof_checker.loading import ProofError, check
 
 SCRIPT = SCRIPTS[0]
@@ -125,3 +129,133 @@ def test_corollary_gives_a_quantity_the_range_of_its_parent(monkeypatch):
     answer = answer_to_child(monkeypatch, parent, with_limit(), SCRIPT)
     assert any("different meanings" in reason for reason in answer.missing)
     assert answer_to_child(monkeypatch, parent, parent, SCRIPT).proved
+
+
+PLAIN_RUN, TWO_BLOCKS = ROUNDS["DFedSAM"], ROUNDS["DFedMDC"]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        lambda: kernel.diversity(PLAIN_RUN, X.within("u").mean()),
+        lambda: kernel.variance(PLAIN_RUN, N_V),
+        lambda: kernel.lipschitz(PLAIN_RUN, X.within("v"), X.within("v").mean()),
+        lambda: kernel.pythagoras(PLAIN_RUN, X.within("u"), N_U),
+        lambda: kernel.variance(TWO_BLOCKS, N),
+        lambda: kernel.clients(TWO_BLOCKS, N),
+        lambda: kernel.unbiased(TWO_BLOCKS, X, N_V),
+    ],
+)
+def test_rules_are_about_blocks_that_the_algorithm_has(foreign):
+    with pytest.raises(RuleError):
+        foreign()
+
+
+SAVED = {
+    "plain": file_of("dfedsgpsm.theorem_1:corrected").read_text(encoding="utf-8"),
+    "two blocks": file_of("dfedmdc.theorem_1:corrected").read_text(encoding="utf-8"),
+}
+
+
+def with_first_line(model: str, line: str) -> str:
+    """A saved proof with another line before its first fact."""
+    lines = SAVED[model].splitlines()
+    place = next(i for i, text in enumerate(lines) if text.startswith("f1 = "))
+    return "\n".join([*lines[:place], line, *lines[place:]])
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        (
+            "plain",
+            'mean_of(block("u", x)) |- root(mean(block("u", x))) <= root(block("u", x))',
+        ),
+        (
+            "plain",
+            'variance(block("v", n)) |- root(block("v", n)) <= sigma_v*one("noise")',
+        ),
+        ("two blocks", "clients(n) |- sq(mean(n)) == (1/m)*sq(n)"),
+        (
+            "two blocks",
+            'dev_of(grad(x, "u")) |- root(grad(x, "u") - mean(grad(x, "u")))'
+            ' <= root(grad(x, "u"))',
+        ),
+    ],
+)
+def test_second_checker_accepts_own_blocks_only(model, line):
+    with pytest.raises(ProofError, match="no such block"):
+        check(with_first_line(model, f"f0 = {line}"))
+
+
+def test_second_checker_accepts_a_further_fact_about_own_blocks():
+    line = 'f0 = mean_of(block("u", x)) |- root(mean(block("u", x))) <= root(block("u", x))'
+    assert check(with_first_line("two blocks", line)).proved
+
+
+BLOCK_CLAIM = "dfedmdc.theorem_1:corrected_different_steps"
+
+
+def nothing(vector: Vec, weight: sp.Expr) -> kernel.Fact:
+    """sq[mean t](Y) <= 0, if the weight may be negative in the mean over k < K_u."""
+    zero = kernel.square(kernel.minkowski())
+    below = kernel.add((weight,), kernel.weaken(zero, {sq(vector): sp.S.One}))
+    noise = kernel.young((1,), (1, N_U))
+    over_steps = kernel.average(kernel.add((1, 1), below, noise), "k")
+    mean_weight = weight.subs(k, (s.K_u - 1) / 2)
+    solved = kernel.solve(over_steps, {sq(vector): sp.S.One}, -1 / mean_weight)
+    return kernel.average(kernel.chain(solved, zero), "t")
+
+
+def nothing_at_all(
+    theorem: Theorem, first: kernel.Fact, weight: sp.Expr
+) -> kernel.Fact:
+    """The left-hand side of a theorem is at most 0."""
+    left = left_moments(theorem, first)
+    facts = [nothing(moment.vec, weight) for moment in left]
+    return kernel.add((*left.values(), 0), *facts, first)
+
+
+@pytest.mark.parametrize(
+    ("weight", "conditions"),
+    [
+        (s.K - 1 - k, (Condition("few", 2 * s.K + 1, s.K_u),)),
+        (5 - k, (Condition("few", s.K, sp.Integer(5)), Condition("many", 13, s.K_u))),
+    ],
+)
+def test_steps_of_a_block_are_not_fewer_than_those_of_one_phase(weight, conditions):
+    script = scripts()[BLOCK_CLAIM]
+    theorem = registry.get(*BLOCK_CLAIM.split(":"))
+    wrong = replace(
+        theorem,
+        parts={"small": s.f0_gap / (10**9 * s.T)},
+        conditions=(*theorem.conditions, *conditions),
+    )
+
+    def prove(**weights):
+        return nothing_at_all(theorem, kernel.gossip(TWO_BLOCKS), weight)
+
+    answer = comparison.check(wrong, replace(script, prove=prove))
+    assert [x for x in answer.missing if "a weight of a fact" in x]
+
+
+def test_plain_algorithm_has_no_steps_of_a_block():
+    theorem = registry.get("dfedsam.theorem_4_5", "corrected")
+    wrong = replace(
+        theorem,
+        parts={"small": s.f0_gap / (10**9 * s.T)},
+        conditions=(*theorem.conditions, Condition("few", 2 * s.K + 1, s.K_u)),
+    )
+
+    def prove(**weights):
+        first = kernel.gossip_steps(PLAIN_RUN)
+        return nothing_at_all(theorem, first, s.K - 1 - k)
+
+    answer = comparison.check(wrong, replace(SCRIPT, prove=prove))
+    assert any("another algorithm" in reason for reason in answer.missing)
+
+
+def test_second_checker_rejects_plain_steps_of_two_blocks():
+    text = (ATTACKS / "plain_steps_of_two_blocks.txt").read_text(encoding="utf-8")
+    with pytest.raises(ProofError, match="two blocks"):
+        check(text)

@@ -22,7 +22,7 @@ import current
 import polynomials
 from declarations import Declarations, names_in
 from expressions import linear
-from linear import Fact, Linear, free, phase
+from linear import Fact, Linear, blocks, free, phase, vectors
 from polynomials import DEMANDS, SYMBOLS, ProofError, Region, need, number
 from rules import RULES
 from schemas import SCHEMAS
@@ -109,13 +109,14 @@ class Proof(Declarations):
         return True
 
     def fact(self, left, relation, right, arguments):
-        """Return a new fact, about one step k at most."""
+        """Return a new fact, about the algorithm's blocks and at most one step k."""
         terms = [*left.terms, *right.terms]
+        used = set().union(*(blocks(v) for m, _ in terms for v in vectors(m)))
+        need(used <= ({"u", "v"} if self.shared else {""}), "no such block")
         phases = set()
         for m, _ in terms:
             if free(m):
-                vectors = [v for v in (m.vec, m.other) if type(v) is Linear]
-                own = {phase(v) for v in vectors} - {None}
+                own = {phase(v) for v in vectors(m)} - {None}
                 if not own:
                     own = {""}  # k in coefficients is the step of the only block
                 phases |= own

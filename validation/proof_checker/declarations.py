@@ -160,6 +160,7 @@ class Declarations(Expressions):
         need(not facts, "the algorithm is declared before the proof")
         self.algorithm[name] = self.evaluate(formula)
         self.shared = "u" if "kept" in self.algorithm else ""
+        need(not (self.has_plain_steps and self.shared), "K of a model of two blocks")
 
     def line_left(self, source):
         """Read the left-hand side of the statement."""

@@ -34,6 +34,7 @@ class Expressions:
 
     def __init__(self):
         self.names, self.algorithm, self.shared = {}, {}, ""
+        self.has_plain_steps = False
         self.region = Region()
 
     def evaluate(self, source, **own):
@@ -105,7 +106,8 @@ class Expressions:
         if name == "xbar":
             return atom("xbar", mean=True)
         need(name in SYMBOLS or name in self.region.ranges, f"{name} is not declared")
-        need(name != "K" or not self.shared, "K of a model of two blocks")
+        self.has_plain_steps |= name == "K"
+        need(not (self.has_plain_steps and self.shared), "K of a model of two blocks")
         return symbol(name)
 
     def call(self, name, arguments):

@@ -119,6 +119,13 @@ def block_of(v):
     return found.pop()
 
 
+def blocks(v):
+    """Return the blocks of a vector and of the points of its gradients."""
+    spend(len(v.terms))
+    points = [a.point for a, _ in v.terms if a.point is not None]
+    return {a.block for a, _ in v.terms}.union(*map(blocks, points))
+
+
 def phase(v):
     """Return the phase on whose step k a vector depends, or None."""
     spend(len(v.terms))
@@ -128,11 +135,15 @@ def phase(v):
     return next(iter(found - {None}), None)
 
 
+def vectors(m):
+    """Return the vectors of a moment."""
+    return [v for v in (m.vec, m.other) if type(v) is Linear]
+
+
 def free(m):
     """Return whether a vector, or a moment, depends on the step k."""
     if type(m) is Moment:
-        vectors = [v for v in (m.vec, m.other) if type(v) is Linear]
-        return not m.steps and any(map(free, vectors))
+        return not m.steps and any(map(free, vectors(m)))
     return phase(m) is not None or any("k" in c.names for _, c in m.terms)
 
 

@@ -22,20 +22,39 @@ from validation.papers import scripts
 FILE = Path(__file__).parent / "slack.json"
 
 
+class LastInequality:
+    """The last inequality of a script: the proved bound is at most the stated one."""
+
+    def __init__(self, claim: str):
+        self._theorem, script = registry.get(*claim.split(":")), scripts()[claim]
+        assert isinstance(script, Script)
+        fact = script.prove(**script.weights)
+        self._region = ScriptRegion(self._theorem, script)
+        self._rest = sp.Add(*self._theorem.parts.values()) - sp.Add(
+            *fact.right.values()
+        )
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The names of the stated bound's terms."""
+        return tuple(self._theorem.parts)
+
+    def is_shown(self, term: str, hundredths: int) -> bool:
+        """Return whether it is shown with a share of one term of the stated bound."""
+        missing = sp.Rational(100 - hundredths, 100)
+        return self._region.holds(self._rest - self._theorem.parts[term] * missing)
+
+
 def smallest_shares(claim: str) -> dict[str, int]:
     """Term -> hundredths of it that are enough, the other terms as they are."""
-    theorem, script = registry.get(*claim.split(":")), scripts()[claim]
-    assert isinstance(script, Script)
-    fact = script.prove(**script.weights)
-    region = ScriptRegion(theorem, script)
-    rest = sp.Add(*theorem.parts.values()) - sp.Add(*fact.right.values())
+    inequality = LastInequality(claim)
     found = {}
-    for name, part in theorem.parts.items():
+    for name in inequality.terms:
         low, high = -1, 100  # high is enough, low is not
         step = 1
         while high - low > 1:
             middle = max(high - step, low + 1)
-            if region.holds(rest - part * sp.Rational(100 - middle, 100)):
+            if inequality.is_shown(name, middle):
                 high, step = middle, 2 * step
             else:
                 low, step = middle, max((high - middle) // 2, 1)

@@ -1,0 +1,190 @@
+"""The point and the rounds of a left-hand side, next to those of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy as sp
+
+from dfltheory.bounds.clauses import LeftSide
+from dfltheory.bounds.registry import REGISTRY, Registry
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.finding import Finding, check, warning
+from dfltheory.checks.quoted import rates_on_other_left_sides
+from dfltheory.proofs.declared_steps import DeclaredProof
+
+_GRADIENT = "the squared gradient of f"
+_VALUE = "the gap of f"
+_SHARED = "the squared gradient in the shared block"
+_BLOCKS = "the squared gradients in both blocks"
+POINTS: dict[str, tuple[str, str]] = {
+    "grad_norm_sq": (_GRADIENT, "the mean model"),
+    "grad_norm_sq_w": (_GRADIENT, "the auxiliary sequence w"),
+    "client_gradient_sq": (_GRADIENT, "the local models"),
+    "f_gap": (_VALUE, "the mean model"),
+    "f_gap_weighted": (_VALUE, "a weighted mean of the mean models"),
+    "grad_u_sq": (_SHARED, "the personal parts V^t"),
+    "grad_u_sq_next": (_SHARED, "the personal parts V^(t+1)"),
+    "two_block": (_BLOCKS, "the personal parts V^t"),
+    "two_block_next": (_BLOCKS, "the personal parts V^(t+1)"),
+}
+"""Measure -> what is measured, and at which point."""
+FOLLOWING: dict[str, frozenset[str]] = {
+    "each": frozenset(("each", "max", "mean", "min", "last")),
+    "max": frozenset(("each", "max", "mean", "min", "last")),
+    "mean": frozenset(("mean", "min")),
+    "last": frozenset(("last", "min")),
+    "min": frozenset(("min",)),
+}
+"""Aggregate over the rounds -> those that the same bound holds of, too."""
+
+
+def has_left_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
+    """Return whether the left-hand side can be compared with that of a source."""
+    source = source_of(theorem, registry)
+    compared = source is not None and _is_same_quantity(theorem.lhs, source.lhs)
+    return compared or bool(theorem.steps) or _quoted_from(theorem, registry) != []
+
+
+@check("measured")
+def check_measured(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[Finding]:
+    """Compare the left-hand side with that of the statement it is derived from.
+
+    A bound at one point is none at another without a term for their distance; a bound
+    of a mean is none of the last round. The last declared step of a proof and the
+    sources of a quoted rate are compared, too. A statement may have another proof, so
+    that a finding is no error.
+    """
+    source = source_of(theorem, registry)
+    if source is not None and _is_same_quantity(theorem.lhs, source.lhs):
+        yield from _differences(theorem.lhs, source.lhs, f"{source}, its source,")
+    yield from _last_step(theorem)
+    for quoted in _quoted_from(theorem, registry)[:1]:
+        yield from _differences(theorem.lhs, quoted.lhs, f"{quoted}, which is quoted,")
+
+
+def source_of(theorem: Theorem, registry: Registry = REGISTRY) -> Theorem | None:
+    """Return the statement that a statement is derived from, if it is known."""
+    if theorem.of is None or isinstance(theorem.of, Theorem):
+        return theorem.of
+    assert isinstance(theorem.of, tuple)
+    key, variant = theorem.of
+    known = registry.statements()
+    return next((t for t in known if (t.key, t.variant) == (key, variant)), None)
+
+
+def _quoted_from(theorem: Theorem, registry: Registry) -> list[Theorem]:
+    """Return rates on the same algorithm whose left side alone differs."""
+    return [
+        other
+        for other in rates_on_other_left_sides(theorem, registry)
+        if _is_same_quantity(theorem.lhs, other.lhs)
+    ]
+
+
+def _is_same_quantity(one: LeftSide, other: LeftSide) -> bool:
+    """Return whether both measure the same quantity, at whatever points."""
+    if one.measure == other.measure:
+        return True
+    known = one.measure in POINTS and other.measure in POINTS
+    return known and POINTS[one.measure][0] == POINTS[other.measure][0]
+
+
+def _differences(left: LeftSide, source: LeftSide, name: str) -> Iterator[Finding]:
+    if left.measure != source.measure:
+        quantity, here = POINTS[left.measure]
+        there = POINTS[source.measure][1]
+        yield warning(
+            "left side: point",
+            f"{quantity} is measured at {here}; {name} measures it at {there}",
+            f"state the bound at {there}, or add a term for the distance of the points",
+            term="point",
+            here=here,
+            source=there,
+        )
+    if not _rounds_follow(left, source):
+        here, there = _rounds_text(left), _rounds_text(source)
+        yield warning(
+            "left side: rounds",
+            f"it is the {here}; {name} bounds the {there}",
+            f"bound the {there}",
+            term="rounds",
+            here=here,
+            source=there,
+        )
+    if left.start != source.start:
+        yield warning(
+            "left side: start",
+            f"f0_gap is taken at round {left.start}; {name} takes it at round"
+            f" {source.start}",
+            f"take f0_gap at round {source.start}",
+            term="start",
+            here=str(left.start),
+            source=str(source.start),
+        )
+
+
+def _rounds_text(left: LeftSide) -> str:
+    if left.aggregate == "last":
+        return f"value of round {left.last}"
+    name = "value" if left.aggregate == "each" else left.aggregate
+    every = "every round" if left.aggregate == "each" else "the rounds"
+    return f"{name} of {every} {left.first} .. {left.last}"
+
+
+def _rounds_follow(left: LeftSide, source: LeftSide) -> bool:
+    """Return whether a bound of the source's rounds is one of these, or may be."""
+    if source.aggregate not in FOLLOWING or left.aggregate not in {*FOLLOWING}:
+        return True
+    if left.aggregate not in FOLLOWING[source.aggregate]:
+        return False
+    own, known = _window(left), _window(source)
+    if source.aggregate in ("each", "max") and left.aggregate != "min":
+        return _contains(known, own)
+    if left.aggregate == "min" and source.aggregate in ("each", "max"):
+        return _meet(own, known)
+    if left.aggregate == "min":
+        return _contains(own, known)
+    return _contains(own, known) and _contains(known, own)
+
+
+def _window(left: LeftSide) -> tuple[sp.Expr, sp.Expr]:
+    first = left.last if left.aggregate == "last" else left.first
+    return sp.sympify(first), sp.sympify(left.last)
+
+
+def _contains(outer: tuple[sp.Expr, sp.Expr], inner: tuple[sp.Expr, sp.Expr]) -> bool:
+    """Return whether rounds contain others, for some horizon at least."""
+    late, early = inner[0] - outer[0], outer[1] - inner[1]
+    return not (sp.simplify(late).is_negative or sp.simplify(early).is_negative)
+
+
+def _meet(one: tuple[sp.Expr, sp.Expr], other: tuple[sp.Expr, sp.Expr]) -> bool:
+    """Return whether two ranges of rounds may have a round in common."""
+    apart = (one[1] - other[0], other[1] - one[0])
+    return not any(sp.simplify(gap).is_negative for gap in apart)
+
+
+def _last_step(theorem: Theorem) -> Iterator[Finding]:
+    """Compare the gradient in the last declared step with that of the statement."""
+    if not theorem.steps or theorem.lhs.measure != "grad_norm_sq":
+        return
+    proof = DeclaredProof(theorem)
+    bounded = proof.last_gradient()
+    if bounded is None:
+        return
+    here, there = proof.text(proof.stated_gradient()), proof.text(bounded)
+    if here != there:
+        yield warning(
+            "left side: last step",
+            f"the statement bounds {here}; the last declared step bounds {there}",
+            "add a step from one to the other, or state the bound of the last step",
+            term="last step",
+            here=here,
+            source=there,
+        )
+
+
+__all__ = ["FOLLOWING", "POINTS", "check_measured", "has_left_source", "source_of"]
