@@ -21,6 +21,7 @@ from dfltheory.algorithms.hyperparameters import (
     word_choices,
 )
 from dfltheory.algorithms.protocol import MIX, Edges, Index, Mix, Oracle, Parameters
+from dfltheory.algorithms.scaled_norms import scaled_norm
 from dfltheory.errors import InputError
 
 Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
@@ -358,9 +359,9 @@ def perturbed(
         inside = torch.zeros_like(g)
         inside[..., block] = g[..., block]
         g = inside
-    norm = torch.linalg.vector_norm(g, dim=-1, keepdim=True)
-    scale = torch.where(norm > 0, rho / norm, torch.zeros_like(norm))
-    return torch.addcmul(y, g, scale, out=out)
+    norm = scaled_norm(g)
+    scale = torch.where(norm.value > 0, rho / norm.value, torch.zeros_like(norm.value))
+    return torch.addcmul(y, norm.vector, scale, out=out)
 
 
 __all__ = [
