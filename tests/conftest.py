@@ -46,12 +46,18 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.slow)
 
 
+def pytest_sessionstart():
+    """Turn garbage collection off while tests are collected: almost all objects stay."""
+    gc.disable()
+
+
 def pytest_collection_finish():
     """What collection made lives until the end: no need to look through it for garbage
     again and again, nor so often through SymPy's many small objects, few of which are
     in cycles.
     """
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 50)
 
 

@@ -24,5 +24,5 @@ def test_a_package_with_a_module_called_py_and_a_file_of_that_name(
 )
 def test_what_is_no_file_and_no_module_is_called_no_file(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"is not a file: give FILE\.py:NAME"):
+    with pytest.raises(InputError, match=r"FILE\.py:NAME"):
         own(f"{place}:value")

@@ -9,7 +9,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from dfltheory.algorithms.hyperparameters import (
     word_choices,
 )
 from dfltheory.algorithms.protocol import MIX, Edges, Index, Mix, Oracle, Parameters
+from dfltheory.algorithms.scaled_norms import scaled_norm
 from dfltheory.errors import InputError
 
 Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
@@ -358,12 +359,9 @@ def perturbed(
         inside = torch.zeros_like(g)
         inside[..., block] = g[..., block]
         g = inside
-    norm = cast(  # torch.linalg has no annotations
-        "Tensor",
-        torch.linalg.vector_norm(g, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]
-    )
-    scale = torch.where(norm > 0, rho / norm, torch.zeros_like(norm))
-    return torch.addcmul(y, g, scale, out=out)
+    norm = scaled_norm(g)
+    scale = torch.where(norm.value > 0, rho / norm.value, torch.zeros_like(norm.value))
+    return torch.addcmul(y, norm.vector, scale, out=out)
 
 
 __all__ = [

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import torch
 from torch import Tensor
+
+from dfltheory.algorithms.scaled_norms import scaled_norm
 
 Uniform = Callable[[tuple[int, ...]], Tensor]
 """Draws numbers in [0, 1): a shape (m, d) gives (S, m, d)."""
@@ -128,13 +130,13 @@ class QSGD:
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
         """Return x with randomly rounded levels, divided by tau."""
-        norm = cast(  # torch.linalg has no annotations
-            "Tensor",
-            torch.linalg.vector_norm(x, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]
+        norm = scaled_norm(x)
+        scaled = torch.where(
+            norm.value > 0, self.levels * norm.vector.abs() / norm.value, 0
         )
-        scaled = torch.where(norm > 0, self.levels * x.abs() / norm, 0)
         level = scaled.add_(uniform(tuple(x.shape[1:]))).floor_()
-        return level.mul_(x.sign()).mul_(norm / (self.levels * self.tau(x.shape[-1])))
+        step = norm.value / (self.levels * self.tau(x.shape[-1])) * norm.unit
+        return level.mul_(x.sign()).mul_(step)
 
     def delta(self, d: int) -> float:
         """Return delta = 1/tau."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
 from dfltheory.algorithms.blocks import parts
 from dfltheory.algorithms.hyperparameters import ranges
+from dfltheory.algorithms.scaled_norms import scaled_norm
 
 _ROUNDING = 1e-12
 """Relative rounding error that is corrected before floor and ceiling."""
@@ -111,11 +112,8 @@ class DisPFL(Algorithm[MaskedState]):
         for _ in range(self.K):
             g = grad(y, grad.sample())
             if self.clip:
-                norm = cast(  # torch.linalg has no annotations
-                    "Tensor",
-                    torch.linalg.vector_norm(g, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]
-                )
-                g.mul_((self.clip / norm).clamp_(max=1))
+                norm = scaled_norm(g)
+                g.mul_((self.clip / norm.unit / norm.value).clamp_(max=1))
             if self.weight_decay:
                 g.add_(y, alpha=self.weight_decay)
             y.sub_(g.mul_(state.mask), alpha=eta)

@@ -290,5 +290,5 @@ def test_hyperparameters_of_a_users_algorithm_obey_its_declared_ranges():
 def test_get_accepts_spellings_and_rejects_unknown_names():
     assert alg.get("DFedADMM-SAM") is alg.DFedADMMSAM
     assert alg.get("d_psgd") is alg.DPSGD
-    with pytest.raises(UnknownNameError, match="did you mean dfedsam"):
+    with pytest.raises(UnknownNameError, match="dfedsam"):
         alg.get("dfedsan")

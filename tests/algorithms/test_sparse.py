@@ -183,6 +183,18 @@ def test_gradients_are_clipped_whole_before_the_mask_and_the_decay_of_weights(cl
     assert alg.DisPFL(eta=0.1, K=2).clip == 10
 
 
+def test_a_gradient_whose_squared_norm_overflows_is_clipped_to_its_direction():
+    algorithm = alg.DisPFL(eta=1.0, K=1, clip=4.0, sparsity=0.0)
+    grad = FixedOracle(4)
+    grad.__class__ = type(
+        "Large",
+        (FixedOracle,),
+        {"__call__": lambda self, y, batch: torch.full_like(y, 2.0**900)},
+    )
+    updated = algorithm.local_update(start(algorithm, grad), grad).z
+    assert torch.equal(updated, torch.full_like(updated, 3 - 4.0 / 2))
+
+
 def test_a_gradient_of_zero_or_below_the_clip_is_left_alone():
     algorithm = alg.DisPFL(eta=1.0, K=1, clip=4.0, sparsity=0.0)
     for g in (torch.zeros(4, dtype=F64), torch.ones(4, dtype=F64)):

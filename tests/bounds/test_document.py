@@ -103,7 +103,7 @@ def test_a_users_quantities_algorithm_and_law_travel_by_name():
 def test_a_quantity_of_a_file_is_not_another_one_of_the_glossary():
     document = json.loads(json.dumps(theorem_to_document(own())))
     (quantity,) = document["quantities"]
-    with pytest.raises(InputError, match="the glossary has L already"):
+    with pytest.raises(InputError, match=r"\bL\b"):
         theorem_from_document(
             document | {"quantities": [quantity, quantity | {"name": "L"}]}
         )
@@ -160,7 +160,7 @@ def test_fields_that_are_missing_or_unknown_are_refused():
     for name in document:
         with pytest.raises(InputError, match=f"lacks the field {name}"):
             theorem_from_document({n: v for n, v in document.items() if n != name})
-    with pytest.raises(InputError, match="no field 'code'"):
+    with pytest.raises(InputError, match="'code'"):
         theorem_from_document(document | {"code": "print()"})
 
 
@@ -194,9 +194,9 @@ def test_a_theorem_is_loaded_by_object_key_file_or_module(tmp_path):
     broken.write_text("1 / 0")
     with pytest.raises(InputError, match="ZeroDivisionError"):
         load(f"{broken}:mine")
-    with pytest.raises(InputError, match="its variant is not 'printed'"):
+    with pytest.raises(InputError, match="'printed'"):
         load(theorem, "printed")
-    with pytest.raises(UnknownNameError, match="did you mean"):
+    with pytest.raises(UnknownNameError, match="theorem_4_6"):
         load("dfedsam.theorem_4_6")
 
 

@@ -58,7 +58,7 @@ def test_functions_beyond_the_registry_go_there_and_back():
 def test_symbols_outside_the_glossary_are_given_or_refused():
     own = sp.Symbol("nobodys", positive=True)
     assert from_tree(to_tree(own * s.L), {"nobodys": own}) == own * s.L
-    with pytest.raises(DFLTheoryError, match="no symbol 'nobodys'"):
+    with pytest.raises(DFLTheoryError, match="'nobodys'"):
         from_tree(["Mul", "nobodys", "L"])
     with pytest.raises(DFLTheoryError, match="not the glossary's"):
         to_tree(sp.Symbol("L"))

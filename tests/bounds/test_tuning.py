@@ -43,7 +43,7 @@ def test_largest_step():
     assert np.isfinite(
         corrected.evaluate(**VALUES, eta=corrected.largest_step(**VALUES))
     )
-    with pytest.raises(InputError, match="has no eta_u"):
+    with pytest.raises(InputError, match="eta_u"):
         corrected.largest_step("eta_u", **VALUES)
 
 
@@ -65,7 +65,7 @@ def test_an_interval_with_a_lower_end():
     interval = bounds.admissible_steps(theorem, "eta", **values)
     assert interval.low == pytest.approx(1e-4, rel=1e-12)
     assert interval.high == pytest.approx(1 / 960, rel=1e-12)
-    with pytest.raises(ConditionError, match="no eta meets the conditions"):
+    with pytest.raises(ConditionError, match=r"\beta\b"):
         bounds.admissible_steps(theorem, "eta", **{**values, "lam_admm": 1})
 
 
@@ -99,7 +99,7 @@ def test_steps_that_an_equality_ties_together_move_together():
     assert least <= np.min(
         theorem.evaluate(**values, eta_u=grid, eta_v=grid * 5 / 6)
     ) * (1 + 1e-9)
-    with pytest.raises(InputError, match="ties eta_v to eta_u; missing: K_v"):
+    with pytest.raises(InputError, match="K_v"):
         theorem.largest_step("eta_u", **{n: v for n, v in values.items() if n != "K_v"})
 
 

@@ -27,21 +27,19 @@ def test_a_bound_that_is_a_number_nowhere_has_no_best_step(monkeypatch):
     monkeypatch.setattr(
         type(THEOREM), "evaluate", lambda *_, **given: np.nan * given["eta"]
     )
-    with pytest.raises(ConditionError, match="no step eta that is tried is admissible"):
+    with pytest.raises(ConditionError, match=r"\beta\b"):
         THEOREM.best_step(**VALUES)
 
 
 def test_several_values_of_a_quantity_are_refused():
-    with pytest.raises(InputError, match="not several lam"):
+    with pytest.raises(InputError, match=r"\blam\b"):
         THEOREM.best_step(**VALUES | {"lam": [0.1, 0.8]})
-    with pytest.raises(InputError, match="not several K"):
+    with pytest.raises(InputError, match=r"\bK\b"):
         bounds.admissible_steps(THEOREM, **VALUES | {"K": np.array([1, 5])})
 
 
 def test_infinite_terms_have_no_shares_and_say_so():
-    with pytest.raises(
-        InputError, match=r"the term \w+ is inf at T = 1: take milder values"
-    ):
+    with pytest.raises(InputError, match="T = 1"):
         bounds.dominance(THEOREM, "T", [1, 10], **VALUES | {"eta": 0.001, "K": 1e300})
 
 

@@ -95,7 +95,7 @@ def check(thm, verdict):
 @pytest.mark.parametrize(("thm", "change"), list(cases()))
 def test_at_its_corners_a_corrected_theorem_holds_and_nothing_complains(thm, change):
     if (thm.variant, change.get("Q")) == ("appendix_q1", 50):
-        with pytest.raises(ConditionError, match="no step size meets the conditions"):
+        with pytest.raises(ConditionError):
             judged(thm, **change)
         return
     verdict = judged(thm, **change)

@@ -169,7 +169,7 @@ def test_what_cannot_be_run_in_all_ways_is_one_line():
     with pytest.raises(InputError, match="noise and a random network together"):
         Batch.of(noisy)
     other = batch.alone(0, batch.x0, 3)
-    with pytest.raises(InputError, match="for random_matching alone"):
+    with pytest.raises(InputError, match="random_matching"):
         Batch.of(dataclasses.replace(other, network=dfl.graphs.RandomNeighbors(4, 1)))
 
 

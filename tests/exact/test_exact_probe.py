@@ -390,7 +390,7 @@ def test_other_refusals():
         )
     with pytest.raises(DFLTheoryError, match="law does not change"):
         stationary(Waning(eta=0.1, K=1), task, PATH)
-    with pytest.raises(DFLTheoryError, match="not for sinusoidal"):
+    with pytest.raises(DFLTheoryError, match="sinusoidal"):
         exact_history(
             dfl.algorithms.DPSGD(eta=0.1),
             dfl.tasks.sinusoidal(m=3, d=2),

@@ -396,7 +396,7 @@ def test_schedule_reports_the_missing_constant():
         scheduled_algorithm(
             "dfedsam.theorem_4_5", task, 100, variant="corrected", step="largest", K=2
         )
-    with pytest.raises(ConditionError, match="no step size"):
+    with pytest.raises(ConditionError):
         scheduled_algorithm(
             "dfedsam.theorem_4_5",
             task,

@@ -90,7 +90,7 @@ def test_a_statement_on_two_blocks_refuses_a_task_that_has_none():
             "dfedmdc.theorem_2", dfl.tasks.clipped(m=2), 10, K_u=1, K_v=1
         )
     # a linear model: all is its head
-    with pytest.raises(InputError, match="the task digits has no such"):
+    with pytest.raises(InputError, match="digits"):
         scheduled_algorithm(
             "dfedmdc.theorem_1", dfl.tasks.digits(m=2), 10, K_u=1, K_v=1
         )

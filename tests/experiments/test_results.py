@@ -147,12 +147,12 @@ def test_verdicts_load_from_a_file(results, tmp_path):
     write_json(tmp_path / "verdicts.json", [v.to_dict() for v in found])
     assert load_verdicts(tmp_path / "verdicts.json") == list(found)
     write_json(tmp_path / "other.json", {})
-    with pytest.raises(DataError, match="does not hold a list of verdicts"):
+    with pytest.raises(DataError, match=r"other\.json"):
         load_verdicts(tmp_path / "other.json")
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match=r"none\.json"):
         load_verdicts(tmp_path / "none.json")
     (tmp_path / "half.json").write_text("[")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"half\.json"):
         load_verdicts(tmp_path / "half.json")
 
 
@@ -209,7 +209,7 @@ def test_cells_are_found_by_their_settings(results):
     assert list(results.runs(results.where(algorithm__rho=0))) == ["ring", "complete"]
     with pytest.raises(
         UnknownNameError,
-        match=r"swept field is called 'topology\.nam'; did you mean topology\.name",
+        match=r"'topology\.nam'.*topology\.name\b",
     ):
         results.where(topology__nam="ring")
 
@@ -218,7 +218,7 @@ def test_a_folder_loads_back(results):
     again = load_results(results.folder)
     assert again.title == "two axes"
     assert again.frame.equals(results.frame)
-    with pytest.raises(InputError, match=r"has no sweep\.json"):
+    with pytest.raises(InputError, match=r"sweep\.json"):
         load_results(results.folder / "cells")
 
 

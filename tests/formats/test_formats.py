@@ -108,7 +108,5 @@ def test_experiment_with_an_unknown_section_is_rejected_by_name(folder, tmp_path
     file = tmp_path / "later.toml"
     text = (folder / "experiment.toml").read_text(encoding="utf-8")
     file.write_text(text + "\n[later]\nfield = 1\n", encoding="utf-8")
-    with pytest.raises(
-        DFLTheoryError, match=r"later\.toml: no field is called 'later'"
-    ):
+    with pytest.raises(DFLTheoryError, match=r"later\.toml: .*'later'"):
         load_experiment(file)

@@ -113,7 +113,7 @@ def test_the_message_of_the_issue():
     assert report.failures[0].message == "entry (3, 4) is 0.5 but (4, 3) is 0.333333"
     assert report.failures[2].place == "column 4"
     assert report.breaks == ("definition 1", "symmetric", "doubly stochastic")
-    with pytest.raises(GraphError, match=r"entry \(3, 4\) is 0.5"):
+    with pytest.raises(GraphError, match=r"\(3, 4\).*0\.5"):
         report.raise_if_failed()
 
 
@@ -262,7 +262,7 @@ def test_laws_can_be_chosen():
     assert check(W, laws="doubly stochastic").ok
     assert check(W, laws="doubly stochastic").laws == DOUBLY_STOCHASTIC
     assert laws(W, laws=["symmetry"]) == ["symmetry"]
-    with pytest.raises(UnknownNameError, match="did you mean symmetry"):
+    with pytest.raises(UnknownNameError, match="symmetry"):
         check(W, laws=["symetry"])
 
 

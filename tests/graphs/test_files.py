@@ -70,15 +70,13 @@ def test_both_directions_of_an_undirected_link_are_one_link(tmp_path):
         to_dense(graphs.read_matrix_file(path)), [[0.75, 0.25], [0.25, 0.75]]
     )
     path.write_text("0 1 0.25\n1 0 0.35\n")
-    with pytest.raises(
-        InputError, match=r"link 1 0 .*0\.25 and 0\.35.*directed"
-    ) as caught:
+    with pytest.raises(InputError, match=r"1 0 .*0\.25.*0\.35.*directed") as caught:
         graphs.read_matrix_file(path)
     assert "\n" not in str(caught.value)
     arcs = to_dense(graphs.read_matrix_file(path, directed=True))
     np.testing.assert_array_equal(arcs, [[0, 0.35], [0.25, 0]])
     path.write_text("0 1 0.25\n0 1 0.35\n")
-    with pytest.raises(InputError, match=r"weights 0.25 and 0.35: give one$"):
+    with pytest.raises(InputError, match=r"0\.25 and 0\.35"):
         graphs.read_matrix_file(path, directed=True)
 
 
@@ -159,13 +157,13 @@ def test_bad_files_get_one_line(tmp_path, name, content, message):
 
 
 def test_missing_files_folders_and_crowded_archives(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match=r"none\.npy"):
         graphs.read_matrix_file(tmp_path / "none.npy")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="directory"):
         graphs.read_matrix_file(tmp_path / "folder.csv")
     np.savez(tmp_path / "two.npz", a=W, b=W)
-    with pytest.raises(InputError, match=r"2 arrays \(a, b\)"):
+    with pytest.raises(InputError, match=r"\(a, b\)"):
         graphs.read_matrix_file(tmp_path / "two.npz")
 
 

@@ -15,7 +15,7 @@ def test_millions_of_clients_without_entries(tmp_path):
     path = tmp_path / "W.npz"
     sp.save_npz(path, sp.csr_array((10**6, 10**6)))
     assert path.stat().st_size < 2**14
-    with pytest.raises(InputError, match=r"1e\+06 clients with 0 entries; 0 to 65536"):
+    with pytest.raises(InputError, match=r"1e\+06 .*65536"):
         graphs.read_matrix_file(path)
     path = tmp_path / "W.mtx"
     path.write_text(

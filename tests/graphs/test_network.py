@@ -161,7 +161,7 @@ def test_contraction_of_what_is_not_random_and_of_what_has_none():
     assert found.lam == pytest.approx(max(graphs.lam(W) for W in Ws))
     assert graphs.mean_square_contraction(graphs.RandomMatching(1)).lam == 0
     assert graphs.mean_square_contraction(graphs.RandomMatching(2)).lam == 0
-    with pytest.raises(GraphError, match="round 0 is not doubly stochastic: row"):
+    with pytest.raises(GraphError, match=r"round 0 .*row"):
         graphs.mean_square_contraction(graphs.RandomNeighbors(9, 2, directed=True))
     with pytest.raises(InputError, match="draws = 3"):
         graphs.mean_square_contraction(graphs.RandomMatching(4), draws=3)

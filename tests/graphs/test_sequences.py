@@ -78,7 +78,7 @@ def test_lists_are_periodic_and_callables_are_asked():
 
 def test_a_callable_that_changes_size_is_caught():
     sequence = graphs.as_sequence(lambda t: np.eye(2 + t))
-    with pytest.raises(GraphError, match="the matrix of round 1 is 3 x 3, not 2 x 2"):
+    with pytest.raises(GraphError, match=r"round 1 .*3 x 3.*2 x 2"):
         dense(sequence, 1)
 
 
@@ -175,7 +175,7 @@ def test_matchings_are_matchings_and_stay_on_the_graph():
         W = dense(graphs.RandomMatching(8), 0, seed)
         np.testing.assert_array_equal(W.diagonal(), 0.5)
         np.testing.assert_array_equal((W == 0.5).sum(axis=1), 2)
-    with pytest.raises(InputError, match="the graph has 7 nodes"):
+    with pytest.raises(InputError, match="7 nodes"):
         graphs.RandomMatching(6, graph)
 
 
@@ -310,7 +310,7 @@ def test_losses_are_needed_and_must_be_finite():
     assert sequence.needs_losses
     with pytest.raises(InputError, match="losses"):
         sequence.matrix(0, rng_of(0))
-    with pytest.raises(InputError, match=r"losses: .*client 1 is nan"):
+    with pytest.raises(InputError, match=r"losses: .*client 1.*nan"):
         sequence.matrix(0, rng_of(0), np.array([0, np.nan, 1]))
     with pytest.raises(InputError, match="shape"):
         sequence.matrix(0, rng_of(0), np.zeros(4))
@@ -343,9 +343,7 @@ def test_the_loss_driven_draw_holds_no_square_array():
     ],
 )
 def test_rounds_beyond_the_memory_are_refused_with_the_figure(build):
-    with pytest.raises(
-        InputError, match=r"m = 10+ and k = \d+ has 1e\+\d\d links.*1e\+09"
-    ):
+    with pytest.raises(InputError, match=r"m = 10+ .*k = \d+ .*1e\+09"):
         build()
     # k is at most m - 1
     assert graphs.RandomNeighbors(5, 10**6).matrix(0, rng_of(0)).shape == (5, 5)

@@ -46,9 +46,7 @@ def test_small_regular_graphs_and_cliques():
 def test_an_isolated_first_client_is_the_witness():
     graph = nx.empty_graph(4)
     graph.add_edges_from([(1, 2), (2, 3)])
-    with pytest.raises(
-        GraphError, match="2 components, and no path joins node 0 to node 1"
-    ):
+    with pytest.raises(GraphError, match=r"node 0 .*node 1"):
         graphs.metropolis(graph)
 
 
@@ -73,7 +71,7 @@ def test_one_client_has_no_other_to_draw():
 
 
 def test_the_cited_constants_take_a_diameter_of_at_least_zero():
-    with pytest.raises(InputError, match="the diameter at least 0"):
+    with pytest.raises(InputError, match="diameter"):
         graphs.assran_constants(4, 4, -1)
 
 

@@ -140,7 +140,7 @@ def test_erdos_renyi_is_redrawn_until_connected():
     assert all(
         nx.is_connected(graphs.erdos_renyi(20, p=0.12, seed=s)) for s in range(20)
     )
-    with pytest.raises(GraphError, match="was not connected in"):
+    with pytest.raises(GraphError):
         graphs.erdos_renyi(40, p=1e-6)
 
 

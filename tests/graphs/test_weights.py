@@ -133,7 +133,7 @@ def test_disconnected_graphs_are_refused_with_a_witness(rule):
     graph = nx.Graph([(0, 1), (2, 3)])
     with pytest.raises(
         GraphError,
-        match="disconnected: 2 components, and no path joins node 0 to node 2",
+        match=r"node 0 .*node 2",
     ):
         graphs.weights(graph, rule)
 
@@ -173,7 +173,7 @@ def test_parallel_links_count_once():
 
 
 def test_unknown_rules_and_wrong_things():
-    with pytest.raises(UnknownNameError, match="did you mean metropolis"):
+    with pytest.raises(UnknownNameError, match="metropolis"):
         graphs.weights(graphs.ring(4), "metropolitan")
     with pytest.raises(InputError, match="takes a networkx graph"):
         graphs.metropolis(np.eye(3))

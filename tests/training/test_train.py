@@ -163,7 +163,7 @@ def test_users_metrics():
     np.testing.assert_allclose(
         run.extra["spread"][:, -1], run.x.std(axis=1, ddof=1).max(-1)
     )
-    with pytest.raises(DFLTheoryError, match="two metrics are called spread"):
+    with pytest.raises(DFLTheoryError, match=r"metrics .*spread"):
         train(DFEDSAM, problem(), ring_matrix(6), rounds=1, metrics=[spread, spread])
 
 
@@ -221,7 +221,7 @@ def test_divergence_is_said_and_the_history_kept(caplog):
     assert np.isfinite(run.loss[0, : run.diverged_at]).all()
     assert np.isnan(run.loss[0, run.diverged_at + 1 :]).all()
     with pytest.raises(
-        DivergenceError, match=r"dfedavg on quadratic diverged by round \d+ of 60"
+        DivergenceError, match=r"dfedavg .*quadratic .*\d+ of 60"
     ) as caught:
         train(wild, problem(), ring_matrix(6), rounds=60, on_divergence="raise")
     assert isinstance(caught.value.history, History)

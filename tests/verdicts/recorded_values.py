@@ -70,12 +70,23 @@ def plain(values: Mapping[str, Any], theorem: Theorem) -> Values:
 # -- saved outcomes of the search ------------------------------------------------------
 
 
+def outcome_names() -> list[str]:
+    """Names of the saved outcomes, without reading them."""
+    return sorted(path.stem for path in OUTCOMES.glob("*.json"))
+
+
+def outcome(name: str) -> tuple[Theorem, Mapping[str, Any]]:
+    """Statement and document of a saved outcome."""
+    document = read_document(OUTCOMES / f"{name}.json")
+    about = document.get("divergence") or document
+    return statement(f"{about['key']}:{about['variant']}"), document
+
+
 def outcomes() -> Iterator[tuple[str, Theorem, Mapping[str, Any]]]:
     """Name, statement and document of each saved outcome."""
-    for path in sorted(OUTCOMES.glob("*.json")):
-        document = read_document(path)
-        about = document.get("divergence") or document
-        yield path.stem, statement(f"{about['key']}:{about['variant']}"), document
+    for name in outcome_names():
+        theorem, document = outcome(name)
+        yield name, theorem, document
 
 
 def values_of_outcome(

@@ -63,7 +63,5 @@ def test_what_the_run_knows_cannot_be_given_otherwise():
 
 def test_a_task_without_a_minimizer_says_so():
     task = dfl.tasks.digits(m=3)
-    with pytest.raises(
-        InputError, match="has no minimizer x_star of f, which dist_sq needs"
-    ):
+    with pytest.raises(InputError, match=r"x_star .*dist_sq"):
         dfl.verdicts.dist_sq(task, None, torch.zeros(1, task.d))

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from tests.verdicts import recorded_values
-from tests.verdicts.recorded_values import named, outcomes, recorded, statements
+from tests.verdicts.recorded_values import (
+    named,
+    outcome,
+    outcome_names,
+    recorded,
+    statements,
+)
 
 RECORDED = recorded()
-OUTCOMES = {name: (theorem, document) for name, theorem, document in outcomes()}
+OUTCOMES = outcome_names()
 STATEMENTS = {named(theorem): theorem for theorem in statements()}
 
 
@@ -32,14 +38,14 @@ def close(found, record):
 
 
 def test_every_case_has_a_record_and_every_record_a_case():
-    assert RECORDED.keys() == OUTCOMES.keys() | STATEMENTS.keys()
+    assert RECORDED.keys() == {*OUTCOMES} | STATEMENTS.keys()
 
 
 @pytest.mark.drawn(20)
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
     with np.errstate(all="ignore"):
-        close(recorded_values.values_of_outcome(*OUTCOMES[name]), RECORDED[name])
+        close(recorded_values.values_of_outcome(*outcome(name)), RECORDED[name])
 
 
 @pytest.mark.drawn(45)

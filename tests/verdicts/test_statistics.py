@@ -273,7 +273,7 @@ def test_the_bootstrap_is_higher_for_what_is_more_skewed_than_squared_norms():
 def test_methods_are_named_and_the_bootstrap_wants_seeds():
     data = np.random.default_rng(4).exponential(size=(ENOUGH, 3))
     assert np.isfinite(mean_interval(data, 0.95, "bootstrap").high)
-    with pytest.raises(InputError, match="needs 8 seeds or more, not 7"):
+    with pytest.raises(InputError, match=r"8 seeds .*7"):
         mean_interval(data[1:], 0.95, "bootstrap")
     with pytest.raises(UnknownNameError, match="bootstrap"):
         mean_interval(data, 0.95, "bootstrp")

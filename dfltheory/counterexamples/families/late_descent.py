@@ -47,7 +47,7 @@ class LateDescent(Family):
         widths = np.stack([one, rise], -1)
         slopes = np.tile([1.0, -1.0], (len(flat), 1, 1))
         left = np.zeros((len(flat), 1))
-        clients = Ramps(knots[:, None], widths[:, None], slopes, left).alike(2)
+        clients = Ramps(knots[:, None], widths[:, None], slopes, left).repeated(2)
         return clients, both(flat * at.way * gentle_rounds)
 
 
