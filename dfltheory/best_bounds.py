@@ -22,8 +22,8 @@ from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.verdicts.admissible_steps import network_values
 from dfltheory.verdicts.run_values import run_values
-from dfltheory.verdicts.schedule import network_values
 from dfltheory.verdicts.value_sources import Source, Values
 
 if TYPE_CHECKING:

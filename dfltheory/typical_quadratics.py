@@ -11,7 +11,8 @@ import numpy as np
 from dfltheory.best_bounds import constants
 from dfltheory.checks.everyday import everyday
 from dfltheory.errors import InputError
-from dfltheory.verdicts.schedule import algorithm_class, hyperparameter_fields
+from dfltheory.verdicts.hyperparameters import hyperparameter_fields
+from dfltheory.verdicts.schedule import algorithm_class
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem

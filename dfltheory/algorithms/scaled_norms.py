@@ -53,10 +53,10 @@ def scaled_norm(x: Tensor) -> ScaledNorm:
 
 
 def _row_norms(x: Tensor, order: float = 2.0) -> Tensor:
-    norms = torch.linalg.vector_norm(  # pyright: ignore[reportUnknownMemberType]
-        x, ord=order, dim=-1, keepdim=True
+    return cast(  # torch.linalg has no annotations
+        "Tensor",
+        torch.linalg.vector_norm(x, ord=order, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]
     )
-    return cast("Tensor", norms)  # torch.linalg has no annotations
 
 
 def smallest_reliable_norm(dtype: torch.dtype) -> float:

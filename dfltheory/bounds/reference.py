@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 from dfltheory.bounds.registry import REGISTRY, Registry, refuse_loose_steps
@@ -22,12 +23,44 @@ _FILE = re.compile(
 
 
 def is_registered_key(reference: Theorem | str) -> bool:
-    """Return whether a reference is written as a key of the registry."""
-    return (
-        isinstance(reference, str)
-        and ":" not in reference
-        and not names_theorem_file(reference)
-    )
+    """Return whether a reference is written as KEY or KEY:VARIANT of the registry."""
+    return _registered_name(reference, REGISTRY) is not None
+
+
+def _registered_name(
+    reference: Theorem | str, registry: Registry
+) -> tuple[str, str | None] | None:
+    """Return key and variant of KEY or KEY:VARIANT; None for any other reference.
+
+    A text with a colon names a statement if a paper of the registry has its key, or if
+    the paper is known and no module has its name, as for a key with a typing error.
+    """
+    if not isinstance(reference, str) or names_theorem_file(reference):
+        return None
+    key, colon, variant = reference.partition(":")
+    if not colon:
+        return key, None
+    paper = key.partition(".")[0]
+    if key.endswith(".py") or "." not in key or paper not in registry.papers():
+        return None
+    if key in registry.load(paper) or find_spec(paper) is None:
+        return key, variant
+    return None
+
+
+def _one_variant(
+    reference: Theorem | str, named: str | None, variants: Iterable[str] | None
+) -> Iterable[str] | None:
+    """Return the variants that are meant by KEY:VARIANT and a list of variants."""
+    if named is None:
+        return variants
+    for variant in variants or ():
+        if variant != named:
+            raise InputError(
+                f"{reference} names a variant, and variant = {variant!r} names another:"
+                " give one of them"
+            )
+    return (named,)
 
 
 def names_theorem_file(reference: object) -> bool:
@@ -42,11 +75,11 @@ def load(
 
     Parameters
     ----------
-    reference : a Theorem, which is taken as it is; a key of the registry;
-        ``FILE.toml``, the only statement of a theorem file; ``FILE.toml:KEY`` or
-        ``FILE.toml:KEY:VARIANT``, one of several; or ``FILE.py:NAME`` or
-        ``MODULE:NAME``, a user's own object. That file or module is imported: it is
-        code that the caller trusts
+    reference : a Theorem, which is taken as it is; ``KEY`` or ``KEY:VARIANT`` of the
+        registry; ``FILE.toml``, the only statement of a theorem file;
+        ``FILE.toml:KEY`` or ``FILE.toml:KEY:VARIANT``, one of several; or
+        ``FILE.py:NAME`` or ``MODULE:NAME``, a user's own object. That file or module is
+        imported: it is code that the caller trusts
     variant : of a registered statement or of a theorem file; its first one where none
         is given
     trust : may a theorem file name code as ``FILE.py:NAME``? It is imported, and so it
@@ -61,9 +94,12 @@ def load(
         several statements and none is named; a ``variant`` is given with a theorem that
         has another one.
     """
-    if is_registered_key(reference):
-        key = str(reference)
-        return REGISTRY.get(key, variant or REGISTRY.variants(key)[0])
+    registered = _registered_name(reference, REGISTRY)
+    if registered is not None:
+        key, named = registered
+        given = None if variant is None else (variant,)
+        chosen = tuple(_one_variant(reference, named, given) or REGISTRY.variants(key))
+        return REGISTRY.get(key, chosen[0])
     found = load_all(reference, None if variant is None else (variant,), trust=trust)
     keys = list(dict.fromkeys(theorem.key for theorem in found))
     if len(keys) > 1:
@@ -91,9 +127,11 @@ def load_all(
     variants : these variants alone, in this order; None: all
     registry : where keys are looked up
     """
-    if is_registered_key(reference):
-        key = str(reference)
-        names = registry.variants(key) if variants is None else variants
+    registered = _registered_name(reference, registry)
+    if registered is not None:
+        key, named = registered
+        chosen_names = _one_variant(reference, named, variants)
+        names = registry.variants(key) if chosen_names is None else chosen_names
         return tuple(registry.get(key, variant) for variant in names)
     if not names_theorem_file(reference):
         found = _object(reference)

@@ -15,7 +15,9 @@ def atlas(
     context: typer.Context,
     key: Annotated[
         list[str] | None,
-        typer.Option(help="A theorem in all variants (repeat); without it, all."),
+        typer.Option(
+            help="A theorem in all variants, or KEY:VARIANT (repeat); without it, all."
+        ),
     ] = None,
     measure: Annotated[
         str, typer.Option(help="The left-hand side, as grad_norm_sq.")

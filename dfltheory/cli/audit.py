@@ -19,7 +19,7 @@ def audit(
         str | None,
         typer.Argument(
             help=(
-                "A statement of the registry, a paper (dfedsam), FILE.toml or"
+                "KEY or KEY:VARIANT of the registry, a paper (dfedsam), FILE.toml or"
                 " FILE.py:NAME."
             )
         ),

@@ -34,8 +34,8 @@ def bound(
         str | None,
         typer.Argument(
             help=(
-                "A theorem of the registry, FILE.toml or FILE.py:NAME; a paper, or"
-                " nothing, lists them."
+                "KEY or KEY:VARIANT of the registry, FILE.toml or FILE.py:NAME; a"
+                " paper, or nothing, lists them."
             )
         ),
     ] = None,
@@ -76,7 +76,8 @@ def bound(
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="List lemmas and controls as well.")
+        bool,
+        typer.Option("--all", help="List lemmas, controls and all rates as well."),
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")
@@ -121,9 +122,11 @@ def bound(
                 "the theorem is missing: give its key (`dfltheory bound` lists all) or"
                 " FILE.py:NAME"
             )
-        return _list(bounds.keys(all=every), json)
+        listed = bounds.keys(all=True) if every else main_keys()
+        return _list(listed, len(bounds.keys(all=True)) - len(listed), json)
     if plain and key in bounds.registry.papers():
-        return _list(bounds.keys(key, all=every), json)
+        listed = bounds.keys(key, all=every)
+        return _list(listed, len(bounds.keys(key, all=True)) - len(listed), json)
     _check_questions(asked, out)
     theorem = bounds.load(key, variant, trust=trust)
     if plot is not None:
@@ -193,7 +196,31 @@ def _tabulate(
     return emit({"rows": len(table), "file": str(out)} | status, text, as_json)
 
 
-def _list(known: Sequence[str], as_json: bool) -> None:
+def main_keys() -> tuple[str, ...]:
+    """Return the keys that ``dfltheory bound`` lists.
+
+    Rates in O(.) are listed only if their paper states no constants at all: no run can
+    be compared with them.
+    """
+    from dfltheory import bounds
+
+    found: list[str] = []
+    every = bounds.keys()
+    for paper in bounds.registry.papers():
+        keys = [key for key in every if key.partition(".")[0] == paper]
+        with_constants = [key for key in keys if _has_constants(key)]
+        found += with_constants or keys
+    return tuple(found)
+
+
+def _has_constants(key: str) -> bool:
+    from dfltheory import bounds
+
+    return not all(bounds.get(key, name).order for name in bounds.variants(key))
+
+
+def _list(known: Sequence[str], further: int, as_json: bool) -> None:
+    """Print statements, and how many further ones ``--all`` lists."""
     from dfltheory import bounds
 
     rows = [
@@ -204,15 +231,16 @@ def _list(known: Sequence[str], as_json: bool) -> None:
         "theorems": [
             {"key": k, "variants": v, "kind": t.kind, "title": t.title}
             for k, v, t in rows
-        ]
+        ],
+        "further": further,
     }
-    emit(
-        document,
-        "\n".join(
-            f"{k:32s} {t.kind:10s} {t.title} [{', '.join(v)}]" for k, v, t in rows
-        ),
-        as_json,
-    )
+    lines = [f"{k:32s} {t.kind:10s} {t.title} [{', '.join(v)}]" for k, v, t in rows]
+    if further:
+        lines.append(
+            f"{further} more with --all: lemmas, negative controls, and rates in O(.)"
+            " of papers that state constants"
+        )
+    emit(document, "\n".join(lines), as_json)
 
 
 def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:

@@ -46,7 +46,9 @@ def compare(
     ],
     theorem: Annotated[
         str,
-        typer.Argument(help="A theorem of the registry, FILE.toml or FILE.py:NAME."),
+        typer.Argument(
+            help="KEY or KEY:VARIANT of the registry, FILE.toml or FILE.py:NAME."
+        ),
     ],
     variant: Variant = None,
     algorithm: Annotated[

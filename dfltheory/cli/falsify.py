@@ -33,7 +33,7 @@ def falsify(
         str | None,
         typer.Argument(
             help=(
-                "The theorem, as listed by `dfltheory bound`, FILE.toml or"
+                "KEY or KEY:VARIANT, as listed by `dfltheory bound`, FILE.toml or"
                 " FILE.py:NAME; with --replay too."
             )
         ),

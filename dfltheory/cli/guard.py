@@ -16,6 +16,7 @@ from pathlib import Path
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from dfltheory.cli.output import FIELD_VALUE
 from dfltheory.errors import LARGEST_WHOLE, DFLTheoryError, InputError, shown
 
 OPTIONS_ELSEWHERE = {
@@ -23,16 +24,39 @@ OPTIONS_ELSEWHERE = {
     "--learning-rate": "--eta",
     "--step-size": "--eta",
     "-m": "--m",
+    "-n": "--m",
     "--clients": "--m",
     "--num-clients": "--m",
+    "--nodes": "--m",
+    "--agents": "--m",
+    "--workers": "--m",
     "--local-steps": "--K",
     "--epochs": "--K",
     "--batch-size": "--batch",
     "--momentum": "--alpha",
     "--graph": "--topology",
+    "--network": "--topology",
     "--dataset": "--task",
+    "--T": "--rounds",
+    "--horizon": "--rounds",
+    "--iterations": "--rounds",
 }
 """Names of options in other tools, and the options that they correspond to here."""
+
+FIELDS_OF_OPTIONS = {
+    "--m": "task.m",
+    "--batch": "task.batch",
+    "--task": "task.name",
+    "--topology": "topology.name",
+    "--weights": "topology.weights",
+    "--algorithm": "algorithm.name",
+    **{f"--{name}": f"algorithm.{name}" for name in ("eta", "K", "rho", "Q", "alpha")},
+    **{f"--{name}": f"run.{name}" for name in ("rounds", "seeds", "seed")},
+}
+"""Options of some commands, and the fields of an experiment file that they change."""
+
+CONSTANTS_OF_OPTIONS = {"--rounds": "T"}
+"""Options whose glossary name is another one."""
 
 
 CURVES, NETWORKS, TRAINING = "Curves", "Networks", "Training"
@@ -176,21 +200,45 @@ def _check_number(name: str, value: object) -> None:
 
 
 def usage_message(wrong: typer.TyperException) -> str:
-    """Return the message of a usage error, with this package's option.
+    """Return the message of a usage error, with what to write instead.
 
-    Users may give the name of another tool.
+    Users may give the name of another tool, or an option of another command that
+    ``--set`` replaces here.
     """
     message = wrong.format_message()
     # only of an option that the command lacks
     option, context = getattr(wrong, "option_name", None), getattr(wrong, "ctx", None)
-    if option not in OPTIONS_ELSEWHERE or context is None:
+    if not isinstance(option, str) or context is None:
         return message
-    meant = OPTIONS_ELSEWHERE[option]
-    for parameter in context.command.params:
-        if meant in parameter.opts:
-            explained = parameter.help.partition(". ")[0].rstrip(".")
-            return f"No such option: {option}; use {meant} here ({explained})"
+    meant = OPTIONS_ELSEWHERE.get(option, option)
+    own = {name: param for param in context.command.params for name in param.opts}
+    if meant in own and meant != option:
+        explained = _first_sentence(own[meant].help or "")
+        return f"No such option: {option}; use {meant} here: {explained}"
+    if "--set" in own:
+        of_document = own["--set"].metavar == FIELD_VALUE or "--config" in own
+        name = _name_in_set(meant, of_document)
+        if name is not None:
+            return f"No such option: {option}; use --set {name}=... here"
     return message
+
+
+def _name_in_set(option: str, is_field: bool) -> str | None:
+    """Return what ``--set`` calls the value of an option, or None.
+
+    It is a field of an experiment file, or a quantity of the glossary.
+    """
+    if is_field:
+        return FIELDS_OF_OPTIONS.get(option)
+    from dfltheory.bounds.symbols import GLOSSARY
+
+    name = CONSTANTS_OF_OPTIONS.get(option, option.removeprefix("--"))
+    return name if name in GLOSSARY else None
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence, without its full stop; ``...`` ends no sentence."""
+    return re.split(r"(?<!\.)\.(?:\s|$)", text, maxsplit=1)[0]
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Value = float | str
 """A value of NAME=VALUE: a number, a truth value or text."""
+FIELD_VALUE = "FIELD=VALUE"
+"""Metavar of a ``--set`` that changes fields of an experiment file."""
 SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
 """Of a command whose --set takes several NAME=VALUE at once."""
 AsJson = Annotated[
@@ -41,7 +43,7 @@ Change = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="FIELD=VALUE",
+        metavar=FIELD_VALUE,
         help="A field of the document, as run.rounds=10; repeatable.",
     ),
 ]

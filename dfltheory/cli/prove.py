@@ -22,7 +22,10 @@ def prove(
     key: Annotated[
         str,
         typer.Argument(
-            help="KEY:VARIANT of the registry, FILE.toml:KEY:VARIANT or FILE.toml."
+            help=(
+                "KEY or KEY:VARIANT of the registry, FILE.toml:KEY:VARIANT or"
+                " FILE.toml."
+            )
         ),
     ],
     script: Annotated[
@@ -58,8 +61,7 @@ def prove(
     from dfltheory.proofs.comparison import check
     from dfltheory.proofs.script import Corollary, Script
 
-    name, _, variant = key.partition(":") if ".toml" not in key else (key, "", "")
-    theorem = load(name, variant or None, trust=trust)
+    theorem = load(key, trust=trust)
     found = own(script)
     scripts = [found] if isinstance(found, (Script, Corollary)) else list(found)
     by_claim: dict[str, Proof] = {one.claim: one for one in scripts}
@@ -95,5 +97,5 @@ def _flat(theorem: Theorem, script: Proof, others: Mapping[str, Proof]) -> str:
     source = others[script.of]
     if isinstance(source, Corollary):
         raise InputError(f"{script.of} is a corollary itself: export it from a theorem")
-    parent = load(*script.of.split(":"))
+    parent = load(script.of)
     return flat_proof(theorem, script, (parent, source))

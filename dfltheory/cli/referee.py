@@ -18,7 +18,9 @@ def referee(
     context: typer.Context,
     key: Annotated[
         str,
-        typer.Argument(help="A statement of the registry, FILE.toml or FILE.py:NAME."),
+        typer.Argument(
+            help="KEY or KEY:VARIANT of the registry, FILE.toml or FILE.py:NAME."
+        ),
     ],
     variant: Variant = None,
     out: Annotated[

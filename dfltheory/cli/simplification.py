@@ -92,14 +92,10 @@ def simplify_hit(
 
 def show_stored(reference: str, as_json: bool) -> None:
     """Print the stored status of a statement; status 1 when it is refuted."""
-    from dfltheory.bounds import registry
-    from dfltheory.bounds.reference import load, names_theorem_file
+    from dfltheory.bounds.reference import load
     from dfltheory.counterexamples.simplify.stored import lines_of
 
-    key, _, variant = reference.partition(":")
-    in_a_file = key.endswith(".py") or names_theorem_file(reference)
-    registered = key.partition(".")[0] in registry.papers() and not in_a_file
-    theorem = load(key, variant or None) if registered else load(reference)
+    theorem = load(reference)
     found = theorem.status
     lines = [f"{theorem}: {found}"]
     lines += [f"  {line}" for line in found.counterexample]

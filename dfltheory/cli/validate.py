@@ -55,7 +55,7 @@ def validate(
         str,
         typer.Argument(
             help=(
-                "The theorem, as listed by `dfltheory bound`; or FILE.toml,"
+                "KEY or KEY:VARIANT, as listed by `dfltheory bound`; or FILE.toml,"
                 " FILE.py:NAME for your own."
             )
         ),
@@ -268,14 +268,20 @@ def _default_document(
 ) -> dict[str, object]:
     """Return the document of a command without a file.
 
-    It is the theorem's algorithm at its own schedule.
+    It is the theorem's algorithm at its own schedule, or at the largest admissible step
+    of at most 1/L if it has none.
     ``K`` is the number of local steps that the user gives. By default it is 5, or 1 if
     the theorem does not contain it and so covers one local step alone.
     """
     from dfltheory.experiments.cases import VARIANTS, statements
-    from dfltheory.training.options import name_of, options_of
+    from dfltheory.training.options import builder, name_of, options_of
+    from dfltheory.verdicts.admissible_steps import supplied_names
     from dfltheory.verdicts.applicability import quantities_of
-    from dfltheory.verdicts.schedule import algorithm_class, fixed_hyperparameters
+    from dfltheory.verdicts.hyperparameters import hyperparameter_fields
+    from dfltheory.verdicts.schedule import (
+        algorithm_class,
+        fixed_hyperparameters,
+    )
 
     try:
         theorems = statements(key, trust=trust)
@@ -287,7 +293,9 @@ def _default_document(
         raise
     theorem = theorems[0]
     name = algorithm or name_of(algorithm_class(theorem))
-    has_schedule = any(variant.schedule for variant in theorems)
+    names = supplied_names(theorems, given.get("theorem.steps", "admissible"))
+    kind = builder("algorithm", name)
+    supplied = hyperparameter_fields(kind, dict.fromkeys(names, 1))
     options = options_of("algorithm", name)
     contained = set().union(*map(quantities_of, theorems))
     local_steps = {}
@@ -298,16 +306,15 @@ def _default_document(
     fixed = {}
     if algorithm is None:
         fixed = fixed_hyperparameters(theorem, algorithm_class(theorem))
-    if not has_schedule:
-        needed = {option for option, about in options.items() if about.required}
-        needed -= {*local_steps, *fixed}
-        _check_given(
-            [option for option in sorted(needed) if f"algorithm.{option}" not in given],
-            theorem.key,
-        )
+    needed = {option for option, about in options.items() if about.required}
+    needed -= {*local_steps, *fixed, *supplied}
+    _check_given(
+        [option for option in sorted(needed) if f"algorithm.{option}" not in given],
+        theorem.key,
+    )
     section: dict[str, object] = {
         "key": key,
-        "schedule": has_schedule,
+        "schedule": bool(supplied),
         "steps": "admissible",
         "constants": {"rho0": 1.0},
     }
@@ -330,17 +337,18 @@ def _check_given(lacking: list[str], key: str) -> None:
         names = ", ".join(lacking)
         options = " ".join(f"--set algorithm.{name}=..." for name in lacking)
         raise InputError(
-            f"[algorithm] lacks {names}, and {key} has no schedule: give {options}"
+            f"[algorithm] lacks {names}, and {key} has no schedule for it: give"
+            f" {options}"
         )
 
 
 def _usual_task(theorem: Theorem) -> str:
     """Return the task that satisfies the assumptions of a theorem, by name."""
-    from dfltheory.verdicts.given_values import TWO_BLOCKS
+    from dfltheory.verdicts.given_values import BOUNDED_GRADIENTS, TWO_BLOCKS
 
     if theorem.scope.two_blocks:
         return TWO_BLOCKS
-    return "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
+    return BOUNDED_GRADIENTS if theorem.scope.bounded_gradients else "quadratic"
 
 
 def _print_and_save(study: Study, out: Path | None, as_json: bool) -> None:

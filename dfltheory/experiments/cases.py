@@ -15,8 +15,9 @@ from dfltheory.progress import counted
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
+from dfltheory.verdicts.admissible_steps import Step, scheduling
 from dfltheory.verdicts.compare import compare
-from dfltheory.verdicts.schedule import Step, scheduled_algorithm, scheduling
+from dfltheory.verdicts.schedule import scheduled_algorithm
 from dfltheory.verdicts.statistics import Method
 from dfltheory.verdicts.verdict import Verdict
 

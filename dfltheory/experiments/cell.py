@@ -25,12 +25,13 @@ from dfltheory.training.document import SECTIONS, located, short
 from dfltheory.training.instance import Instance
 from dfltheory.training.options import Option, builder, options_of, standard_name
 from dfltheory.training.sections import make_network, references
-from dfltheory.verdicts.schedule import (
+from dfltheory.verdicts.admissible_steps import (
     chosen_steps,
-    hyperparameter_fields,
     scheduling,
-    step_sizes,
+    supplied_names,
 )
+from dfltheory.verdicts.hyperparameters import hyperparameter_fields
+from dfltheory.verdicts.schedule import step_sizes
 
 RECORDED_CLIENTS = 256
 """Largest network of a file whose matrix is copied into the records of its cells."""
@@ -116,15 +117,17 @@ class Cell:
 
     @cached_property
     def scheduled(self) -> set[str]:
-        """The hyperparameters that the statement's schedule supplies."""
-        if not self["theorem"].get("schedule"):
+        """The hyperparameters that the statement's schedule supplies.
+
+        Without a schedule these are its step sizes, unless ``theorem.steps`` asks for
+        those of the schedule.
+        """
+        theorem = self["theorem"]
+        if not theorem.get("schedule"):
             return set()
         kind = builder("algorithm", self["algorithm"]["name"])
-        return set(
-            hyperparameter_fields(
-                kind, dict.fromkeys(scheduling(self.theorems).schedule, 1)
-            )
-        )
+        supplied = supplied_names(self.theorems, theorem.get("steps", "schedule"))
+        return set(hyperparameter_fields(kind, dict.fromkeys(supplied, 1)))
 
     def instance(self) -> Instance:
         """Return task, algorithm and network as objects.
@@ -174,6 +177,12 @@ class Cell:
         except InputError as error:
             raise InputError(f"{error} under [theorem.constants]") from error
         values = hyperparameter_fields(type(algorithm), steps)
+        unknown = sorted(lacking - set(values))
+        if unknown:
+            raise InputError(
+                f"no value of algorithm.{unknown[0]} follows from"
+                f" {self['theorem']['key']} on this task (its L is not known): give it"
+            )
         scheduled = {name: values[name] for name in lacking}
         return replace(instance, algorithm=replace(algorithm, **scheduled))
 

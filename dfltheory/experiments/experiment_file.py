@@ -31,7 +31,7 @@ from dfltheory.schemas import read_model
 from dfltheory.training.document import located, short
 from dfltheory.training.instance import Instance
 from dfltheory.training.sections import check_algorithm, checked, references
-from dfltheory.verdicts.schedule import scheduling
+from dfltheory.verdicts.admissible_steps import supplied_names
 from dfltheory.verdicts.statistics import checked_method
 
 MAX_BYTES = 2**22
@@ -356,10 +356,10 @@ def _check_theorem(cell: Cell) -> None:
     theorem, seeds = cell["theorem"], cell["run"]["seeds"]
     with located("theorem"):
         variants = statements(theorem["key"], theorem.get("variants"))
-    if theorem["schedule"] and not scheduling(variants).schedule:
+    if theorem["schedule"] and not supplied_names(variants, theorem["steps"]):
         raise InputError(
             f"theorem.schedule: {theorem['key']} has no schedule: give the step sizes"
-            " under [algorithm]"
+            ' under [algorithm], or steps = "admissible" or "largest" under [theorem]'
         )
     with located("theorem.method, run.seeds"):
         checked_method(

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 from dfltheory.schemas import Schema, fields_by_name
 from dfltheory.training.document import NAMED, SECTIONS, Name, section_model
 from dfltheory.training.options import names_of
-from dfltheory.verdicts.schedule import Step
+from dfltheory.verdicts.admissible_steps import Step
 from dfltheory.verdicts.statistics import Method
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -50,8 +50,10 @@ class TheoremSection(Schema):
     steps: Step = Field(
         "schedule",
         description=(
-            "with a schedule: its step sizes; admissible: reduced where a condition of"
-            " a variant demands it; largest: the largest at which all conditions hold"
+            "with schedule = true: its step sizes; admissible: reduced where a"
+            " condition of a variant demands it, from 1/L where the statement has no"
+            " schedule;"
+            " largest: the largest at which all conditions hold"
         ),
     )
     constants: dict[str, float] = Field(

@@ -24,7 +24,7 @@ from dfltheory.training.instance import Instance
 from dfltheory.training.options import options_of
 from dfltheory.training.sections import make_network, make_task
 from dfltheory.verdicts.computed_values import computed_values
-from dfltheory.verdicts.schedule import hyperparameter_fields
+from dfltheory.verdicts.hyperparameters import hyperparameter_fields
 
 TASK_OPTIONS = {
     "m": "m",

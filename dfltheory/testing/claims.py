@@ -41,6 +41,7 @@ from dfltheory.testing.claim_problems import (
 from dfltheory.testing.networks import mixing_matrices
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.instance import Instance
+from dfltheory.verdicts.admissible_steps import largest_steps, network_values
 from dfltheory.verdicts.applicability import unrestricted_steps
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.network_scope import law_obstacle
@@ -48,8 +49,6 @@ from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.schedule import (
     PlannedRun,
     algorithm_class,
-    largest_steps,
-    network_values,
 )
 from dfltheory.verdicts.value_sources import Values
 from dfltheory.verdicts.verdict import Verdict

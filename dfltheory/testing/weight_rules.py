@@ -108,21 +108,23 @@ def check_weight_rule(
         As for :func:`~dfltheory.graphs.check_mixing_matrix`; by default all laws of
         Definition 1.
     graphs : SearchStrategy, optional
-        The graphs; by default connected graphs of 1 to 8 nodes.
+        The graphs; by default connected graphs of 2 to 8 nodes. One node has no links
+        and no degree, so that few rules are meant for it.
     examples : int
         Largest number of random graphs for each law.
 
     Returns
     -------
     WeightRuleReport
-        The laws that held, and for each other law a small graph that breaks it. An
+        The laws that held, and for each other law a small graph that breaks it. A
+        matrix with entries that are not finite breaks the law "finite" alone. An
         exception of the rule is reported as a failure of "returns a matrix". The same
         rule gives the same report.
     """
     chosen, user_laws = split_laws(laws)
     names = select(chosen, DEFINITION_1)
     listed = {name: name for name in names} | {law.name: law for law in user_laws}
-    strategy = connected_graphs(max_m=8) if graphs is None else graphs
+    strategy = connected_graphs(min_m=2, max_m=8) if graphs is None else graphs
     options = settings(
         max_examples=examples,
         database=None,
@@ -167,8 +169,10 @@ class _Trial:
             return Failure(ERROR, "the whole matrix", float("nan"), 0.0, message)
         if self.law is None:
             return None
-        report = check_mixing_matrix(W, graph, laws=[self.law])
         name = self.law if isinstance(self.law, str) else self.law.name
+        if name != "finite" and check_mixing_matrix(W, laws=["finite"]).failures:
+            return None
+        report = check_mixing_matrix(W, graph, laws=[self.law])
         return next((f for f in report.failures if f.law == name), None)
 
     def breaks(self, graph: nx.Graph) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.reference import names_theorem_file
+from dfltheory.bounds.reference import is_registered_key, names_theorem_file
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.graphs.files import read_matrix_file
 from dfltheory.own import Trust, require_trust
@@ -34,7 +34,9 @@ def references(document: Mapping[str, object]) -> dict[str, str]:
     for section, key in _CODE:
         table = document.get(section)
         value = table.get(key) if isinstance(table, Mapping) else None
-        if isinstance(value, str) and ":" in value and not names_theorem_file(value):
+        if not isinstance(value, str) or ":" not in value or names_theorem_file(value):
+            continue
+        if section != "theorem" or not is_registered_key(value):
             found[f"{section}.{key}"] = value
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -28,18 +28,49 @@ _SAME = 1e-6
 """Step sizes that differ by less, relatively, follow the same schedule."""
 
 
-ObstacleKind = Literal["form", "scope", "schedule", "unknown", "condition"]
+ObstacleKind = Literal[
+    "form",
+    "algorithm",
+    "blocks",
+    "gradients",
+    "hyperparameter",
+    "network",
+    "start",
+    "unstated",
+    "schedule",
+    "unknown",
+    "range",
+    "condition",
+    "measurement",
+]
+"""What an obstacle is about, in the order in which obstacles are sought."""
+
+OBSTACLE_KINDS: tuple[ObstacleKind, ...] = get_args(ObstacleKind)
 
 
 class Obstacle(NamedTuple):
     """Why a theorem does not apply to a run.
 
-    The kind says what it is about: the form of the statement, its scope, the step
-    sizes of its schedule, a quantity that is not known, or a condition.
+    Attributes
+    ----------
+    kind : str
+        What it is about: the form of the statement; the algorithm, the blocks of the
+        model, bounded gradients, a hyperparameter, the network or the start, which its
+        scope restricts; what a run from elsewhere does not state; the step sizes of its
+        schedule; quantities that are not known or out of their range; a condition; or
+        the measurement of its left-hand side.
+    reason : str
+        The obstacle in one line.
+    names : tuple of str
+        The hyperparameters or quantities that it is about, by glossary name.
+    required : tuple, optional
+        The one value that is covered, of the hyperparameter ``names[0]``.
     """
 
     kind: ObstacleKind
     reason: str
+    names: tuple[str, ...] = ()
+    required: tuple[object, ...] = ()
 
 
 def obstacle_of(
@@ -65,20 +96,17 @@ def find_obstacle(
             "it is no upper bound: it says how hard some problem is, which need not be"
             " this one",
         )
-    reason = _scope_obstacle(run, theorem, values)
-    if reason is not None:
-        return Obstacle("scope", reason)
-    reason = _missing_statements(run, theorem, values)
-    if reason is not None:
-        return Obstacle("unknown", reason)
-    reason = _schedule_obstacle(theorem, values)
-    if reason is not None:
-        return Obstacle("schedule", reason)
-    reason = _unknown_quantities(run, theorem, values)
-    if reason is not None:
-        return Obstacle("unknown", reason)
-    reason = _failing_conditions(theorem, values)
-    return None if reason is None else Obstacle("condition", reason)
+    for find in (
+        _scope_obstacle,
+        _unstated_obstacle,
+        _schedule_obstacle,
+        _unknown_obstacle,
+        _condition_obstacle,
+    ):
+        found = find(run, theorem, values)
+        if found is not None:
+            return found
+    return None
 
 
 # -- the scope -------------------------------------------------------------------------
@@ -86,44 +114,47 @@ def find_obstacle(
 
 def _scope_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
-) -> str | None:
+) -> Obstacle | None:
     """Return what of the run is outside the theorem's scope, or None."""
     scope, algorithm = theorem.scope, run.algorithm
     if not scope.covers(algorithm):
-        kind = type(algorithm)
-        same_name = kind.__name__ in scope.names
-        other = (
-            f" of {kind.__module__}, another class of that name" if same_name else ""
-        )
-        return (
-            f"it covers {', '.join(scope.names)}, and this run used"
-            f" {kind.__name__}{other}"
-        )
+        return Obstacle("algorithm", _other_algorithm(algorithm, theorem))
     has_blocks = run.stated is not None or "two_block_value" in run.measures()
     if scope.two_blocks and not has_blocks:
-        return (
+        return Obstacle(
+            "blocks",
             "it is about a shared and a personal part of each model, and this run has"
-            " no such two blocks"
+            " no such two blocks",
         )
     bounded = run.stated is not None or np.isfinite(values.get("B", math.inf)).all()
     if scope.bounded_gradients and not bounded:
-        return (
-            "it assumes bounded gradients, and no bound B is known for this problem:"
-            " give B=..."
+        return Obstacle(
+            "gradients",
+            "it assumes bounded gradients, and no bound B is known for this problem",
         )
     obstacle = _hyperparameter_obstacle(algorithm, theorem)
     if obstacle is not None:
         return obstacle
-    steps = algorithm.gossip_steps
     if run.stated is None or run.network_facts is not None:
-        obstacle = law_obstacle(
-            run.network_facts, scope, run.topology, run.rounds, steps
+        reason = law_obstacle(
+            run.network_facts, scope, run.topology, run.rounds, algorithm.gossip_steps
         )
-    different_starts = scope.common_start and common_start(run) is False
-    if obstacle is not None or not different_starts:
-        return obstacle
-    spread = f"mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here"
-    return f"it assumes that all clients start at the same model, and {spread}"
+        if reason is not None:
+            return Obstacle("network", reason)
+    if not scope.common_start or common_start(run) is not False:
+        return None
+    return Obstacle(
+        "start",
+        "it assumes that all clients start at the same model, and"
+        f" mean ||x_i - xbar||^2 = {np.max(run.x0_spread):.3g} here",
+    )
+
+
+def _other_algorithm(algorithm: Algorithm, theorem: Theorem) -> str:
+    names, kind = theorem.scope.names, type(algorithm)
+    same_name = kind.__name__ in names
+    other = f" of {kind.__module__}, another class of that name" if same_name else ""
+    return f"it covers {', '.join(names)}, and this run used {kind.__name__}{other}"
 
 
 def common_start(run: History) -> bool | None:
@@ -139,22 +170,24 @@ def common_start(run: History) -> bool | None:
     return bool(np.all(run.x0_spread <= (2 * precision(run)) ** 2 * run.x0_sq))
 
 
-def _missing_statements(
+def _unstated_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
-) -> str | None:
+) -> Obstacle | None:
     """Return what a run that was measured elsewhere does not state, or None."""
     if run.stated is None:
         return None
     missing = missing_statements(run, theorem, values, common_start(run))
     if not missing:
         return None
-    return f"not stated for this run: {', '.join(missing)}"
+    return Obstacle(
+        "unstated", f"not stated for this run: {', '.join(missing)}", tuple(missing)
+    )
 
 
 # -- hyperparameters -------------------------------------------------------------------
 
 
-def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | None:
+def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> Obstacle | None:
     """Return why a statement does not cover a hyperparameter at its value.
 
     It is about the first such hyperparameter; None if there is none.
@@ -163,32 +196,38 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
     own = hyperparameter_values(algorithm)
     lacking = [name for name in required if name not in own]
     if lacking and len(theorem.scope.algorithms) == 1:
-        return (
+        return Obstacle(
+            "hyperparameter",
             f"its scope contains {lacking[0]}, which {theorem.scope.names[0]} does not"
-            " have"
+            " have",
+            (lacking[0],),
         )
     contained = _contained_hyperparameters(algorithm, theorem)
     absent = absent_values(theorem)
     for name, value in own.items():
-        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
         if name in required:
-            if required[name] not in (value, ANY):
-                return (
-                    f"it covers {name} = {required[name]}, and this run has {name} ="
-                    f" {shown}"
-                )
+            covered = required[name]
         elif name in contained:
             continue
-        elif name not in absent:
-            return (
+        elif name in absent:
+            covered = absent[name]
+        else:
+            return Obstacle(
+                "hyperparameter",
                 f"it does not say at which {name} (see Scope.hyperparameters), and this"
-                f" run has {name} = {shown}"
+                f" run has {name} = {_shown(value)}",
+                (name,),
             )
-        elif value != absent[name]:
-            return (
-                f"it covers {name} = {absent[name]}, and this run has {name} = {shown}"
+        if covered not in (value, ANY):
+            reason = f"it covers {name} = {covered}, and this run has {name} ="
+            return Obstacle(
+                "hyperparameter", f"{reason} {_shown(value)}", (name,), (covered,)
             )
     return None
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[str]:
@@ -253,7 +292,9 @@ def hyperparameter_values(algorithm: Algorithm) -> dict[str, object]:
 # -- values ----------------------------------------------------------------------------
 
 
-def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Number]) -> str | None:
+def _schedule_obstacle(
+    run: History, theorem: Theorem, values: Mapping[str, Number]
+) -> Obstacle | None:
     """Return why a corollary does not apply at these step sizes.
 
     It holds for the step sizes of its schedule alone.
@@ -267,38 +308,42 @@ def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Number]) -> str | 
     try:
         scheduled = theorem.step_sizes(**values)
     except InputError as missing:
-        return str(missing)
+        symbols = symbol_names([theorem.schedule[name] for name in fixed])
+        names = sorted(name for name in symbols if not _is_known(name, values))
+        return Obstacle("unknown", str(missing), tuple(names))
     for name in fixed:
         if not math.isclose(
             scheduled[name], values[name], rel_tol=_SAME, abs_tol=1e-300
         ):
             covered = f"{name} = {scheduled[name]:.6g}"
-            return f"it covers {covered}, and this run has {name} = {values[name]:.6g}"
+            return Obstacle(
+                "schedule",
+                f"it covers {covered}, and this run has {name} = {values[name]:.6g}",
+                (name,),
+            )
     return None
 
 
-def _unknown_quantities(
+def _unknown_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
-) -> str | None:
+) -> Obstacle | None:
     """Return the quantities of the theorem that are unknown or not finite, or None."""
-    known = [
-        name
-        for name in theorem.needs
-        if name in values and np.all(np.isfinite(values[name]))
-    ]
-    unknown = sorted(set(theorem.needs) - set(known))
+    unknown = sorted(name for name in theorem.needs if not _is_known(name, values))
     if not unknown:
         return None
+    reason = f"{', '.join(unknown)} not known (or not finite) for this problem"
     if unknown == ["f0_gap"] and theorem.lhs.start not in run.rounds_measured:
-        where = f"it starts at round {theorem.lhs.start}, which was not measured"
-        return f"{where}: train with evaluate_every = 1, or give f0_gap=..."
-    return (
-        f"{', '.join(unknown)} not known (or not finite) for this problem: give"
-        f' {unknown[0]}=..., or constants="estimate"'
-    )
+        reason = f"it starts at round {theorem.lhs.start}, which was not measured"
+    return Obstacle("unknown", reason, tuple(unknown))
 
 
-def _failing_conditions(theorem: Theorem, values: Mapping[str, Number]) -> str | None:
+def _is_known(name: str, values: Mapping[str, Number]) -> bool:
+    return name in values and bool(np.all(np.isfinite(values[name])))
+
+
+def _condition_obstacle(
+    run: History, theorem: Theorem, values: Mapping[str, Number]
+) -> Obstacle | None:
     """Return the conditions that fail at the means over seeds, or None."""
     means = {}
     for name in theorem.needs:
@@ -307,17 +352,31 @@ def _failing_conditions(theorem: Theorem, values: Mapping[str, Number]) -> str |
     try:
         checked = theorem.check_conditions(**means)
     except InputError as outside_range:  # as lam = 1 on a network that is not connected
-        return str(outside_range)
+        names = _out_of_range(theorem, means)
+        return Obstacle("range", str(outside_range), names)
     failing = [
         f"{c.name} fails, by {-float(slack):.3g}"
         for c, slack, holds in checked
         if not holds
     ]
-    return "; ".join(failing) or None
+    return Obstacle("condition", "; ".join(failing)) if failing else None
+
+
+def _out_of_range(theorem: Theorem, values: Mapping[str, Number]) -> tuple[str, ...]:
+    """Return the quantities whose value is out of its range."""
+    found = []
+    for name, value in values.items():
+        try:
+            theorem.glossary[name].check(value)
+        except InputError:
+            found.append(name)
+    return tuple(found)
 
 
 __all__ = [
+    "OBSTACLE_KINDS",
     "Obstacle",
+    "ObstacleKind",
     "absent_values",
     "common_start",
     "find_obstacle",

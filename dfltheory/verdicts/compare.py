@@ -40,11 +40,7 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
-from dfltheory.verdicts.applicability import (
-    Obstacle,
-    find_obstacle,
-    hyperparameter_values,
-)
+from dfltheory.verdicts.applicability import Obstacle, find_obstacle
 from dfltheory.verdicts.decision import (
     Bounds,
     decide,
@@ -168,13 +164,15 @@ def _with_estimates(run: History, task: Task | None) -> History:
 def _obstacle(left: LeftHandSide, values: RunValues) -> Obstacle | None:
     """Why the theorem is not applicable to the run, or None.
 
-    The left-hand side of a theorem on another algorithm need not have been measured:
-    then the algorithm is the obstacle.
+    The left-hand side of a theorem on another algorithm, or on models with two blocks,
+    need not have been measured: then the algorithm or the model is the obstacle.
     """
     outside = find_obstacle(left.run, left.theorem, values)
-    if left.unmeasured is not None and left.theorem.scope.covers(left.run.algorithm):
-        return Obstacle("unknown", left.unmeasured)
-    return outside
+    if left.unmeasured is None:
+        return outside
+    if outside is not None and outside.kind in ("form", "algorithm", "blocks"):
+        return outside
+    return Obstacle("measurement", left.unmeasured, (left.theorem.lhs.measure,))
 
 
 @dataclass(frozen=True)
@@ -210,12 +208,7 @@ class _Comparison:
         return Verdict(
             kind="not applicable",
             reason=obstacle.reason,
-            suggestions=partial(
-                suggestions_for,
-                self.values,
-                hyperparameter_values(self.left.run.algorithm),
-                obstacle.kind,
-            ),
+            suggestions=partial(suggestions_for, self.left, self.values, obstacle),
             measured=measured,
             bound=math.nan,
             trivial=math.nan,

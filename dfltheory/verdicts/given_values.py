@@ -148,6 +148,9 @@ NETWORK_NAMES = frozenset({"lam", "lam_min", "delta", "C", "q", "window"})
 TWO_BLOCKS = "coupled"
 """The named task whose models have a shared and a personal part and known constants."""
 
+BOUNDED_GRADIENTS = "sinusoidal"
+"""The named task whose gradients have a known bound B."""
+
 
 def refuse_contradictions(
     given: Mapping[str, object], fixed: Mapping[str, float], topology: object = None

@@ -15,9 +15,11 @@ from dfltheory.errors import InputError
 from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.measures import (
-    METRICS,
+    MissingMeasure,
+    invalid_measure,
     is_deterministic,
     measured,
+    missing_measure,
     rounds_ahead,
 )
 from dfltheory.verdicts.rounding import RoundingError, measure_error
@@ -52,50 +54,25 @@ class LeftHandSide:
             return "max"
         return stated
 
-    @cached_property
+    @property
     def unmeasured(self) -> str | None:
         """Why the run did not measure the left-hand side, or None."""
-        lhs, run = self.theorem.lhs, self.run
-        data = measured(run, lhs.measure)
-        if self.aggregate == "each":
-            return (
-                "its bound on each round contains the horizon T, so that it is one"
-                " bound for each t: state it at T (aggregate = last)"
-            )
-        if data is None:
-            ask = (
-                f"; ask for it: metrics=[dfl.verdicts.{lhs.measure}]"
-                if lhs.measure in METRICS
-                else ""
-            )
-            return (
-                f"its left-hand side ({lhs.measure}, {lhs.aggregate}) is not what this"
-                f" run measured{ask}"
-            )
-        if run.stopped_at is not None:
-            return (
-                f"the run was stopped by a callback after {run.stopped_at} of"
-                f" {run.rounds} rounds"
-            )
-        if not self.rounds.size:
-            return "none of the rounds that it covers was measured"
-        if lhs.aggregate == "sum" and not self.complete:
-            planned = len(lhs.rounds(run.rounds))
-            return (
-                f"its left-hand side is a sum over {planned} rounds, of which"
-                f" {self.rounds.size} were measured: train with evaluate_every = 1"
-            )
-        in_span = data[:, self._in_span]
-        if run.diverged_at is None and np.isnan(in_span).any():
-            return f"its left-hand side ({lhs.measure}) is not a number in some round"
-        # intervals, evidence and rounding margins are those of quantities >= 0
-        if (in_span < -self.rounding.of_zero).any():
-            least = f"{in_span.min():.3g}"
-            return (
-                f"its left-hand side ({lhs.measure}) must not be negative, and falls to"
-                f" {least} here"
-            )
-        return None
+        return None if self.missing is None else self.missing.reason
+
+    @cached_property
+    def missing(self) -> MissingMeasure | None:
+        """Why the run did not measure the left-hand side, and what to do; or None."""
+        in_span = self._in_span
+        found = missing_measure(
+            self.run, self.theorem.lhs, self.aggregate, in_span, self.complete
+        )
+        if found is not None:
+            return found
+        data = measured(self.run, self.theorem.lhs.measure)
+        assert data is not None, "else the measure is missing"
+        return invalid_measure(
+            self.run, self.theorem.lhs.measure, data[:, in_span], self.rounding.of_zero
+        )
 
     @cached_property
     def _in_span(self) -> NDArray[np.bool_]:

@@ -1,75 +1,168 @@
-"""What would make a theorem apply to a run."""
+"""What would make a theorem apply to a run.
+
+Hyperparameters and T are searched; every suggested change has been put into the record
+of the run, where no obstacle is left. Other obstacles have a remedy in words.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from dfltheory.bounds import registry
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.scope import LAWS
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold
-from dfltheory.errors import InputError
-from dfltheory.verdicts.run_values import RunValues
-from dfltheory.verdicts.suggestion_search import Derive, suggest
+from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.training.history import History
+from dfltheory.verdicts.applicability import (
+    Obstacle,
+    find_obstacle,
+    hyperparameter_values,
+)
+from dfltheory.verdicts.given_values import NETWORK_NAMES
+from dfltheory.verdicts.hyperparameters import changed_run, settable_names
+from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.obstacle_notes import note_on
+from dfltheory.verdicts.run_values import RunValues, run_values
+from dfltheory.verdicts.suggestion_search import NOTHING_HELPS, Derive, suggest
 from dfltheory.verdicts.suggestions import Change, Suggestion, Suggestions, Values
 
 
 def suggestions_for(
-    values: RunValues, hyperparameters: Collection[str], kind: str
+    left: LeftHandSide, values: RunValues, obstacle: Obstacle
 ) -> Suggestions:
     """Return what would make a theorem apply to a run that it does not apply to.
 
     Parameters
     ----------
+    left : LeftHandSide
+        The run and the theorem.
     values : RunValues
         The values of the run.
-    hyperparameters : collection of str
-        The algorithm's own, by glossary name.
-    kind : str
-        The kind of the obstacle
-        (:class:`~dfltheory.verdicts.applicability.Obstacle`).
+    obstacle : Obstacle
+        Why the theorem does not apply.
+
+    Returns
+    -------
+    Suggestions
+        Never empty: if nothing helps, the note says so.
     """
     theorem = values.theorem
-    if kind == "scope":
-        return Suggestions(note=scope_note(theorem))
-    if kind == "form":
-        return Suggestions(note=_statements_with_constants(theorem))
-    if kind not in ("schedule", "condition"):
-        return Suggestions()
-    known = {}
+    given = {name: v for name, v in values.given.items() if name != "rho0"}
+    settings, rest = required_settings(left.run, theorem, given, obstacle)
+    if rest is None:
+        return Suggestions((Suggestion((), settings=settings),))
+    found = Suggestions()
+    unknown = set(theorem.needs) - set(_numbers(values))
+    if rest.kind == "schedule" and unknown:
+        rest = Obstacle("unknown", rest.reason, tuple(sorted(unknown)))
+    elif _is_searched(rest):
+        found = _searched(left.run, values, given, settings, rest)
+    if found.alternatives:
+        return found
+    notes = [note_on(left, rest, given), found.note]
+    if settings and notes[0]:
+        equations = ", ".join(f"{name} = {value}" for name, value in settings.items())
+        notes.insert(0, f"set {equations}")
+    if rest.kind == "algorithm":
+        notes.append(scope_note(theorem))
+    note = "; ".join(filter(None, notes))
+    return replace(found, note=note or NOTHING_HELPS)
+
+
+def _is_searched(obstacle: Obstacle) -> bool:
+    """Return whether other hyperparameters may remove an obstacle."""
+    if obstacle.kind == "range":
+        return not set(obstacle.names) & NETWORK_NAMES
+    return obstacle.kind in ("hyperparameter", "schedule", "condition")
+
+
+def _numbers(values: RunValues) -> dict[str, float]:
+    """Return the finite values of a run, means over seeds, by glossary name."""
+    numbers = {}
     for name, value in values.known.items():
-        if name in theorem.glossary and np.all(np.isfinite(value)):
-            known[name] = float(np.mean(value))
-    if not set(theorem.needs) <= set(known):
+        if name in values.theorem.glossary and np.all(np.isfinite(value)):
+            numbers[name] = float(np.mean(value))
+    return numbers
+
+
+def required_settings(
+    run: History, theorem: Theorem, given: Mapping[str, float], obstacle: Obstacle
+) -> tuple[dict[str, Any], Obstacle | None]:
+    """Return the hyperparameters that the scope fixes, and the obstacle after them."""
+    settings: dict[str, Any] = {}
+    rest: Obstacle | None = obstacle
+    while rest is not None and rest.kind == "hyperparameter" and rest.required:
+        name = rest.names[0]
+        if name in settings or name not in settable_names(run.algorithm):
+            return settings, rest
+        settings[name] = rest.required[0]
+        try:
+            changed = changed_run(run, settings)
+            rest = find_obstacle(changed, theorem, run_values(changed, theorem, given))
+        except DFLTheoryError:
+            return {}, obstacle
+    return settings, rest
+
+
+def _searched(
+    run: History,
+    values: RunValues,
+    given: Mapping[str, float],
+    settings: Mapping[str, Any],
+    obstacle: Obstacle,
+) -> Suggestions:
+    """Search for changes of hyperparameters, after the settings, that suffice."""
+    theorem = values.theorem
+    if settings:
+        run = changed_run(run, settings)
+        values = run_values(run, theorem, given)
+    numbers = _numbers(values)
+    if not set(theorem.needs) <= set(numbers):
         return Suggestions()
-    derive = _derivation(values, known)
-    if kind == "schedule":
-        on_schedule = _on_schedule(theorem, known)
-        if on_schedule is not None:
-            return on_schedule
-    names = {"T", *hyperparameters}
-    if "rho" in names:
-        names.add("rho0")
-    return suggest(theorem, known, names=names, derive=derive)
+    found = None
+    if obstacle.kind == "schedule":
+        found = _on_schedule(theorem, numbers)
+    if found is None:
+        own = hyperparameter_values(run.algorithm)
+        names = {"T", *(set(own) & settable_names(run.algorithm))}
+        derive = _derivation(values, numbers)
+        found = suggest(theorem, numbers, names=names, derive=derive)
+    kept = tuple(
+        replace(alternative, settings=settings)
+        for alternative in found.alternatives
+        if applies_after(run, theorem, given, alternative.values)
+    )
+    largest, note = found.largest_step, found.note
+    if largest and not applies_after(run, theorem, given, largest):
+        largest = {}
+    if found.alternatives and not kept:
+        note = f"{NOTHING_HELPS} among changes of one or two hyperparameters"
+    return Suggestions(kept, largest, note)
 
 
-def _statements_with_constants(theorem: Theorem) -> str:
-    """Which variants of a registered key a run can be compared with."""
-    if not theorem.order or not registry.known(theorem.key, theorem.variant):
-        return ""
-    others = [
-        variant
-        for variant in registry.variants(theorem.key)
-        if not registry.get(theorem.key, variant).order
-    ]
-    if not others:
-        return ""
-    return f"with constants: variant {', '.join(others)} of {theorem.key}"
+def applies_after(
+    run: History,
+    theorem: Theorem,
+    given: Mapping[str, float],
+    changes: Mapping[str, Any],
+) -> bool:
+    """Return whether a theorem applies to a run with other hyperparameters or T."""
+    unknown = set(changes) - settable_names(run.algorithm) - {"T"}
+    if unknown:
+        return False
+    try:
+        changed = changed_run(run, changes)
+        values = run_values(changed, theorem, given)
+    except DFLTheoryError:  # the algorithm does not admit a value
+        return False
+    return find_obstacle(changed, theorem, values) is None
 
 
 def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
@@ -105,24 +198,24 @@ def _on_schedule(theorem: Theorem, known: Mapping[str, float]) -> Suggestions | 
 
 
 def scope_note(theorem: Theorem) -> str:
-    """Which runs the scope of a theorem covers, in one line."""
+    """Which runs of its algorithms the scope of a theorem covers, in one line."""
     scope = theorem.scope
     law = "a law of its own" if callable(scope.network) else LAWS[scope.network]
-    parts = [f"algorithm {', '.join(scope.names)}"]
+    parts = []
     if scope.network == "none":
-        parts.append("no network")
+        parts.append("runs without a network")
     else:
         kinds = "one fixed matrix"
         if scope.sequence != ("fixed",):
             kinds = f"matrices that are {', '.join(scope.sequence)}"
-        parts.append(f"network: {kinds}, {law}")
+        parts.append(f"networks of {kinds}, {law}")
     for name, value in scope.hyperparameters.items():
         parts.append(f"{name} = {value}")
     if scope.common_start:
         parts.append("all clients start at one model")
     if scope.participation == "full":
         parts.append("all clients take part in every round")
-    return f"covers {'; '.join(parts)}"
+    return f"{theorem.key} covers {', '.join(parts)}"
 
 
-__all__ = ["scope_note", "suggestions_for"]
+__all__ = ["applies_after", "required_settings", "scope_note", "suggestions_for"]

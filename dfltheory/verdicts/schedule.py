@@ -12,45 +12,33 @@ DFedSAM(eta=0.0141, K=5, rho=0.0316, Q=1)
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
-import numpy as np
-
-from dfltheory import algorithms, graphs
+from dfltheory import algorithms
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.clauses import symbol_names
-from dfltheory.bounds.evaluation import ROUNDING
 from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.scope import ANY
-from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.tuning import all_hold, interval
-from dfltheory.errors import ConditionError, InputError, UnknownNameError
+from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.task import Task
+from dfltheory.verdicts.admissible_steps import (
+    Step,
+    chosen_steps,
+    network_values,
+    scheduling,
+)
 from dfltheory.verdicts.given_values import (
     NETWORK_NAMES,
     refuse_contradictions,
     refuse_one_block,
     refuse_understatements,
 )
+from dfltheory.verdicts.hyperparameters import hyperparameter_fields
 from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.value_sources import Source, Values
-
-Step = Literal["schedule", "admissible", "largest"]
-"""The schedule's step sizes; the schedule's, reduced where a condition demands it; or
-the largest admissible multiple of them.
-"""
-
-WHOLE_NUMBERS = frozenset({"Q", "K", "K_u", "K_v"})
-"""Hyperparameters that are whole numbers."""
-TRIED_FACTORS = np.geomspace(1e-12, 1e12, 4801)
-"""Multiples of the scheduled step sizes that are tried for the largest admissible
-ones.
-"""
-
 
 # -- values of a planned run
 
@@ -92,19 +80,6 @@ class PlannedRun(Source):
         return fixed
 
 
-def network_values(
-    theorem: Theorem, topology: object, needed: Collection[str] = ()
-) -> dict[str, float]:
-    """Return a network's constants by glossary name.
-
-    Those of push-sum are among them if the theorem, or ``needed``, contains one.
-    """
-    push_sum = bool({"delta", "C", "q"} & {*theorem.needs, *needed})
-    return graphs.network_constants(
-        topology, push_sum=True if push_sum else None
-    ).known()
-
-
 # -- algorithms on a schedule
 
 
@@ -119,19 +94,6 @@ def fixed_hyperparameters(theorem: Theorem, kind: type[Algorithm]) -> dict[str, 
     required = theorem.scope.hyperparameters
     fixed = {name: value for name, value in required.items() if value != ANY}
     return hyperparameter_fields(kind, fixed)
-
-
-def hyperparameter_fields(
-    kind: type[Algorithm], values: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Values by glossary name as fields of an algorithm class, without other names."""
-    found = {}
-    for entry in fields(kind):
-        name = kind.glossary.get(entry.name, entry.name)
-        if name in values:
-            value = values[name]
-            found[entry.name] = int(value) if entry.name in WHOLE_NUMBERS else value
-    return found
 
 
 def scheduled_algorithm(
@@ -223,14 +185,6 @@ def _required_fields(kind: type[Algorithm]) -> set[str]:
     return required
 
 
-def scheduling(theorems: Sequence[Theorem]) -> Theorem:
-    """Return the first statement that has a schedule, else the first."""
-    for theorem in theorems:
-        if theorem.schedule:
-            return theorem
-    return theorems[0]
-
-
 def step_sizes(
     theorem: Theorem,
     task: Task,
@@ -272,119 +226,6 @@ def _numbers(values: Mapping[str, object]) -> dict[str, float]:
     return {
         name: value for name, value in values.items() if isinstance(value, (int, float))
     }
-
-
-def chosen_steps(
-    theorems: Sequence[Theorem],
-    schedule: Mapping[str, float],
-    known: Mapping[str, object],
-    topology: object,
-    step: Step,
-) -> dict[str, float]:
-    """Return the step sizes that a :data:`Step` means, for several variants.
-
-    With "largest", they are admissible for every variant whose conditions bound them.
-    With "admissible", the scheduled ones are kept for variants that no smaller step
-    makes applicable.
-
-    Raises
-    ------
-    ConditionError
-        With "largest", if no step size meets the conditions of a variant.
-    InputError
-        With "largest", if no condition bounds the step sizes.
-    """
-    chosen = dict(schedule)
-    if step == "schedule":
-        return chosen
-    largest: dict[str, float] = {}
-    failure: InputError | None = None
-    for theorem in theorems:
-        if not set(theorem.step_names):
-            continue  # a corollary, which fixes its step sizes by the schedule
-        try:
-            steps = largest_steps(theorem, schedule, known, topology)
-        except InputError as error:
-            failure = error
-            continue
-        for name, value in steps.items():
-            largest[name] = min(value, largest.get(name, math.inf))
-    if step == "admissible":
-        reduced = {n: min(v, chosen.get(n, math.inf)) for n, v in largest.items()}
-        return {**chosen, **reduced}
-    if not largest and failure is not None:
-        raise failure
-    return {**chosen, **largest}
-
-
-def largest_steps(
-    theorem: Theorem,
-    schedule: Mapping[str, float],
-    known: Mapping[str, object],
-    topology: object,
-) -> dict[str, float]:
-    """Return the schedule's step sizes times the largest admissible factor."""
-    if topology is not None:
-        fixed = network_values(theorem, topology)
-        refuse_contradictions(known, fixed, topology)
-        known = {**fixed, **known}
-    steps = {
-        name: value
-        for name, value in schedule.items()
-        if name in step_names(theorem.glossary)
-    }
-    if not steps:
-        steps = dict.fromkeys(theorem.step_names, 1.0)
-    others = _values_of_conditions(theorem, schedule, known, steps)
-
-    def admissible(factor: np.ndarray | float) -> np.ndarray:
-        scaled = {
-            name: step * factor for name, step in steps.items() if name in theorem.needs
-        }
-        return all_hold(theorem, {**others, **scaled})
-
-    found = interval(admissible, TRIED_FACTORS)
-    if found is None:
-        raise ConditionError(
-            f"no step size meets the conditions of {theorem} at these constants"
-        )
-    if found.high == np.inf:
-        raise InputError(
-            f"no condition of {theorem} bounds its step sizes: use step='schedule'"
-        )
-    # the margin that rounding admits is kept for changes of units
-    return {
-        name: float(step * (found.high * (1 - ROUNDING)))
-        for name, step in steps.items()
-    }
-
-
-def _values_of_conditions(
-    theorem: Theorem,
-    schedule: Mapping[str, float],
-    known: Mapping[str, object],
-    steps: Collection[str],
-) -> Values:
-    """Return what the conditions need in addition to step sizes.
-
-    It is 1/2 for what no condition contains, whose value does not matter.
-    """
-    in_conditions = symbol_names(theorem.expand(c.slack) for c in theorem.conditions)
-    values: Values = {}
-    missing = []
-    for name in theorem.needs:
-        if name in steps:
-            continue
-        value = known.get(name, schedule.get(name))
-        if value is None and name in in_conditions:
-            missing.append(name)
-        values[name] = 0.5 if value is None else value
-    if missing:
-        raise InputError(
-            f"the conditions of {theorem} need {', '.join(sorted(missing))}: give it,"
-            " or the network"
-        )
-    return values
 
 
 __all__ = []

@@ -34,26 +34,23 @@ from dfltheory.verdicts.suggestions import (
     Values,
     number_text,
 )
-
-Array = NDArray[np.float64]
+from dfltheory.verdicts.tried_values import (
+    COARSE_FACTORS,
+    LONGEST_RUN,
+    STEP_FACTORS,
+    Array,
+    distance_from,
+    tried_values,
+)
 
 Derive = Callable[[Values], Mapping[str, Number]]
 """Returns quantities that are computed from others, as rho0 from rho and T."""
 
-LONGEST_RUN = 10_000_000
-"""Largest T that is suggested."""
-
-MOST_STEPS = 100
-"""Largest number of local steps or of gossip steps that is suggested."""
-
-STEP_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 1601)
-"""Multiples of a step size or a SAM radius that are tried."""
-
-COARSE_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 161)
-"""As STEP_FACTORS, for changes of two quantities."""
-
 HYPERPARAMETERS = ("T", "rho", "rho0", "Q", "K", "K_u", "K_v", "alpha")
 """Quantities of the glossary that a user chooses, in addition to step sizes."""
+
+NOTHING_HELPS = "no change of this run helps"
+"""Beginning of the note where nothing is suggested."""
 
 _SAME = 1e-6
 """A step size that differs by less, relatively, follows the schedule."""
@@ -144,11 +141,11 @@ class _Search:
         """
         steps = set(self.theorem.glossary) & set(self.theorem.schedule)
         found = []
-        for name in steps:
-            if not self.theorem.glossary[name].step:
-                continue
+        for name in steps - {"Q"}:
             if name not in self.theorem.needs:
                 found.append(name)
+                continue
+            if not self.theorem.glossary[name].step:
                 continue
             symbols = symbol_names([self._rule(name)])
             if name not in self.values or not symbols <= set(self.values):
@@ -205,21 +202,9 @@ class _Search:
 
     def grid(self, name: str, factors: Array = STEP_FACTORS) -> Array:
         """Return the values of a quantity that are tried, in increasing order."""
-        entry, value = self.theorem.glossary[name], self.values[name]
-        if name == "T":
-            points = np.unique(np.round(np.geomspace(1, LONGEST_RUN, 600)))
-        elif entry.integer:
-            points = np.arange(entry.low, MOST_STEPS + 1.0)
-        elif entry.high == 1:
-            points = np.linspace(max(entry.low, 0.0), 1.0, 401)
-        else:
-            points = factors * (abs(value) or 1.0)
         exact = self._equal_values().get(name)
-        if exact is not None:
-            points = np.unique(np.append(points, exact))
-        inside = (points > entry.low) if entry.open_low else (points >= entry.low)
-        inside &= (points < entry.high) if entry.open_high else (points <= entry.high)
-        return points[inside]
+        entry = self.theorem.glossary[name]
+        return tried_values(entry, self.values[name], exact, factors)
 
     def _equal_values(self) -> dict[str, float]:
         """Values that equalities among the conditions fix, by name."""
@@ -246,7 +231,7 @@ class _Search:
     def _change(self, name: str, grid: Array, good: NDArray[np.bool_]) -> Change | None:
         entry = self.theorem.glossary[name]
         places = np.flatnonzero(good)
-        near = int(places[np.argmin(_distance_from(grid[places], self.values[name]))])
+        near = int(places[np.argmin(distance_from(grid[places], self.values[name]))])
         first, last = near, near
         while first > 0 and good[first - 1]:
             first -= 1
@@ -277,15 +262,22 @@ class _Search:
         chosen = {change.name: change.value for change in changes}
         values = {**self.values, **chosen}
         tied = {name: float(value) for name, value in self.tied(chosen, values).items()}
-        scheduled = {
-            name: float(self._scheduled(name, values))
-            for name in self.followed
-            if name not in chosen
-            and name not in tied
-            and self._rule_is_known(name, values)
-            and symbol_names([self._rule(name)]) & set(chosen)
-        }
+        scheduled = {}
+        for name in self.followed:
+            if name in chosen or name in tied or not self._rule_is_known(name, values):
+                continue
+            value = float(self._scheduled(name, values))
+            present = self.values.get(name, math.nan)
+            if not math.isclose(value, present, rel_tol=_SAME):
+                scheduled[name] = self._with_few_digits(name, value, chosen)
         return Suggestion(changes, scheduled, tied)
+
+    def _with_few_digits(self, name: str, value: float, chosen: Values) -> float:
+        """Return a scheduled value with 8 digits, if every condition holds there."""
+        rounded = float(f"{value:.8g}")
+        if name in self.theorem.needs and not self.holds({**chosen, name: rounded}):
+            return value
+        return rounded
 
     # -- two changes -------------------------------------------------------------------
 
@@ -296,8 +288,8 @@ class _Search:
         if not good.any():
             return
         distance = (
-            _distance_from(first, self.values[one])[:, None]
-            + _distance_from(second, self.values[other])[None, :]
+            distance_from(first, self.values[one])[:, None]
+            + distance_from(second, self.values[other])[None, :]
         )
         distance = np.where(good, distance, np.inf)
         i, j = np.unravel_index(int(distance.argmin()), distance.shape)
@@ -359,7 +351,7 @@ class _Search:
         return Suggestion(tuple(Change(n, v, v, v) for n, v in values.items()))
 
     def hopeless(self) -> str:
-        """Why no change is suggested."""
+        """Why no change of the run is suggested."""
         with suppress(InputError, KeyError):
             checked = self.theorem.check_conditions(**self.at({}))
             failing = [condition for condition, _, holds in checked if not holds]
@@ -367,20 +359,23 @@ class _Search:
                 names = symbol_names([self.theorem.expand(condition.slack)])
                 if not names & set(self.names):
                     return (
-                        f"no hyperparameter changes that: {condition.name} is about"
-                        " the problem and the network"
+                        f"{NOTHING_HELPS}: {condition.name} is about the problem and"
+                        f" the network{self._of_problem(names)}"
                     )
         return (
-            "no run of reasonable length is covered: no change of one or two"
-            f" hyperparameters helps up to T = {number_text(LONGEST_RUN)}"
+            f"{NOTHING_HELPS}: no run of reasonable length (T <="
+            f" {number_text(LONGEST_RUN)}) is covered, with changes of one or two"
+            " hyperparameters"
         )
 
+    def _of_problem(self, names: Collection[str]) -> str:
+        """Return the constants that decide, and what is covered if one decides."""
+        known = sorted(set(names) & set(self.values))
+        here = ", ".join(f"{name} = {self.values[name]:.3g}" for name in known)
+        for name in known:
+            for found in self.single(name):
+                return f" ({here}); a problem or network with {found} is covered"
+        return f" ({here})" if here else ""
 
-def _distance_from(values: Array, present: float) -> Array:
-    """Return distances from the present value, by ratio where both are positive."""
-    with np.errstate(all="ignore"):
-        ratio = np.abs(np.log(values / present)) if present > 0 else values * np.nan
-    return np.where(np.isfinite(ratio), ratio, np.abs(values - present) + 100.0)
 
-
-__all__ = ["Derive", "suggest"]
+__all__ = ["NOTHING_HELPS", "Derive", "suggest"]

@@ -66,15 +66,19 @@ class Suggestion:
         Step sizes that the schedule gives after the change, by name.
     tied : dict
         Step sizes that a condition ties to a changed one, by name.
+    settings : dict
+        Hyperparameters of which the theorem covers one value alone, by name: numbers,
+        text or truth values.
     """
 
     changes: tuple[Change, ...]
     scheduled: Mapping[str, float] = field(default_factory=dict)
     tied: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, float]:
-        """The values to be put in, by glossary name."""
+        """The numbers to be put in, by glossary name; in addition to `settings`."""
         return {
             **{c.name: c.value for c in self.changes},
             **self.scheduled,
@@ -87,16 +91,21 @@ class Suggestion:
             "changes": [change.to_dict() for change in self.changes],
             "scheduled": dict(self.scheduled),
             "tied": dict(self.tied),
+            "settings": dict(self.settings),
         }
 
     def __str__(self) -> str:
-        text = " with ".join(map(str, self.changes))
+        settings = [f"{name} = {value}" for name, value in self.settings.items()]
+        text = " with ".join([*settings, *map(str, self.changes)])
         if self.scheduled:
-            text += f" ({' and '.join(self.scheduled)} by the schedule)"
+            text += f" ({_equations(self.scheduled)} by the schedule)"
         if self.tied:
-            tied = " and ".join(f"{n} = {number_text(v)}" for n, v in self.tied.items())
-            text += f" (and {tied})"
+            text += f" (and {_equations(self.tied)})"
         return text
+
+
+def _equations(values: Mapping[str, float]) -> str:
+    return " and ".join(f"{n} = {number_text(v)}" for n, v in values.items())
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,8 @@ class Suggestions:
         The largest admissible step sizes, everything else being fixed; empty if there
         is none.
     note : str
-        What is to be said in addition, as which runs the scope covers.
+        What else helps, as another variant of the theorem or a metric to record; or
+        the statement that no change of this run helps.
     """
 
     alternatives: tuple[Suggestion, ...] = ()
@@ -164,7 +174,8 @@ def _suggestion_from_dict(entry: Mapping[str, Any]) -> Suggestion:
         high = math.inf if high is None else float(high)
         changes.append(Change(str(change["name"]), float(change["value"]), low, high))
     scheduled, tied = (_numbers_by_name(entry[key]) for key in ("scheduled", "tied"))
-    return Suggestion(tuple(changes), scheduled, tied)
+    settings = {str(name): value for name, value in dict(entry["settings"]).items()}
+    return Suggestion(tuple(changes), scheduled, tied, settings)
 
 
 def _numbers_by_name(table: Mapping[str, Any]) -> dict[str, float]:

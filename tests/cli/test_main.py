@@ -33,6 +33,21 @@ def status_of(capsys, *arguments):
         (["train", "--epochs", "3"], "--K"),
         (["train", "--momentum", "0.9"], "--alpha"),
         (["validate", "--clients", "8"], "--m"),
+        (["validate", "-m", "8"], "--m"),
+        (["validate", "--epochs", "3"], "--K"),
+        (["validate", "--lr", "0.1"], "--set algorithm.eta=..."),
+        (["validate", "--momentum", "0.9"], "--set algorithm.alpha=..."),
+        (["validate", "--rho", "0.1"], "--set algorithm.rho=..."),
+        (["sweep", "--lr", "0.1"], "--set algorithm.eta=..."),
+        (["sweep", "--momentum", "0.9"], "--set algorithm.alpha=..."),
+        (["sweep", "--clients", "8"], "--set task.m=..."),
+        (["sweep", "-m", "8"], "--set task.m=..."),
+        (["sweep", "--epochs", "3"], "--set algorithm.K=..."),
+        (["compare", "a.csv", "b", "--lr", "0.1"], "--set eta=..."),
+        (["compare", "a.csv", "b", "--momentum", "0.9"], "--set alpha=..."),
+        (["compare", "a.csv", "b", "--clients", "8"], "--m"),
+        (["compare", "a.csv", "b", "--epochs", "3"], "--set K=..."),
+        (["bound", "b", "--T", "3"], "--set T=..."),
     ],
 )
 def test_main_names_the_own_option_for_an_option_of_another_tool(
@@ -43,10 +58,19 @@ def test_main_names_the_own_option_for_an_option_of_another_tool(
     assert f"use {option} here" in said.err
 
 
+def test_hint_contains_the_whole_first_sentence_of_the_help(capsys):
+    said = status_of(capsys, "train", "--graph", "ring")[1].err
+    assert "use --topology here" in said
+    assert "topology --list" in said
+    assert said.count("(") == said.count(")")
+
+
 def test_option_of_another_tool_is_not_replaced_by_one_that_the_command_lacks(capsys):
     code, said = status_of(capsys, "schema", "--lr", "0.1")
     assert code == 2
     assert "--eta" not in said.err
+    said = status_of(capsys, "train", "--sigma_l", "0.1")[1].err
+    assert "--set" not in said
 
 
 def test_an_interrupt_while_threads_end_is_no_traceback():

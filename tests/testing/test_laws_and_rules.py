@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from dfltheory.bounds import Scope
 from dfltheory.errors import GraphError, InputError
@@ -145,3 +146,22 @@ def test_weight_rule_that_raises_is_reported():
 @given(mixing_matrices())
 def test_first_check_meets_the_default_deadline(W):
     check_mixing_matrix(W, laws=["spectrum", "null space"]).raise_if_failed()
+
+
+def by_largest_degree(graph):
+    """Weights that divide by a degree, which is 0 on one node."""
+    A = nx.to_numpy_array(graph)
+    W = A / (2 * A.sum(axis=1).max())
+    return W + np.diag(1 - W.sum(axis=1))
+
+
+def test_rule_that_divides_by_a_degree_is_not_tried_on_one_node():
+    report = check_weight_rule(by_largest_degree, examples=30)
+    assert report.ok
+
+
+def test_matrix_that_is_not_finite_breaks_that_law_alone():
+    one_node = st.just(nx.empty_graph(1))
+    with np.errstate(invalid="ignore"):
+        report = check_weight_rule(by_largest_degree, graphs=one_node)
+    assert list(report.witnesses) == ["finite"]

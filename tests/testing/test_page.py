@@ -14,44 +14,49 @@ PRINTED = re.findall(
 )
 
 
-@pytest.fixture(scope="module")
-def first():
+OWN_MATRIX, OWN_LAW, OWN_RULE, OWN_CHECK = BLOCKS[:4]
+REPORT_ON_MATRIX, REPORT_ON_LAW, REPORT_ON_RULE = PRINTED[:3]
+
+
+def names_after(*blocks):
     names: dict = {"__name__": "test_my_weights"}
-    exec(compile(BLOCKS[0], "test_my_weights.py", "exec"), names)
+    for block in blocks:
+        exec(compile(block, "test_my_weights.py", "exec"), names)
     return names
 
 
+def test_page_begins_with_an_own_matrix_and_then_a_rule(capsys):
+    assert "W = np.array" in OWN_MATRIX
+    assert "check_weight_rule" in OWN_RULE
+    names_after(OWN_MATRIX)
+    assert capsys.readouterr().out == REPORT_ON_MATRIX
+
+
+def test_example_of_a_law_prints_the_stated_report(capsys):
+    names_after(OWN_MATRIX, OWN_LAW)
+    assert capsys.readouterr().out == REPORT_ON_MATRIX + REPORT_ON_LAW
+
+
 @pytest.mark.slow
-def test_first_example_finds_the_error(first):
+def test_example_of_a_rule_finds_the_error():
     with pytest.raises(AssertionError) as failed:
-        first["test_my_weights_satisfy_definition_1"]()
-    assert str(failed.value).splitlines()[1:] == PRINTED[0].splitlines()[1:]
+        names_after(OWN_RULE)["test_my_weights_satisfy_definition_1"]()
+    assert str(failed.value).splitlines() == REPORT_ON_RULE.splitlines()
 
 
-def test_example_of_a_law_prints_the_stated_report(first, capsys):
-    exec(compile(BLOCKS[1], "my_law.py", "exec"), first)
-    assert capsys.readouterr().out == PRINTED[1]
+def test_example_of_a_rule_passes_without_the_error():
+    corrected = OWN_RULE.replace("min(d[i]", "max(d[i]")
+    names_after(corrected)["test_my_weights_satisfy_definition_1"]()
 
 
-def test_first_example_passes_without_the_error():
-    names: dict = {"__name__": "test_my_weights"}
-    exec(
-        compile(
-            BLOCKS[0].replace("min(d[i]", "max(d[i]"), "test_my_weights.py", "exec"
-        ),
-        names,
-    )
-    names["test_my_weights_satisfy_definition_1"]()
-
-
-def test_first_example_has_at_most_ten_lines(first):
-    body = BLOCKS[0].split("def my_weights")[1]
+def test_example_of_a_rule_has_at_most_ten_lines():
+    body = OWN_RULE.split("def my_weights")[1]
     lines = [line for line in f"def my_weights{body}".splitlines() if line.strip()]
     assert len(lines) <= 10
 
 
-def test_second_example_accepts_and_rejects(first):
-    exec(compile(BLOCKS[2], "test_my_check.py", "exec"), first)
+def test_example_of_a_check_accepts_and_rejects():
+    first = names_after(OWN_MATRIX, OWN_CHECK)
     first["test_good_ones_are_accepted"]()
     first["test_bad_ones_are_refused"]()
 
