@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dfltheory.bounds import registry
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.labels import (
     label_points,
+    literal,
     mark_violated_region,
-    plain_number,
+    with_range,
 )
-from dfltheory.plots.look import (
-    MEASURED,
-    CurveStyle,
-    axes,
-    looks,
-    style,
-    styled_axes,
-)
+from dfltheory.plots.layout import styled_axes
+from dfltheory.plots.look import MEASURED, CurveStyle, looks
+from dfltheory.plots.notation import in_symbols, setting_in_symbols, symbol
+from dfltheory.plots.notes import reason_in_symbols
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from dfltheory.bounds.theorem import Theorem
 
 
 AXIS_NAMES = {
@@ -50,7 +51,11 @@ def axis_name(field: str) -> str:
     section, _, name = field.rpartition(".")
     if name == "name":
         return section or field
-    return AXIS_NAMES.get(name, name.replace("_", " ") if name else field)
+    if name in AXIS_NAMES:
+        return AXIS_NAMES[name]
+    if name in GLOSSARY:
+        return symbol(name)
+    return literal(name.replace("_", " ") if name else field)
 
 
 def ratio_over(
@@ -65,7 +70,8 @@ def ratio_over(
     """Draw measured / bound of the verdicts of a sweep over one of its parameters.
 
     Each point has the step size of its own cell, so with a schedule the figure shows
-    how tightness depends on T under that schedule.
+    how tightness depends on T under that schedule. Verdicts without a positive finite
+    ratio are marked at the edge of the axes, and the legend counts them and says why.
 
     Parameters
     ----------
@@ -95,14 +101,14 @@ def ratio_over(
         if name not in frame.columns:
             known = set(map(str, frame.columns))
             raise UnknownNameError("column of the table", name, known)
-    rows_with_ratio = frame[np.isfinite(frame["ratio"].astype(float))]
-    if rows_with_ratio.empty:
+    verdicts = frame[frame[by].notna() & frame[parameter].notna()]
+    if not np.isfinite(verdicts["ratio"].astype(float)).any():
         raise InputError("column ratio has no finite value: no verdict was applicable")
-    categories = list(dict.fromkeys(rows_with_ratio[parameter]))
+    categories = list(dict.fromkeys(verdicts[parameter]))
     is_numeric = all(isinstance(value, Number) for value in categories)
-    groups = list(rows_with_ratio.groupby(by, sort=False))
+    groups = list(verdicts.groupby(by, sort=False))
     lowest = 1.0
-    with styled_axes(ax, legend, columns) as styled:
+    with styled_axes(ax, legend, columns, notes_on_left_out(verdicts)) as styled:
         for index, ((label, rows), line_style) in enumerate(zip(groups, looks())):
             shift = index - (len(groups) - 1) / 2  # keeps groups from overlapping
             if is_numeric:
@@ -114,30 +120,22 @@ def ratio_over(
                 ]
                 positions = np.array(places)
                 line_style["linestyle"] = "none"
-            lowest_of_group = _draw_ratios(
-                styled, positions, rows, _with_range(str(label), rows), line_style
+            name = with_range(setting_in_symbols(str(label)), rows["ratio"])
+            lowest = min(
+                lowest, _draw_ratios(styled, positions, rows, name, line_style)
             )
-            lowest = min(lowest, lowest_of_group)
-        mark_violated_region(styled)
+            _mark_left_out(styled, positions, rows, line_style["color"])
         styled.set(yscale="log", ylabel="measured / bound", xlabel=axis_name(parameter))
         styled.set_ylim(bottom=lowest / 1.5 if lowest > 0 else None)
+        mark_violated_region(styled)
         if is_numeric:
             styled.set_xscale("log")
         else:
             styled.set_xticks(
                 range(len(categories)), [str(value) for value in categories]
             )
+        _label_left_out(styled, verdicts)
     return styled
-
-
-def _with_range(label: str, rows: pd.DataFrame) -> str:
-    """Return a label with how far its bounds are above the measurements."""
-    positive = rows["ratio"].to_numpy(float)
-    positive = positive[positive > 0]
-    if not positive.size:
-        return label
-    ends = [plain_number(1 / end) for end in (positive.max(), positive.min())]
-    return f"{label}: {' to '.join(dict.fromkeys(ends))} × measured"
 
 
 def _draw_ratios(
@@ -148,7 +146,8 @@ def _draw_ratios(
     line_style: CurveStyle,
 ) -> float:
     """Draw ratios with their intervals; return the lowest value to be visible."""
-    mean = rows["ratio"].to_numpy(float)
+    drawn = _kinds(rows) == _DRAWN
+    mean = np.where(drawn, rows["ratio"].to_numpy(float), np.nan)
     low = rows["ratio_low"].to_numpy(float)
     high = rows["ratio_high"].to_numpy(float)
     # On a logarithmic axis a lower limit of 0 becomes a bar to the lower edge.
@@ -163,7 +162,89 @@ def _draw_ratios(
         elinewidth=0.8,
         **line_style,
     )
-    return min(np.where(low > 0, np.minimum(low, mean), mean / 4))
+    visible = np.where(low > 0, np.minimum(low, mean), mean / 4)
+    return float(np.min(visible[drawn], initial=1.0))
+
+
+_DRAWN = ""
+_LEFT_OUT = {
+    "not applicable": ("x", 0.03),
+    "measured 0": ("v", 0.03),
+    "measured diverged": ("^", 0.97),
+}
+"""Why a ratio is not drawn: its marker, and the marker's height in the axes."""
+_MOST_REASONS = 2
+"""Largest number of reasons that a legend gives."""
+
+
+def _kinds(rows: pd.DataFrame) -> NDArray[np.str_]:
+    """Return why the ratio of each row is not drawn; empty if it is."""
+    ratio = rows["ratio"].to_numpy(float)
+    conditions = [np.isnan(ratio), ratio <= 0, np.isinf(ratio)]
+    return np.select(conditions, list(_LEFT_OUT), default=_DRAWN)
+
+
+def _mark_left_out(
+    ax: Axes, positions: NDArray[np.float64], rows: pd.DataFrame, color: str
+) -> None:
+    """Draw a marker at the edge of the axes for each ratio that is not drawn."""
+    kinds = _kinds(rows)
+    for kind, (marker, height) in _LEFT_OUT.items():
+        places = positions[kinds == kind]
+        ax.plot(
+            places,
+            np.full(places.shape, height),
+            marker=marker,
+            color=color,
+            linestyle="none",
+            markersize=5,
+            transform=ax.get_xaxis_transform(),
+        )
+
+
+def _label_left_out(ax: Axes, verdicts: pd.DataFrame) -> None:
+    """Give the markers of ratios that are not drawn an entry in the legend."""
+    kinds = _kinds(verdicts)
+    for kind, (marker, _) in _LEFT_OUT.items():
+        count = int(np.sum(kinds == kind))
+        if count:
+            label = f"{kind}: {count} of {len(verdicts)} verdicts"
+            # containers are listed in their order, after all lines
+            ax.errorbar([], [], fmt=marker, color="0.3", markersize=5, label=label)
+
+
+def notes_on_left_out(verdicts: pd.DataFrame) -> list[str]:
+    """Return why theorems do not apply to cells of a sweep, and what would change that.
+
+    Parameters
+    ----------
+    verdicts : pandas.DataFrame
+        Rows of the table of a sweep; without columns "reason" and "suggestion" there
+        are no notes.
+    """
+    if not {"variant", "reason", "suggestion"} <= set(verdicts.columns):
+        return []
+    texts: dict[str, int] = {}
+    for _, row in verdicts[np.isnan(verdicts["ratio"].astype(float))].iterrows():
+        if row["reason"] and isinstance(row["reason"], str):
+            theorem = _theorem_of(row)
+            text = reason_in_symbols(row["reason"], theorem)
+            if row["suggestion"]:
+                text += f"; {in_symbols(str(row['suggestion']), theorem)}"
+            text = f"{row['variant']}, not applicable: {text}"
+            texts[text] = texts.get(text, 0) + 1
+    listed = list(texts)[:_MOST_REASONS]
+    if len(texts) > _MOST_REASONS:
+        listed.append(f"not applicable: {len(texts) - _MOST_REASONS} more reasons")
+    return listed
+
+
+def _theorem_of(row: pd.Series) -> Theorem | None:
+    """Return the registered statement of a row, whose notation is used."""
+    key, variant = row.get("theorem.key"), row["variant"]
+    if isinstance(key, str) and registry.known(key, variant):
+        return registry.get(key, variant)
+    return None
 
 
 def rates(
@@ -197,13 +278,11 @@ def rates(
         named = [(str(label), fit) for label, fit in fits.items()]
     else:
         listed = list(fits) if isinstance(fits, Sequence) else [fits]
-        named = [(fit.vary, fit) for fit in listed]
+        named = [(fit.label, fit) for fit in listed]
     if not named:
         raise InputError("there is no fit to draw: give at least one")
     if len(named) == 1:
-        with style():
-            drawn = axes(ax, columns)
-        return named[0][1].plot(drawn, legend=legend)
+        return named[0][1].plot(ax, legend=legend, columns=columns)
     with styled_axes(ax, legend, columns) as styled:
         for (name, fit), line_style in zip(named, looks()):
             x, y = np.asarray(fit.x, float), np.asarray(fit.measured, float)
@@ -232,6 +311,7 @@ def rate(
     xlabel: str = "$T$",
     ylabel: str = "measured",
     legend: bool = True,
+    columns: int = 1,
 ) -> Axes:
     """Draw points, a fitted power law and a predicted slope on logarithmic axes.
 
@@ -249,8 +329,8 @@ def rate(
         Exponent that a corollary claims; its line starts at the first point.
     xlabel, ylabel : str
         Labels of the axes.
-    ax, legend
-        Axes and legend, as :mod:`dfltheory.plots` describes them.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -270,7 +350,7 @@ def rate(
         )
     if not (np.all(x_values > 0) and np.all(y_values > 0)):
         raise InputError("x and y must be positive: the axes are logarithmic")
-    with styled_axes(ax, legend) as styled:
+    with styled_axes(ax, legend, columns) as styled:
         bars = None
         if interval is not None:
             bars = np.abs(np.asarray(interval) - y_values)
