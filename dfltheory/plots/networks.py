@@ -35,6 +35,8 @@ _OTHER_MARKERS = ("v", "P", "X", "<", ">")
 """Markers, not filled, of further variants of one meaning."""
 _FACTOR_WIDTH = 0.45
 """Room of a factor next to a point, in inches."""
+_TICKS_AND_FRACTION = 0.3
+"""Room that wide ticks and a label with a fraction may need in addition, in inches."""
 _TICK_LINE = 9.4
 """Height of a line of a tick's label, in points."""
 
@@ -136,7 +138,7 @@ def _lam(verdict: VerdictLike) -> float:
 def _place_ticks(ax: Axes, ticks: Sequence[str]) -> float:
     """Rotate names that are wider than their room; return their height in points."""
     widest = max(map(text_width, ticks))
-    if widest < layout.axes_width(ax) / len(ticks):
+    if widest < (layout.axes_width(ax) - _TICKS_AND_FRACTION) / len(ticks):
         return 2 * _TICK_LINE
     for label in ax.get_xticklabels():
         label.set(rotation=30, ha="right", rotation_mode="anchor")

@@ -86,8 +86,13 @@ def _not_applicable_texts(verdicts: Sequence[VerdictLike]) -> list[str]:
         more = f" and {len(variants) - 2} more" if len(variants) > 2 else ""
         texts.append(f"{names}{more}, not applicable: {text}")
     if len(excluded) > _MOST_NOTES:
-        texts.append(f"not applicable: {len(excluded) - _MOST_NOTES} more reasons")
+        texts.append(more_reasons(len(excluded) - _MOST_NOTES))
     return texts
 
 
-__all__ = ["notes", "obstacle", "reason_in_symbols"]
+def more_reasons(count: int) -> str:
+    """Return a note on reasons that are not listed."""
+    return f"not applicable: {count} more reason{'s' if count > 1 else ''}"
+
+
+__all__ = ["more_reasons", "notes", "obstacle", "reason_in_symbols"]

@@ -1,27 +1,23 @@
-"""Figures of sweeps: ratios over a column of the table, and fitted rates."""
+"""Figures of sweeps: measured / bound over a parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.plots.labels import (
-    label_points,
-    literal,
-    mark_violated_region,
-    with_range,
-)
+from dfltheory.plots.horizons import VerdictLike
+from dfltheory.plots.labels import literal, mark_violated_region, with_range
 from dfltheory.plots.layout import styled_axes
-from dfltheory.plots.look import MEASURED, CurveStyle, looks
+from dfltheory.plots.look import CurveStyle, looks
 from dfltheory.plots.notation import in_symbols, setting_in_symbols, symbol
-from dfltheory.plots.notes import reason_in_symbols
+from dfltheory.plots.notes import more_reasons, reason_in_symbols
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +56,7 @@ def axis_name(field: str) -> str:
 
 def ratio_over(
     parameter: str,
-    frame: pd.DataFrame,
+    verdicts: pd.DataFrame | Iterable[VerdictLike],
     ax: Axes | None = None,
     *,
     by: str = "variant",
@@ -76,10 +72,12 @@ def ratio_over(
     Parameters
     ----------
     parameter : str
-        Column of the horizontal axis, for example "algorithm.K" or "run.rounds".
-        Numbers give a logarithmic axis, other values one tick each.
-    frame : pandas.DataFrame
-        The tidy table of a sweep, with columns "ratio", "ratio_low", "ratio_high".
+        What the horizontal axis shows: a column of the table, for example "algorithm.K"
+        or "run.rounds"; of verdicts, a quantity of the glossary, as "K". Numbers give a
+        logarithmic axis, other values one tick each.
+    verdicts : pandas.DataFrame or iterable of Verdict
+        The tidy table of a sweep, with columns "ratio", "ratio_low", "ratio_high"; or
+        verdicts with their runs.
     by : str
         Column whose values get a line each.
     ax, legend, columns
@@ -93,22 +91,23 @@ def ratio_over(
     Raises
     ------
     UnknownNameError
-        If the table does not have a column.
+        If the table does not have a column, or a run does not have the quantity.
     InputError
-        If no verdict in the table has a finite ratio.
+        If no verdict has a finite ratio.
     """
+    frame = verdicts if _is_table(verdicts) else table_of(verdicts, parameter)
     for name in (parameter, by, "ratio"):
         if name not in frame.columns:
             known = set(map(str, frame.columns))
             raise UnknownNameError("column of the table", name, known)
-    verdicts = frame[frame[by].notna() & frame[parameter].notna()]
-    if not np.isfinite(verdicts["ratio"].astype(float)).any():
+    judged = frame[frame[by].notna() & frame[parameter].notna()]
+    if not np.isfinite(judged["ratio"].astype(float)).any():
         raise InputError("column ratio has no finite value: no verdict was applicable")
-    categories = list(dict.fromkeys(verdicts[parameter]))
+    categories = list(dict.fromkeys(judged[parameter]))
     is_numeric = all(isinstance(value, Number) for value in categories)
-    groups = list(verdicts.groupby(by, sort=False))
+    groups = list(judged.groupby(by, sort=False))
     lowest = 1.0
-    with styled_axes(ax, legend, columns, notes_on_left_out(verdicts)) as styled:
+    with styled_axes(ax, legend, columns, notes_on_left_out(judged)) as styled:
         for index, ((label, rows), line_style) in enumerate(zip(groups, looks())):
             shift = index - (len(groups) - 1) / 2  # keeps groups from overlapping
             if is_numeric:
@@ -134,8 +133,52 @@ def ratio_over(
             styled.set_xticks(
                 range(len(categories)), [str(value) for value in categories]
             )
-        _label_left_out(styled, verdicts)
+        _label_left_out(styled, judged)
     return styled
+
+
+def _is_table(verdicts: object) -> TypeGuard[pd.DataFrame]:
+    """Return whether it is a table, without importing pandas."""
+    return hasattr(verdicts, "columns")
+
+
+def table_of(verdicts: Iterable[VerdictLike], parameter: str) -> pd.DataFrame:
+    """Return a table such as that of a sweep, with one parameter.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+        Verdicts with their runs.
+    parameter : str
+        Glossary name of a quantity of every run.
+
+    Raises
+    ------
+    UnknownNameError
+        If a run does not have the quantity.
+    """
+    import pandas as pd
+
+    rows = []
+    for verdict in verdicts:
+        known = verdict.values.known
+        if parameter not in known:
+            raise UnknownNameError("quantity of the run", parameter, set(known))
+        low, high = verdict.ratio_ci
+        rows.append(
+            {
+                parameter: float(np.mean(known[parameter])),
+                "theorem.key": verdict.key,
+                "variant": verdict.variant,
+                "reason": verdict.reason,
+                "suggestion": str(verdict.suggestions),
+                "ratio": verdict.ratio,
+                "ratio_low": low,
+                "ratio_high": high,
+            }
+        )
+    columns = (parameter, "variant", "ratio")
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
 
 
 def _draw_ratios(
@@ -235,7 +278,7 @@ def notes_on_left_out(verdicts: pd.DataFrame) -> list[str]:
             texts[text] = texts.get(text, 0) + 1
     listed = list(texts)[:_MOST_REASONS]
     if len(texts) > _MOST_REASONS:
-        listed.append(f"not applicable: {len(texts) - _MOST_REASONS} more reasons")
+        listed.append(more_reasons(len(texts) - _MOST_REASONS))
     return listed
 
 
@@ -245,148 +288,3 @@ def _theorem_of(row: pd.Series) -> Theorem | None:
     if isinstance(key, str) and registry.known(key, variant):
         return registry.get(key, variant)
     return None
-
-
-def rates(
-    fits: Any,
-    ax: Axes | None = None,
-    *,
-    legend: bool = True,
-    columns: int = 1,
-) -> Axes:
-    """Draw fitted rates with the exponents that the theorem predicts.
-
-    Parameters
-    ----------
-    fits : RateFit, sequence of RateFit, or mapping
-        Results of :func:`dfltheory.rate_fit`, or by their labels. One fit is drawn at
-        its own values. Several are drawn relative to their first points.
-    ax, legend, columns
-        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    InputError
-        If there is no fit.
-    """
-    if isinstance(fits, Mapping):
-        named = [(str(label), fit) for label, fit in fits.items()]
-    else:
-        listed = list(fits) if isinstance(fits, Sequence) else [fits]
-        named = [(fit.label, fit) for fit in listed]
-    if not named:
-        raise InputError("there is no fit to draw: give at least one")
-    if len(named) == 1:
-        return named[0][1].plot(ax, legend=legend, columns=columns)
-    with styled_axes(ax, legend, columns) as styled:
-        for (name, fit), line_style in zip(named, looks()):
-            x, y = np.asarray(fit.x, float), np.asarray(fit.measured, float)
-            label = f"{name}: slope {fit.exponent.estimate:.2f}"
-            label += f" [{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"
-            if fit.predicted is not None:
-                label += f", predicted {fit.predicted:.2g}"
-                slope = (x / x[0]) ** fit.predicted
-                color = line_style["color"]
-                styled.plot(x / x[0], slope, color=color, alpha=0.3, linewidth=3.5)
-            styled.plot(x / x[0], y / y[0], label=label, **line_style)
-        styled.set(xscale="log", yscale="log")
-        styled.set(xlabel="quantity / first value", ylabel="measured / first value")
-    return styled
-
-
-def rate(
-    x: ArrayLike,
-    y: ArrayLike,
-    ax: Axes | None = None,
-    *,
-    interval: tuple[ArrayLike, ArrayLike] | None = None,
-    fitted: tuple[float, float] | None = None,
-    exponent_ci: tuple[float, float] | None = None,
-    predicted: float | None = None,
-    xlabel: str = "$T$",
-    ylabel: str = "measured",
-    legend: bool = True,
-    columns: int = 1,
-) -> Axes:
-    """Draw points, a fitted power law and a predicted slope on logarithmic axes.
-
-    Parameters
-    ----------
-    x, y : (n,) array_like
-        Positive coordinates of at least two points.
-    interval : pair of (n,) array_like, optional
-        Lower and upper limits of y.
-    fitted : pair of float, optional
-        Exponent and factor of the fit y = factor * x**exponent.
-    exponent_ci : pair of float, optional
-        Confidence interval of the fitted exponent.
-    predicted : float, optional
-        Exponent that a corollary claims; its line starts at the first point.
-    xlabel, ylabel : str
-        Labels of the axes.
-    ax, legend, columns
-        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    InputError
-        If x and y differ in length, have fewer than two points, or are not positive.
-    """
-    x_values = np.asarray(x, dtype=float)
-    y_values = np.asarray(y, dtype=float)
-    if x_values.shape != y_values.shape or x_values.ndim != 1 or x_values.size < 2:
-        raise InputError(
-            f"x and y have shapes {x_values.shape} and {y_values.shape}, not (n,)"
-        )
-    if not (np.all(x_values > 0) and np.all(y_values > 0)):
-        raise InputError("x and y must be positive: the axes are logarithmic")
-    with styled_axes(ax, legend, columns) as styled:
-        bars = None
-        if interval is not None:
-            bars = np.abs(np.asarray(interval) - y_values)
-        styled.errorbar(
-            x_values,
-            y_values,
-            yerr=bars,
-            capsize=2,
-            zorder=3,
-            label="measured",
-            fmt="o",
-            color="black",
-            markersize=4,
-            elinewidth=0.8,
-        )
-        grid = np.geomspace(x_values.min(), x_values.max(), 50)
-        if fitted is not None:
-            exponent, factor = fitted
-            label = f"fit, slope {exponent:.2f}"
-            if exponent_ci is not None:
-                label += f" [{exponent_ci[0]:.2f}, {exponent_ci[1]:.2f}]"
-            styled.plot(grid, factor * grid**exponent, label=label, **MEASURED)
-        if predicted is not None:
-            first = int(np.argmin(x_values))
-            slope = y_values[first] * (grid / x_values[first]) ** predicted
-            # wide and pale, so that a fit that coincides stays visible
-            styled.plot(
-                grid,
-                slope,
-                label=f"predicted, slope {predicted:.3g}",
-                color="#E69F00",
-                alpha=0.6,
-                linewidth=4.0,
-                zorder=1,
-            )
-        styled.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-        if x_values.max() < 100 * x_values.min():
-            label_points(styled, x_values)
-    return styled

@@ -123,7 +123,7 @@ class RateFit:
         ``interval`` has the lower and upper limits of the points; the other parameters
         are those of all figures (:mod:`dfltheory.plots`).
         """
-        from dfltheory.plots.sweeps import rate
+        from dfltheory.plots.fitted_rates import rate
 
         fit = self.exponent
         return rate(

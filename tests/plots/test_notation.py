@@ -52,7 +52,7 @@ def test_symbols_are_those_of_the_paper():
     assert in_symbols("lam_admm", theorem) == r"$\lambda$"
     # the paper writes beta for L, and this condition is in its letters
     paper = bounds.get("bubeck2015.theorem_3_12")
-    (clause,) = [c for c in paper.conditions if "alpha + beta" in c.name]
+    clause = next(c for c in paper.conditions if "alpha + beta" in c.name)
     assert spaced(condition(clause, paper)) == r"$\eta$ = 2/($\alpha$ + $\beta$)"
     # mu is another constant in this paper than in the glossary
     other = bounds.get("bottou2018.theorem_4_6")
@@ -61,11 +61,14 @@ def test_symbols_are_those_of_the_paper():
 
 
 def test_matplotlib_can_typeset_every_condition_and_symbol_of_the_registry():
+    found = set()
     for theorem in bounds.statements():
         texts = [condition(clause, theorem) for clause in theorem.conditions]
         texts += [symbol(name, theorem) for name in theorem.needs]
         for text in texts:
-            assert all(map(is_formula, formulas(text))), text
+            found |= set(formulas(text))
+    assert len(found) > 50
+    assert [formula for formula in found if not is_formula(formula)] == []
     assert not is_formula(r"\nosuch")
 
 
