@@ -31,7 +31,7 @@ import numpy as np
 
 from dfltheory import bounds
 from dfltheory.confidence import half_widths
-from dfltheory.plots.verdicts import left_side
+from dfltheory.plots.groups import left_side
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import run_values

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
     from dfltheory.verdicts.verdict import Verdict
 
-NETWORKS = ("ring", "torus", "exponential", "complete")
 KEY = "dfedsam.theorem_4_5"
-
+ROUNDS, SEEDS = 400, 8
+"""Size of the runs on a quadratic."""
+HORIZONS = (1e8, 1e9, 1e10)
+"""Horizons of the fitted rate, at which the expectations are exact."""
+NETWORKS = ("ring", "torus", "exponential", "complete")
 
 LEARNERS = {
     "FedAvg": dfl.algorithms.FedAvg(eta=0.1, K=5),
-    "DFedAvg": dfl.algorithms.DFedAvg(eta=0.1, K=5),
     "DFedSAM": dfl.algorithms.DFedSAM(eta=0.1, K=5, rho=0.05),
 }
 """Algorithms of the learning curves."""
@@ -29,7 +31,7 @@ LEARNERS = {
 
 @functools.cache
 def learned(rounds: int = 40, seeds: int = 4) -> dict[str, History]:
-    """Return runs of three algorithms on digits, with the measures of every client."""
+    """Return runs of two algorithms on digits, with the measures of every client."""
     task = dfl.tasks.digits(m=10, partition="dirichlet", alpha=0.3, test="own")
     ring = dfl.graphs.ring(10)
     runs = {}
@@ -46,42 +48,78 @@ def learned(rounds: int = 40, seeds: int = 4) -> dict[str, History]:
     return runs
 
 
-def verdicts_on_networks(rounds: int = 400, seeds: int = 8) -> dict[str, Verdict]:
-    """One experiment on four networks, against the corrected Theorem 4.5."""
-    task = dfl.tasks.quadratic(m=16, d=10, zeta=0.3, sigma=0.3, seed=0)
-    algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01)
-    found = {}
-    for name in NETWORKS:
-        network = dfl.graphs.metropolis(getattr(dfl.graphs, name)(16))
-        run = dfl.train(
-            algorithm, task, network, rounds=rounds, seeds=seeds, progress=False
-        )
-        found[name] = dfl.compare(run, KEY, variant="corrected")
-    return found
+@functools.cache
+def run_on(name: str, K: int = 5) -> History:
+    """Run DFedSAM on one of the networks, with K local steps."""
+    return dfl.train(
+        dfl.algorithms.DFedSAM(eta=0.01, K=K, rho=0.01),
+        dfl.tasks.quadratic(m=16, d=10, zeta=0.3, sigma=0.3, seed=0),
+        dfl.graphs.metropolis(getattr(dfl.graphs, name)(16)),
+        rounds=ROUNDS,
+        seeds=SEEDS,
+        progress=False,
+    )
+
+
+def both_variants(K: int = 5) -> list[Verdict]:
+    """Compare a run on the torus with Theorem 4.5 as printed and as corrected."""
+    run = run_on("torus", K)
+    return [dfl.compare(run, KEY, variant=name) for name in ("printed", "corrected")]
 
 
 def paper_curves() -> Axes:
     """Bound and measurement on the torus."""
-    return dfl.plots.curves(verdicts_on_networks()["torus"])
+    return dfl.plots.curves(both_variants()[1])
+
+
+def paper_variants() -> Axes:
+    """Draw both variants with the left-hand sides that they bound."""
+    return dfl.plots.curves(both_variants())
+
+
+def paper_tightness() -> Axes:
+    """Measured / bound of both variants."""
+    return dfl.plots.tightness(both_variants())
 
 
 def paper_terms() -> Axes:
     """Draw the terms of the bound on the torus."""
-    return dfl.plots.terms(verdicts_on_networks()["torus"])
+    return dfl.plots.terms(both_variants()[1])
 
 
 def paper_networks() -> Axes:
     """Bounds and measurements on four networks."""
-    return dfl.plots.networks(verdicts_on_networks())
+    verdicts = {}
+    for name in NETWORKS:
+        verdicts[name] = dfl.compare(run_on(name), KEY, variant="corrected")
+    return dfl.plots.networks(verdicts)
+
+
+def paper_ratios() -> Axes:
+    """Measured / bound over the number of local steps."""
+    verdicts: list[Verdict] = []
+    for K in (1, 2, 5, 10, 20):
+        verdicts += both_variants(K)
+    return dfl.plots.ratio_over("K", verdicts)
+
+
+def paper_rates() -> Axes:
+    """Fitted and predicted exponents of the noise term in T."""
+    task = dfl.tasks.quadratic(m=4, d=2, zeta=0.0, distance=0.0, sigma=1.0, seed=0)
+    algorithm = dfl.algorithms.DFedSAM(eta=2e-5, K=2, rho=0.0)
+    experiment = dfl.Instance(task, algorithm, dfl.graphs.complete(4), rounds=10**9)
+    key = "dfedsam.corollary_4_6"
+    fit = dfl.rate_fit(key, experiment, vary="T", over=HORIZONS, variant="corrected")
+    return dfl.plots.rates(fit)
 
 
 def paper_learning() -> Axes:
-    """Accuracy of the mean model of three algorithms."""
+    """Accuracy of the mean model of two algorithms."""
     return dfl.plots.learning_curves(learned(), "accuracy")
 
 
 def paper_learning_clients() -> Axes:
-    """Accuracy of the clients' own models of three algorithms."""
+    """Accuracy of the clients' own models of two algorithms."""
     return dfl.plots.learning_curves(learned(), "client_accuracy", band="clients")
 
 
@@ -92,8 +130,12 @@ def paper_clients() -> Axes:
 
 FIGURES: dict[str, Callable[[], Axes]] = {
     "paper_curves": paper_curves,
+    "paper_variants": paper_variants,
+    "paper_tightness": paper_tightness,
     "paper_terms": paper_terms,
     "paper_networks": paper_networks,
+    "paper_ratios": paper_ratios,
+    "paper_rates": paper_rates,
     "paper_standard": paper_standard,
     "paper_learning": paper_learning,
     "paper_learning_clients": paper_learning_clients,

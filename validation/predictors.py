@@ -7,6 +7,7 @@ and writes ``docs/predictors.json``; ``python -m validation.predictors`` writes 
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from torch import Tensor
@@ -29,6 +31,7 @@ from dfltheory.plots import look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 Array = NDArray[np.float64]
 DOCS = Path(__file__).parent.parent / "docs"
@@ -41,8 +44,10 @@ CLIENTS, DIMENSION, ROUNDS, SEEDS = 16, 10, 400, 16
 DIGITS_ROUNDS = 200
 NAMED = ("complete", "ring", "path", "star", "two_cliques")
 """Networks whose names are written into the figure."""
-TO_THE_LEFT = ("ring", "path")
-"""Those whose names are to the left of their points."""
+RADIUS = 4.0
+"""Half of the width of a point that no name may overlap, in pixels."""
+NAME_SIZE = 7.0
+"""Size of the names, in points."""
 ETA, CURVATURE, NOISE = 0.1, 1.0, 1.0
 DECAY = (1 - ETA * CURVATURE) ** 2
 """Decay of a deviation's square in a step without mixing, at the largest curvature."""
@@ -276,28 +281,59 @@ def figure(rows: list[Row]) -> Figure:
                 ax.set_title(f"rank correlation {table[outcome][predictor]:.2f}")
         for ax, predictor in zip(grid[-1], PREDICTORS, strict=True):
             ax.set_xlabel(PREDICTORS[predictor])
+        drawn.draw_without_rendering()
+        for ax in grid.flat:
+            _name_points(ax, rows)
     return drawn
 
 
 def _draw_points(ax: Axes, rows: list[Row], predictor: str, outcome: str) -> None:
-    """Draw a point for each network; the most different ones have their names."""
+    """Draw a point for each network."""
     x = np.array([getattr(row, predictor) for row in rows])
     y = np.array([getattr(row, outcome) for row in rows])
     ax.plot(x, y, "o", color="#0072B2", markersize=3.5)
-    for row, place in zip(rows, zip(x, y, strict=True), strict=True):
+    ax.margins(x=0.38, y=0.2)
+
+
+def _name_points(ax: Axes, rows: list[Row]) -> None:
+    """Name the most different networks, at places that are free.
+
+    The layout of the figure is final, so that widths of texts are known.
+    """
+    points = ax.transData.transform(np.asarray(ax.lines[0].get_xydata()))
+    taken = [
+        Bbox.from_bounds(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS)
+        for x, y in points
+    ]
+    for row, place in zip(rows, np.asarray(ax.lines[0].get_xydata()), strict=True):
         if row.network not in NAMED:
             continue
-        left = row.network in TO_THE_LEFT
-        ax.annotate(
+        name = ax.annotate(
             row.network.replace("_", " "),
-            place,
-            (-4, 2) if left else (4, -2),
+            (float(place[0]), float(place[1])),
             textcoords="offset points",
-            fontsize=6.5,
-            ha="right" if left else "left",
-            va="bottom" if left else "top",
+            fontsize=NAME_SIZE,
+            va="center",
         )
-    ax.margins(x=0.38, y=0.15)
+        overlaps = []
+        for distance, angle in itertools.product((5, 8, 12, 17), range(0, 360, 30)):
+            _place_at(name, distance, angle)
+            box = name.get_window_extent()
+            inside = ax.bbox.containsx(box.x0) and ax.bbox.containsx(box.x1)
+            inside = inside and ax.bbox.containsy(box.y0) and ax.bbox.containsy(box.y1)
+            overlaps.append((box.count_overlaps(taken) + (not inside), distance, angle))
+        _place_at(name, *min(overlaps)[1:])
+        taken.append(name.get_window_extent())
+
+
+def _place_at(name: Annotation, distance: int, angle: int) -> None:
+    """Put a name at a distance in points from its point, in a direction in degrees."""
+    turned = np.deg2rad(angle)
+    name.set_position((distance * np.cos(turned), distance * np.sin(turned)))
+    if 60 < angle % 180 < 120:
+        name.set_horizontalalignment("center")
+    else:
+        name.set_horizontalalignment("left" if np.cos(turned) > 0 else "right")
 
 
 def page(rows: list[Row]) -> str:

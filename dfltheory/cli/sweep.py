@@ -225,6 +225,8 @@ def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
     for document in cell.record.get("verdicts", ()):
         verdict = verdict_from_dict(document)
         kind = f"{MARKS[verdict.kind]} {verdict_text(verdict)}"
+        if verdict.suggestions:
+            kind += f": {verdict.suggestions}"
         rows.append([*begin, verdict.variant, kind, number(verdict.ratio, nothing="")])
         begin = [""] * len(begin)
     return rows or [[*begin, *[""] * (width - len(begin))]]

@@ -28,8 +28,8 @@ from dfltheory.experiments.page_parts import (
 )
 from dfltheory.files import filling, replacing, write_json, write_text
 from dfltheory.number_format import number
+from dfltheory.plots.groups import families
 from dfltheory.plots.look import save
-from dfltheory.plots.verdicts import families
 from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -43,6 +43,7 @@ from dfltheory.errors import (
 from dfltheory.experiments.verdict_documents import ABSENT, verdict_from_dict
 from dfltheory.files import read_json, reading, replacing
 from dfltheory.training.document import short
+from dfltheory.verdicts.suggestions import suggestions_from_dict
 from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -318,6 +319,9 @@ def _verdict_columns(verdict: Mapping[str, Any]) -> dict[str, object]:
     columns: dict[str, object] = {}
     for name in ("variant", "kind", "reason"):
         columns[name] = verdict[name]
+    columns["suggestion"] = ""
+    if "suggestions" in verdict:
+        columns["suggestion"] = str(suggestions_from_dict(verdict["suggestions"]))
     for name in ("ratio", "bound", "measured", "trivial"):
         columns[name] = float(verdict[name])
     for name in ("ratio", "measured"):

@@ -186,13 +186,12 @@ def _panels_along_axes(
             continue
         name = "-".join(field.replace(".", "-") for field in axis)
         held = [f"{n} = {short(first[n])}" for n in first if n not in axis]
-        along = ", ".join(plots.axis_name(field) for field in axis)
         figure = plots.panels(shown[:_MOST_PANELS])
         path = plots.save(figure, folder / f"runs-{name}")[2]
         which = "Runs"
         if len(shown) > _MOST_PANELS:
             which = f"The first {_MOST_PANELS} of {len(shown)} runs"
-        captions[f"{which} over {along}{_held_text(held)}.".replace("$", "")] = path
+        captions[f"{which} over {', '.join(axis)}{_held_text(held)}."] = path
     return captions
 
 
@@ -229,24 +228,24 @@ def _over_axes(
 def _curves(
     frame: pd.DataFrame, field: str, swept: list[str]
 ) -> tuple[pd.DataFrame, str]:
-    """Return the rows with a ratio and the settings that are fixed.
+    """Return the rows of verdicts and the settings that are fixed.
 
     The rows have a column ``curve``. A curve is a variant at one value of each other
-    swept field. If there are too many curves, the other fields are fixed at their first
-    values.
+    swept field. If there are too many curves, the other fields are fixed at the first
+    values with a ratio.
     """
-    judged = frame[np.isfinite(frame["ratio"].astype(float))]
+    judged = frame[frame["variant"].notna()]
     others = [name for name in swept if name != field and judged[name].nunique() > 1]
     held = ""
     if len(judged[["variant", *others]].drop_duplicates()) > _MOST_CURVES:
-        first = judged.iloc[0]
+        first = judged[np.isfinite(judged["ratio"].astype(float))].iloc[0]
         held = _held_text([f"{name} = {short(first[name])}" for name in others])
         for name in others:
             judged = judged[judged[name] == first[name]]
         others = []
     names = []
     for _, row in judged.iterrows():
-        settings = [short(row[name]) for name in others]
+        settings = [_brief(name, row[name]) for name in others]
         names.append(", ".join([row["variant"], *settings]))
     return judged.assign(curve=names), held
 

@@ -35,6 +35,8 @@ read in grayscale. Three parameters are shared:
 """
 
 from dfltheory.plots.curves import curves
+from dfltheory.plots.fitted_rates import rate, rates
+from dfltheory.plots.groups import by_left_side, families
 from dfltheory.plots.horizons import bound_over, running_left_hand_side
 from dfltheory.plots.labels import formula
 from dfltheory.plots.learning import clients, learning_curves
@@ -50,8 +52,7 @@ from dfltheory.plots.runs import (
     terms,
     tightness,
 )
-from dfltheory.plots.sweeps import axis_name, rate, rates, ratio_over
-from dfltheory.plots.verdicts import by_left_side, families
+from dfltheory.plots.sweeps import axis_name, ratio_over
 
 __all__ = [
     "MEANINGS",

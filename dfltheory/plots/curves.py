@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from dfltheory.errors import InputError
-from dfltheory.plots import look
+from dfltheory.plots import layout, look
+from dfltheory.plots.groups import (
+    axis_label,
+    bound_label,
+    by_left_side,
+    families,
+    left_side,
+    side_names,
+)
 from dfltheory.plots.horizons import VerdictLike
 from dfltheory.plots.labels import gap_label, times_measured
+from dfltheory.plots.notes import notes
 from dfltheory.plots.verdicts import (
     CONDITIONS_FAIL,
     KNOWN,
     LOWER_LIMIT,
     Band,
+    Side,
     draw_run,
-    families,
-    notes,
-    refuted_note,
-    require_one_left_side,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from dfltheory.bounds.clauses import LeftSide
     from dfltheory.training.history import History
 
 Verdicts = (
@@ -58,7 +64,9 @@ def curves(
     of a variant (printed, appendix, corrected) sets dashes and marker of its line; the
     range of several variants with one meaning is drawn as a band. The legend says how
     far each bound is above the measurement at the last horizon, and of a verdict that
-    is not applicable, why, and what would make the theorem apply.
+    is not applicable, why, and what would make the theorem apply. Verdicts may bound
+    different left-hand sides of one unit, as the least and the mean over rounds: each
+    is drawn, and the label of a bound says which of them it bounds.
 
     Around measured values lies Student's two-sided interval of the mean; nothing if
     the run is not random or has one seed. The thin dotted line is the lower limit on
@@ -67,8 +75,8 @@ def curves(
     Parameters
     ----------
     verdicts : Verdict, sequence of Verdict, or mapping
-        Verdicts that bound the same left-hand side, on one run or on several. A
-        mapping from labels to a verdict or verdicts names the runs.
+        Verdicts on one run or on several. A mapping from labels to a verdict or
+        verdicts names the runs.
     band : {"interval", "seeds"}
         What is drawn around the mean: its interval, or the curve of each seed.
     show_inapplicable : bool
@@ -84,43 +92,48 @@ def curves(
     Raises
     ------
     InputError
-        If there is no verdict, the verdicts bound different left-hand sides, or one
+        If there is no verdict, the left-hand sides have different units, or a verdict
         was read from a file without its run.
     """
     if band not in ("interval", "seeds"):
         raise InputError(f"band = {band!r} must be 'interval' or 'seeds'")
     runs = _by_run(verdicts)
-    require_one_left_side([v for members in runs.values() for v in members])
+    every = [verdict for members in runs.values() for verdict in members]
+    names = side_names(every)
+    several = len(runs) > 1
     with look.style():
-        drawn = look.axes(ax, columns)
-        several = len(runs) > 1
+        drawn = layout.axes(ax, columns)
         for index, members in enumerate(runs.values()):
-            color = _run_color(index) if several else None
             earlier = len(drawn.lines)
-            draw_run(
-                drawn,
-                members,
-                band=band,
-                show_inapplicable=show_inapplicable,
-                color=color,
-            )
+            for group in by_left_side(members):
+                draw_run(
+                    drawn,
+                    group,
+                    band=band,
+                    show_inapplicable=show_inapplicable,
+                    color=_run_color(index) if several else None,
+                    side=_side(group, names),
+                )
             if several:
                 _mark_run(drawn.lines[earlier:], index)
         last = max(members[0].rounds for members in runs.values())
         drawn.set_xlim(1, max(last, 2))
+        drawn.set_ylabel(axis_label(every))
+        entries: layout.Entries = []
         if legend:
-            width = look.text_width(columns)
             entries = _entries_of_runs(drawn, runs) if several else _entries(drawn)
-            entries = _annotated(entries, runs)
-            entries += _not_applicable(runs, width)
-            handles = [handle for handle, _ in entries]
-            labels = [label for _, label in entries]
-            look.legend_below(drawn, handles, labels, columns, resize=ax is None)
+            entries = _annotated(entries, runs, names)
+            entries += layout.notes_as_entries(_not_applicable(runs))
+        layout.finish(drawn, entries, is_new=ax is None)
     return drawn
 
 
-Entries = list[tuple["Artist", str]]
-"""Artists of a legend with their labels."""
+def _side(group: Sequence[VerdictLike], names: Mapping[LeftSide, str]) -> Side | None:
+    """Return which left-hand side a group of verdicts bounds; None: it is the only."""
+    if len(names) == 1:
+        return None
+    side = left_side(group[0])
+    return Side(names[side], list(names).index(side))
 
 
 def _by_run(verdicts: Verdicts) -> dict[str, list[VerdictLike]]:
@@ -136,8 +149,10 @@ def _by_run(verdicts: Verdicts) -> dict[str, list[VerdictLike]]:
                 verdict
             )
         for number, members in enumerate(groups.values(), start=1):
-            lam = _run(members[0]).network.lam if members[0].left_hand_side else None
-            gap = gap_label(lam)
+            first = members[0]
+            gap = ""
+            if first.left_hand_side:
+                gap = gap_label(_run(first).network.lam, first.theorem)
             runs[f"run {number}" + (f", {gap}" if gap else "")] = members
     if not any(runs.values()):
         raise InputError("there is no verdict to draw: give at least one")
@@ -152,9 +167,12 @@ def _listed(verdicts: Verdicts) -> list[VerdictLike]:
     return list(verdicts) if isinstance(verdicts, Iterable) else [verdicts]
 
 
-def _entries(ax: Axes) -> Entries:
+def _entries(ax: Axes) -> layout.Entries:
     """Return the legend's entries for one run: measured values first, limits last."""
     handles, labels = ax.get_legend_handles_labels()
+    first_of_label: dict[str, Artist] = {}
+    for handle, label in zip(handles, labels):
+        first_of_label.setdefault(label, handle)
 
     def order(entry: tuple[Artist, str]) -> int:
         label = entry[1]
@@ -163,14 +181,17 @@ def _entries(ax: Axes) -> Entries:
         last = (LOWER_LIMIT, KNOWN, CONDITIONS_FAIL)
         return 2 + last.index(label) if label in last else 1
 
-    return sorted(zip(handles, labels), key=order)
+    entries = [(handle, label) for label, handle in first_of_label.items()]
+    return sorted(entries, key=order)
 
 
-def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
+def _entries_of_runs(
+    ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]
+) -> layout.Entries:
     """Return the entries for several runs: colors and markers, then line styles."""
     from matplotlib.lines import Line2D
 
-    entries: Entries = []
+    entries: layout.Entries = []
     for index, (label, members) in enumerate(runs.items()):
         ratios = []
         for family in families(
@@ -184,11 +205,7 @@ def _entries_of_runs(ax: Axes, runs: Mapping[str, Sequence[VerdictLike]]) -> Ent
         _mark_run([line], index)
         line.set_markevery(None)
         entries.append((line, text))
-    seen = set()
     for handle, label in _entries(ax):
-        if label in seen:
-            continue
-        seen.add(label)
         if not isinstance(handle, Line2D):
             continue
         gray = Line2D([], [])
@@ -216,32 +233,33 @@ def _mark_run(lines: Sequence[Line2D], index: int) -> None:
         line.set_markevery((first_place, _MARKER_DISTANCE))
 
 
-def _annotated(entries: Entries, runs: Mapping[str, Sequence[VerdictLike]]) -> Entries:
+def _annotated(
+    entries: layout.Entries,
+    runs: Mapping[str, Sequence[VerdictLike]],
+    names: Mapping[LeftSide, str],
+) -> layout.Entries:
     """Return the entries of one run, each bound as a multiple of the measurement."""
     if len(runs) > 1:
         return entries
     above = {}
     for verdict in next(iter(runs.values())):
-        label = f"bound, {verdict.variant}{refuted_note(verdict)}"
+        side = _side([verdict], names)
+        label = bound_label(verdict, side.name if side else "")
         above[label] = times_measured(verdict.ratio)
-    annotated = []
+    annotated: layout.Entries = []
     for handle, label in entries:
         text = above.get(label, "")
         annotated.append((handle, f"{label}: {text}" if text else label))
     return annotated
 
 
-def _not_applicable(runs: Mapping[str, Sequence[VerdictLike]], width: int) -> Entries:
-    """Return wrapped texts without a line on verdicts that are not applicable."""
-    from matplotlib.lines import Line2D
-
-    nothing = Line2D([], [], linestyle="none")
-    entries: Entries = []
+def _not_applicable(runs: Mapping[str, Sequence[VerdictLike]]) -> list[str]:
+    """Return notes on verdicts that are not applicable."""
+    texts = []
     for label, members in runs.items():
         prefix = f"{label}: " if len(runs) > 1 else ""
-        for line in notes(members, 10_000, with_ratios=False):
-            entries.append((nothing, "\n".join(wrap(prefix + line, width))))
-    return entries
+        texts += [prefix + note for note in notes(members, with_ratios=False)]
+    return texts
 
 
 __all__ = ["curves"]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from dfltheory.plots.notation import TEXT_SIZE, is_formula, symbol, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dfltheory.bounds.statement import Statement
+
+
+_ABOVE_ONE = 0.13
+"""Share of a logarithmic axis that the label of the region above 1 needs."""
 
 
 def times_measured(ratio: float) -> str:
@@ -35,21 +40,36 @@ def plain_number(value: float) -> str:
     return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
+def with_range(label: str, ratios: ArrayLike) -> str:
+    """Return a label with how far bounds are above measurements, as a range."""
+    positive = np.asarray(ratios, dtype=float)
+    positive = positive[np.isfinite(positive) & (positive > 0)]
+    if not positive.size:
+        return label
+    ends = [plain_number(1 / end) for end in (positive.max(), positive.min())]
+    return f"{label}: {' to '.join(dict.fromkeys(ends))} × measured"
+
+
 def literal(text: str) -> str:
     """Return text with dollar signs escaped, so that none starts a formula."""
     return text.replace("$", r"\$")
 
 
-def gap_label(lam: float | None) -> str:
+def gap_label(lam: float | None, theorem: Statement | None = None) -> str:
     r"""Return a label such as ``$\lambda$ = 0.67``.
 
     Values below 1e-12 are rounding errors and shown as 0. The label is empty if
-    ``lam`` is None.
+    ``lam`` is None. The symbol is that of the theorem, if one is given.
     """
     if lam is None:
         return ""
     value = 0.0 if lam < 1e-12 else lam
-    return rf"$\lambda$ = {value:.2g}"
+    return f"{symbol('lam', theorem)} = {value:.2g}"
+
+
+def horizon_label(theorem: Statement | None = None) -> str:
+    """Return the label of an axis of horizons, in the notation of the theorem."""
+    return f"horizon {symbol('T', theorem)} (rounds)"
 
 
 def formula(thm: Statement) -> str:
@@ -65,18 +85,10 @@ def formula(thm: Statement) -> str:
     str
         The formula, or the name of the measure if matplotlib cannot typeset it.
     """
-    from matplotlib.mathtext import MathTextParser
-
-    # matplotlib does not support TeX's \frac1T, \Big, \le and \operatorname*
-    text = re.sub(r"\\frac ?(\w)(\w|\\[a-z]+)", r"\\frac{\1}{\2}", thm.lhs.latex)
-    text = re.sub(r"\\le(?![a-z])", r"\\leq", text)
-    text = re.sub(r"\\[Bb]ig(?![a-z])", "", text)
-    text = re.sub(r"\\operatorname\*?\{(\w+)\}", r"\\mathrm{\1}", text)
-    try:
-        MathTextParser("path").parse(f"${text}$")
-    except ValueError:
-        return literal(thm.lhs.measure.replace("_", " "))
-    return f"${text}$"
+    text = typeset(thm.lhs.latex).replace(r"\frac", r"\dfrac")
+    if is_formula(text):
+        return f"${text}$"
+    return literal(thm.lhs.measure.replace("_", " "))
 
 
 def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
@@ -99,13 +111,18 @@ def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
 
 
 def mark_violated_region(ax: Axes) -> None:
-    """Draw a line at ratio 1 and label the region above it."""
+    """Draw a line at ratio 1 and label the region above it.
+
+    The axes have their scale and data.
+    """
     ax.axhline(1.0, color="0.4", linewidth=0.8)
+    low, high = ax.get_ylim()
+    ax.set_ylim(top=max(high, min(low, 1.0) ** -_ABOVE_ONE))
     ax.annotate(
         "violated above",
         (1, 1),
         (-2, 2),
-        fontsize=6,
+        fontsize=TEXT_SIZE,
         color="0.4",
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
@@ -116,9 +133,11 @@ def mark_violated_region(ax: Axes) -> None:
 __all__ = [
     "formula",
     "gap_label",
+    "horizon_label",
     "label_points",
     "literal",
     "mark_violated_region",
     "plain_number",
     "times_measured",
+    "with_range",
 ]

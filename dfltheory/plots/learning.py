@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dfltheory.confidence import half_widths
 from dfltheory.errors import InputError, UnknownNameError, one_of
 from dfltheory.plots.labels import literal
-from dfltheory.plots.look import MEASURED, WideStyle, looks, styled_axes
+from dfltheory.plots.layout import styled_axes
+from dfltheory.plots.look import MEASURED, WideStyle, looks
 from dfltheory.plots.runs import MEASURES, Labelled
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 from dfltheory.errors import InputError
 from dfltheory.files import replacing
+from dfltheory.plots.notation import TEXT_SIZE
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ONE_COLUMN = 3.4
@@ -87,6 +86,13 @@ stay visible.
 MEASURED: WideStyle = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
 """Line style of measured values."""
 
+_OTHER_MEASURED: tuple[WideStyle, ...] = (
+    {"color": "#56B4E9", "linestyle": (0, (3, 1)), "linewidth": 1.6},
+    {"color": "#000000", "linestyle": (0, (5, 1, 1, 1)), "linewidth": 1.6},
+    {"color": "#0072B2", "linestyle": (0, (1, 1)), "linewidth": 1.6},
+)
+"""Line styles of measured values of further left-hand sides on the same axes."""
+
 _COLORS = (
     "#000000",
     "#0072B2",
@@ -107,23 +113,32 @@ _DASHES: tuple[Dashes, ...] = (
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
+GRID = {"color": "0.9", "linewidth": 0.5}
+"""Lines of the grid of new axes."""
+TRUETYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}
+"""Settings of matplotlib that embed TrueType fonts; publishers reject Type 3."""
+
 _STYLE: dict[str, object] = {
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "legend.fontsize": 7,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
+    **dict.fromkeys(
+        (
+            "font.size",
+            "axes.titlesize",
+            "axes.labelsize",
+            "legend.fontsize",
+            "xtick.labelsize",
+            "ytick.labelsize",
+            "figure.titlesize",
+        ),
+        TEXT_SIZE,
+    ),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "0.9",
-    "grid.linewidth": 0.5,
+    **{f"grid.{name}": value for name, value in GRID.items()},
     "axes.axisbelow": True,
     "lines.linewidth": 1.3,
     "legend.frameon": False,
-    "pdf.fonttype": 42,  # embeds TrueType fonts: publishers reject Type 3
-    "ps.fonttype": 42,
+    **TRUETYPE,
     "svg.hashsalt": "dfltheory",  # makes SVG files reproducible
     "figure.dpi": 110,
     "savefig.dpi": 200,
@@ -132,9 +147,15 @@ _STYLE: dict[str, object] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Apply the style of this package's figures within a ``with`` block."""
+    """Apply the style of this package's figures within a ``with`` block.
+
+    TrueType fonts remain set afterwards: matplotlib reads this setting when a file is
+    written, so that ``figure.savefig`` embeds them too.
+    """
     import matplotlib as mpl
 
+    mpl.rcParams["pdf.fonttype"] = TRUETYPE["pdf.fonttype"]
+    mpl.rcParams["ps.fonttype"] = TRUETYPE["ps.fonttype"]
     with mpl.rc_context(_STYLE):  # pyright: ignore[reportArgumentType]
         yield
 
@@ -156,119 +177,15 @@ def looks() -> Iterator[CurveStyle]:
         }
 
 
+def measured_style(index: int = 0) -> WideStyle:
+    """Return the line style of the measured values of one of several left sides."""
+    styles = (MEASURED, *_OTHER_MEASURED)
+    return styles[index % len(styles)].copy()
+
+
 def style_of(meaning: str) -> MarkedStyle:
     """Return the line style of a bound whose variant has this meaning."""
     return MEANINGS.get(meaning) or next(looks())
-
-
-def axes(ax: Axes | None, columns: int = 1) -> Axes:
-    """Return ``ax``, or if it is None the axes of a new figure.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes or None
-        Axes to draw on.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
-    """
-    import matplotlib.pyplot as plt
-
-    if ax is not None:
-        return ax
-    if columns not in (1, 2):
-        raise InputError(f"columns = {columns!r} must be 1 or 2, the columns of a page")
-    width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
-    return plt.figure(figsize=(width, 2.9), layout="constrained").gca()
-
-
-_CHARACTERS = {1: 62, 2: 130}
-"""Characters of a row of the legend, by the columns of the page that a figure spans."""
-
-
-def text_width(columns: int) -> int:
-    """Return the characters of a wrapped line of the legend."""
-    return 46 if columns == 1 else 104
-
-
-def legend_below(
-    ax: Axes,
-    handles: Sequence[Artist],
-    labels: Sequence[str],
-    columns: int = 1,
-    *,
-    tick_lines: int = 1,
-    resize: bool = False,
-) -> None:
-    """Place a legend below the label of the horizontal axis, clear of any title.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Axes with their final label.
-    handles, labels : sequences
-        Entries of the legend.
-    columns : {1, 2}
-        Columns of a paper that the figure spans.
-    tick_lines : int
-        Lines of the labels of the ticks.
-    resize : bool
-        Whether the figure has these axes alone: then the legend is centered in it,
-        and its height is chosen so that the axes keep theirs.
-    """
-    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
-
-    figure = ax.get_figure()
-    if not labels or figure is None:
-        return
-    longest = max(len(line) for text in labels for line in text.split("\n"))
-    room = _CHARACTERS.get(columns, _CHARACTERS[1])
-    ncols = max(1, min(3, len(labels), room // (longest + 8)))
-    line = 1.2 * float(ax.xaxis.label.get_fontsize())  # in points
-    below = 7 + line * tick_lines + (4 + line if ax.get_xlabel() else 0)
-    offset = ScaledTranslation(0, -below / 72, figure.dpi_scale_trans)
-    ax.legend(
-        handles,
-        labels,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=blended_transform_factory(
-            figure.transFigure if resize else ax.transAxes, ax.transAxes + offset
-        ),
-        ncols=ncols,
-        handlelength=3.0,
-        columnspacing=1.2,
-        borderaxespad=0.3,
-    )
-    if resize:
-        lines = sum(1 + text.count("\n") for text in labels)
-        height = 2.35 + 0.145 * -(-lines // ncols)
-        figure.set_figheight(height)  # type: ignore[union-attr]
-
-
-@contextmanager
-def styled_axes(ax: Axes | None, legend: bool, columns: int = 1) -> Iterator[Axes]:
-    """Yield axes in the package's style; at the end, place a legend below them.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes or None
-        Axes to draw on; None makes a new figure.
-    legend : bool
-        Whether to draw a legend.
-    columns : {1, 2}
-        Columns of a paper that a new figure spans.
-
-    Yields
-    ------
-    matplotlib.axes.Axes
-        The axes.
-    """
-    with style():
-        styled = axes(ax, columns)
-        yield styled
-        if legend:
-            handles, labels = styled.get_legend_handles_labels()
-            legend_below(styled, handles, labels, columns, resize=ax is None)
 
 
 _DATE_FIELDS = {".png": "Software", ".pdf": "CreationDate", ".svg": "Date"}
@@ -362,9 +279,29 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     paths = [path]
     if not suffix:
         paths = [path.with_name(f"{path.name}{known}") for known in _DATE_FIELDS]
-    for each in paths:
-        if each.suffix.lower() == ".png":
-            write(figure, each, dpi=300)
-        else:
-            write(figure, each)
+    with _layout_solved_once(figure):
+        for each in paths:
+            if each.suffix.lower() == ".png":
+                write(figure, each, dpi=300)
+            else:
+                write(figure, each)
     return paths
+
+
+@contextmanager
+def _layout_solved_once(figure: Figure) -> Iterator[None]:
+    """Compute the layout of a figure, and keep it within a ``with`` block.
+
+    matplotlib computes it again for every format, which takes as long as drawing.
+    """
+    engine = figure.get_layout_engine()
+    if engine is None:
+        yield
+        return
+    with style():
+        engine.execute(figure)
+    figure.set_layout_engine("none")
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)

@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfltheory.errors import InputError
-from dfltheory.plots import look
-from dfltheory.plots.horizons import VerdictLike, mean_band
-from dfltheory.plots.labels import formula, gap_label, literal, times_measured
-from dfltheory.plots.verdicts import (
+from dfltheory.plots import layout, look
+from dfltheory.plots.groups import (
+    axis_label,
+    bound_label,
     families,
-    notes,
-    refuted_note,
-    require_one_left_side,
+    left_side,
+    side_names,
 )
+from dfltheory.plots.horizons import VerdictLike, mean_band
+from dfltheory.plots.labels import gap_label, literal, times_measured, with_range
+from dfltheory.plots.notation import TEXT_SIZE, text_width
+from dfltheory.plots.notes import notes
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-_SMALL_TICKS = 4
-"""Number of names from which on they are written smaller."""
+    from dfltheory.bounds.clauses import LeftSide
+
+_MEASURED_MARKERS = ("o", "*", "h")
+"""Markers of the measured values of several left-hand sides."""
+_OTHER_MARKERS = ("v", "P", "X", "<", ">")
+"""Markers, not filled, of further variants of one meaning."""
+_FACTOR_WIDTH = 0.45
+"""Room of a factor next to a point, in inches."""
+_TICKS_AND_FRACTION = 0.3
+"""Room that wide ticks and a label with a fraction may need in addition, in inches."""
+_TICK_LINE = 9.4
+"""Height of a line of a tick's label, in points."""
 
 
 def networks(
@@ -36,13 +51,15 @@ def networks(
     """Draw the measured left-hand side and the bounds on several networks.
 
     The networks are in the order of their spectral gaps, the best connected first.
-    Next to each bound is written how many times the measured value it is. Below the
-    axes is written which bounds do not apply, and what would make them apply.
+    Next to each bound, or in the legend if that needs less room, is written how many
+    times the measured value it is. Variants differ in their markers, also
+    those of one meaning. The legend says which bounds do not apply, and what would make
+    them apply.
 
     Parameters
     ----------
     verdicts : mapping
-        Names of networks -> verdicts on the run on that network.
+        Names of networks -> verdicts on the run on that network, one or several.
     ax, legend, columns
         Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
@@ -54,7 +71,7 @@ def networks(
     Raises
     ------
     InputError
-        If there is no verdict, or the verdicts bound different left-hand sides.
+        If there is no verdict, or the left-hand sides have different units.
     """
     named: dict[str, list[VerdictLike]] = {}
     for name, members in verdicts.items():
@@ -62,31 +79,55 @@ def networks(
         named[str(name)] = listed
     if not any(named.values()):
         raise InputError("there is no verdict to draw: give at least one")
-    require_one_left_side([v for members in named.values() for v in members])
+    names = side_names([v for members in named.values() for v in members])
     contractions = {name: _lam(members[0]) for name, members in named.items()}
     ordered = sorted(named, key=contractions.__getitem__)
-    from matplotlib.lines import Line2D
-
+    groups = [named[name] for name in ordered]
+    theorem = groups[0][0].theorem
     with look.style():
-        drawn = look.axes(ax, columns)
-        _draw_measured(drawn, [named[name][0] for name in ordered])
-        _draw_bounds(drawn, [named[name] for name in ordered])
-        ticks = [_tick(name, contractions[name]) for name in ordered]
+        drawn = layout.axes(ax, columns)
+        series = _series(groups, names)
+        _draw_measured(drawn, groups, names)
+        _draw_bounds(drawn, series, len(ordered))
+        gaps = [gap_label(contractions[name], theorem) for name in ordered]
+        ticks = [f"{literal(name)}\n{gap}" for name, gap in zip(ordered, gaps)]
         drawn.set_xticks(range(len(ordered)), ticks)
-        if len(ordered) >= _SMALL_TICKS:
-            drawn.tick_params(axis="x", labelsize=6.5)
         drawn.set_xlim(-0.5, len(ordered) - 0.5)
-        theorem = named[ordered[0]][0].theorem
-        drawn.set(yscale="log", ylabel=formula(theorem))
+        every = [verdict for members in groups for verdict in members]
+        drawn.set(yscale="log", ylabel=axis_label(every))
+        below = _place_ticks(drawn, ticks)
+        entries: layout.Entries = []
         if legend:
-            texts = _not_applicable({n: named[n] for n in ordered}, columns)
             handles, labels = drawn.get_legend_handles_labels()
-            handles += [Line2D([], [], linestyle="none") for _ in texts]
-            resize = ax is None
-            look.legend_below(
-                drawn, handles, labels + texts, columns, tick_lines=2, resize=resize
-            )
+            # containers, as those of error bars, are listed after lines
+            named_entries = sorted(zip(handles, labels), key=_is_bound)
+            texts = _not_applicable({name: named[name] for name in ordered})
+            entries = [*named_entries, *layout.notes_as_entries(texts)]
+        layout.finish(drawn, entries, is_new=ax is None, below_ticks=below)
     return drawn
+
+
+@dataclass(frozen=True)
+class _Series:
+    """The bounds of one variant on several networks.
+
+    Attributes
+    ----------
+    label : str
+        The variant, and what it bounds if that differs.
+    style : dict
+        Marker and color; no two series have the same marker and filling.
+    points : list of (int, Verdict)
+        Place of the network, and the verdict.
+    """
+
+    label: str
+    style: dict[str, Any]
+    points: list[tuple[int, VerdictLike]]
+
+
+def _is_bound(entry: tuple[Artist, str]) -> bool:
+    return entry[1].startswith("bound")
 
 
 def _lam(verdict: VerdictLike) -> float:
@@ -94,75 +135,123 @@ def _lam(verdict: VerdictLike) -> float:
     return 1.0 if lam is None else float(lam)
 
 
-def _tick(name: str, lam: float) -> str:
-    return f"{literal(name)}\n{gap_label(lam)}"
+def _place_ticks(ax: Axes, ticks: Sequence[str]) -> float:
+    """Rotate names that are wider than their room; return their height in points."""
+    widest = max(map(text_width, ticks))
+    if widest < (layout.axes_width(ax) - _TICKS_AND_FRACTION) / len(ticks):
+        return 2 * _TICK_LINE
+    for label in ax.get_xticklabels():
+        label.set(rotation=30, ha="right", rotation_mode="anchor")
+    return 36 * widest + 2 * _TICK_LINE
 
 
-def _draw_measured(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
-    last = []
-    for verdict in verdicts:
-        limits = mean_band(verdict.left_hand_side, verdict.confidence)
-        last.append([part[-1] for part in limits])
-    y, low, high = np.array(last).T
-    # on a logarithmic axis a lower limit of 0 becomes a bar to the lower edge
-    bars = np.array([y - np.maximum(low, 1e-9 * y), high - y])
-    ax.errorbar(
-        np.arange(len(y)),
-        y,
-        np.maximum(bars, 0.0),
-        label=f"measured ({100 * verdicts[0].confidence:g} % interval)",
-        fmt="o",
-        color=look.MEASURED["color"],
-        markersize=4,
-        elinewidth=0.8,
-        capsize=2,
-    )
-
-
-def _draw_bounds(ax: Axes, verdicts: Sequence[Sequence[VerdictLike]]) -> None:
-    """Draw a marker for each bound, with the factor by which it is above."""
-    points: dict[str, list[tuple[int, VerdictLike]]] = {}
-    for place, members in enumerate(verdicts):
-        applicable = [v for v in members if v.kind != "not applicable"]
-        for meaning, family in families(applicable).items():
-            points.setdefault(meaning, []).append((place, family[0]))
-    shifts = np.linspace(-0.18, 0.18, len(points)) if len(points) > 1 else [0.0]
-    for (meaning, entries), shift in zip(points.items(), shifts):
-        line_style = look.style_of(meaning)
-        first = entries[0][1]
-        ax.plot(
-            [place + shift for place, _ in entries],
-            [verdict.bound for _, verdict in entries],
-            label=f"bound, {first.variant}{refuted_note(first)}",
+def _draw_measured(
+    ax: Axes, groups: Sequence[Sequence[VerdictLike]], names: Mapping[LeftSide, str]
+) -> None:
+    """Draw the measured values of each left-hand side with their intervals."""
+    level = f"{100 * groups[0][0].confidence:g} % interval"
+    for index, (side, name) in enumerate(names.items()):
+        places, values = [], []
+        for place, members in enumerate(groups):
+            of_side = [verdict for verdict in members if left_side(verdict) == side]
+            if not of_side:
+                continue
+            limits = mean_band(of_side[0].left_hand_side, of_side[0].confidence)
+            places.append(place)
+            values.append([part[-1] for part in limits])
+        y, low, high = np.array(values).T
+        # on a logarithmic axis a lower limit of 0 becomes a bar to the lower edge
+        bars = np.array([y - np.maximum(low, 1e-9 * y), high - y])
+        which = f"measured, {name}" if len(names) > 1 else "measured"
+        ax.errorbar(
+            places,
+            y,
+            np.maximum(bars, 0.0),
+            label=f"{which} ({level})",
             linestyle="none",
-            marker=line_style["marker"],
-            color=line_style["color"],
-            markersize=4.5,
+            marker=_MEASURED_MARKERS[index % len(_MEASURED_MARKERS)],
+            color=look.measured_style(index)["color"],
+            markersize=4,
+            elinewidth=0.8,
+            capsize=2,
         )
+
+
+def _series(
+    groups: Sequence[Sequence[VerdictLike]], names: Mapping[LeftSide, str]
+) -> list[_Series]:
+    """Return the bounds of each variant, variants of one meaning next to each other."""
+    by_variant: dict[tuple[str, str, str], _Series] = {}
+    applicable = [
+        [verdict for verdict in members if verdict.kind != "not applicable"]
+        for members in groups
+    ]
+    every = [verdict for members in applicable for verdict in members]
+    places = {id(v): place for place, members in enumerate(applicable) for v in members}
+    for meaning, family in families(every).items():
+        base = look.style_of(meaning)
+        of_meaning = 0
+        for verdict in family:
+            side = names[left_side(verdict)] if len(names) > 1 else ""
+            key = (verdict.key, verdict.variant, side)
+            if key not in by_variant:
+                marker = base["marker"]
+                filling = base["color"]
+                if of_meaning:
+                    marker = _OTHER_MARKERS[(of_meaning - 1) % len(_OTHER_MARKERS)]
+                    filling = "none"
+                marks = {"color": base["color"], "marker": marker}
+                marks["markerfacecolor"] = filling
+                label = bound_label(verdict, side)
+                by_variant[key] = _Series(label, marks, [])
+                of_meaning += 1
+            by_variant[key].points.append((places[id(verdict)], verdict))
+    return list(by_variant.values())
+
+
+def _draw_bounds(ax: Axes, series: Sequence[_Series], networks_count: int) -> None:
+    """Draw a marker for each bound, with the factor by which it is above.
+
+    Factors that would overlap are given in the legend.
+    """
+    shifts = np.linspace(-0.2, 0.2, len(series)) if len(series) > 1 else [0.0]
+    room = layout.axes_width(ax) / max(1, networks_count * len(series))
+    written_at_points = room >= _FACTOR_WIDTH
+    for one, shift in zip(series, shifts):
+        points = sorted(one.points, key=itemgetter(0))
+        label = one.label
+        if not written_at_points:
+            label = with_range(label, [verdict.ratio for _, verdict in points])
+        ax.plot(
+            [place + shift for place, _ in points],
+            [verdict.bound for _, verdict in points],
+            label=label,
+            linestyle="none",
+            markersize=4.5,
+            **one.style,
+        )
+        if not written_at_points:
+            continue
         alignment = {-1: "right", 0: "center", 1: "left"}[int(np.sign(shift))]
-        for place, verdict in entries:
-            above = times_measured(verdict.ratio).removesuffix(" measured")
+        for place, verdict in points:
             ax.annotate(
-                above,
+                times_measured(verdict.ratio).removesuffix(" measured"),
                 (place + shift, verdict.bound),
-                (0, 4),
+                (-3 * np.sign(shift), 4),
                 textcoords="offset points",
                 ha=alignment,
-                fontsize=6.5,
-                color=line_style["color"],
+                fontsize=TEXT_SIZE,
+                color=one.style["color"],
             )
     ax.margins(y=0.15)
 
 
-def _not_applicable(
-    named: Mapping[str, Sequence[VerdictLike]], columns: int
-) -> list[str]:
-    """Return a wrapped text for each bound that does not apply."""
-    texts = []
+def _not_applicable(named: Mapping[str, Sequence[VerdictLike]]) -> list[str]:
+    """Return a note for each bound that does not apply."""
+    texts: list[str] = []
     for name, members in named.items():
-        for line in notes(members, 10_000, with_ratios=False):
-            wrapped = wrap(f"{name}: {line}", look.text_width(columns))
-            texts.append("\n".join(wrapped))
+        listed = notes(members, with_ratios=False)
+        texts += [f"{literal(name)}: {note}" for note in listed]
     return texts
 
 

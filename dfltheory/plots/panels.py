@@ -9,15 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
-from dfltheory.plots.labels import formula, gap_label, label_points, literal
-from dfltheory.plots.verdicts import (
-    KNOWN,
-    draw_run,
-    families,
-    left_side,
-    notes,
-    refuted_note,
+from dfltheory.plots.groups import families, left_side, refuted_note
+from dfltheory.plots.labels import formula, gap_label, horizon_label, label_points
+from dfltheory.plots.layout import set_text_size
+from dfltheory.plots.notation import (
+    TEXT_SIZE,
+    setting_in_symbols,
+    symbol,
+    text_width,
+    wrapped,
 )
+from dfltheory.plots.notes import notes
+from dfltheory.plots.verdicts import KNOWN, draw_run
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -25,11 +28,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from dfltheory.bounds.clauses import LeftSide
+    from dfltheory.bounds.theorem import Theorem
     from dfltheory.experiments.cases import Outcome
     from dfltheory.verdicts.verdict import Verdict
 
 _MOST_COLUMNS = 4
 """Largest number of panels in a row if the cases do not form a grid."""
+_LEFT_OF_PANEL = 0.45
+"""Room of the labels of the ticks left of a panel, in inches."""
+_NOTE_LINE = 9.4
+"""Height of a line of a note, in points."""
 
 Block = Sequence[tuple["Outcome", Sequence["Verdict"]]]
 """Runs with their verdicts on one left-hand side."""
@@ -66,8 +74,9 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
     block_width = max(look.ONE_COLUMN, 2.4 * columns)
     width = min(look.TWO_COLUMNS, block_width * blocks_per_row)
-    note_widths = [_note_width(width, shape[1] * blocks_per_row) for shape in shapes]
-    lines = [_note_lines(block, chars) for block, chars in zip(blocks, note_widths)]
+    panels_per_row = [shape[1] * blocks_per_row for shape in shapes]
+    note_widths = [width / count - _LEFT_OF_PANEL for count in panels_per_row]
+    lines = [_note_lines(block, room) for block, room in zip(blocks, note_widths)]
     heights = _block_heights(shapes, lines, blocks_per_row)
     last_round = max(2, *(outcome.run.rounds for outcome in outcomes))
     handles: Handles = {}
@@ -76,12 +85,12 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
         parts = figure.subfigures(
             len(heights), blocks_per_row, squeeze=False, height_ratios=heights
         )
-        for part, block, shape, chars in zip(parts.flat, blocks, shapes, note_widths):
-            handles |= _draw_block(part, block, shape, chars)
+        for part, block, shape, room in zip(parts.flat, blocks, shapes, note_widths):
+            handles |= _draw_block(part, block, shape, room)
             part.axes[0].set_xlim(1, last_round)
         labels = _legend_order(handles)
-        longest = max(map(len, labels), default=0)
-        labels_per_row = max(1, int(width / (0.06 * longest + 0.6)))
+        longest = max(map(text_width, labels), default=0.0)
+        labels_per_row = max(1, min(len(labels), int(width / (longest + 0.6))))
         legend_rows = -(-len(labels) // labels_per_row)
         figure.set_figheight(sum(heights) + 0.17 * (2 + legend_rows))
         figure.legend(
@@ -125,7 +134,7 @@ def _block_heights(
         row = slice(start, start + blocks_per_row)
         in_row = zip(shapes[row], lines[row])
         heights.append(
-            max(0.35 + (1.75 + 0.11 * above) * shape[0] for shape, above in in_row)
+            max(0.35 + (1.75 + 0.135 * above) * shape[0] for shape, above in in_row)
         )
     return heights
 
@@ -176,8 +185,10 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
         for (i, j), ax in np.ndenumerate(grid):
             name = names[j]
             theorem = _verdicts_on(sides[i], outcomes)[0].theorem
-            symbol = "1-\\lambda" if name == "lam" else theorem.glossary[name].latex
-            ax.set(xscale="log", yscale="log", xlabel=f"${symbol}$")
+            label = symbol(name, theorem)
+            if name == "lam":
+                label = f"$1-{label[1:]}"
+            ax.set(xscale="log", yscale="log", xlabel=label)
             if j == 0:
                 ax.set_ylabel(formula(theorem))
             varied = [outcome for outcome in outcomes if outcome.case.along == name]
@@ -189,6 +200,7 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
             if verdicts:
                 _draw_points(ax, verdicts, name)
             handles |= _legend_handles(ax)
+            set_text_size(ax)
         figure.legend(
             list(handles.values()),
             list(handles),
@@ -271,34 +283,35 @@ def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]
 
 
 def _draw_block(
-    part: SubFigure, block: Block, shape: tuple[int, int], note_width: int
+    part: SubFigure, block: Block, shape: tuple[int, int], width: float
 ) -> Handles:
     """Draw the panels of one left-hand side; return the legend's artists by label."""
-    first_verdict = block[0][1][0]
-    part.suptitle(formula(first_verdict.theorem), fontsize=8)
+    theorem = block[0][1][0].theorem
+    part.suptitle(formula(theorem), fontsize=TEXT_SIZE)
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
-    title_width = 32 if shape[1] < _MOST_COLUMNS else 28
     handles: Handles = {}
     used = np.zeros(shape, dtype=bool)
     for place, (outcome, verdicts) in zip(_panel_places(block, shape), block):
         ax = grid[place]
         used[place] = True
         draw_run(ax, verdicts)
-        lines = notes(verdicts, note_width, with_ratios=True)
+        lines = _wrapped_notes(verdicts, width)
         _write_above(ax, lines)
-        ax.set_title(_title(outcome, title_width), pad=4 + 7.6 * len(lines))
+        title = _title(outcome, width, theorem)
+        ax.set_title(title, fontsize=TEXT_SIZE, pad=4 + _NOTE_LINE * len(lines))
         ax.set_ylabel("")  # the title of the block shows the formula
+        set_text_size(ax)
         handles |= _legend_handles(ax)
-    _label_outer_axes(grid, used)
+    _label_outer_axes(grid, used, horizon_label(theorem))
     return handles
 
 
-def _note_width(width: float, columns: int) -> int:
-    """Return the characters of a line above a panel, which has 6.5 points.
-
-    The room of the tick labels, 0.5 in, is to the left of a panel.
-    """
-    return int(19 * (width / columns - 0.5))
+def _wrapped_notes(verdicts: Sequence[Verdict], width: float) -> list[str]:
+    """Return the lines above a panel."""
+    lines: list[str] = []
+    for note in notes(verdicts, with_ratios=True):
+        lines += wrapped(note, width).split("\n")
+    return lines
 
 
 def _write_above(ax: Axes, lines: Sequence[str]) -> None:
@@ -311,36 +324,37 @@ def _write_above(ax: Axes, lines: Sequence[str]) -> None:
         (0, 3),
         xycoords="axes fraction",
         textcoords="offset points",
-        fontsize=6.5,
+        fontsize=TEXT_SIZE,
         linespacing=1.05,
         color="0.25",
         va="bottom",
     )
 
 
-def _note_lines(block: Block, width: int) -> int:
+def _note_lines(block: Block, width: float) -> int:
     """Return the largest number of lines above a panel of a block."""
-    return max(len(notes(verdicts, width, with_ratios=True)) for _, verdicts in block)
+    return max(len(_wrapped_notes(verdicts, width)) for _, verdicts in block)
 
 
-def _label_outer_axes(grid: np.ndarray, used: NDArray[np.bool_]) -> None:
+def _label_outer_axes(grid: np.ndarray, used: NDArray[np.bool_], horizon: str) -> None:
     """Label the axes at the left and lower edges and hide unused ones."""
     for (i, j), ax in np.ndenumerate(grid):
         ax.set_visible(used[i, j])
         is_lowest = not used[i + 1 :, j].any()
         ax.tick_params(labelbottom=is_lowest, labelleft=j == 0)
-        ax.set_xlabel("horizon $T$ (rounds)" if is_lowest else "")
+        ax.set_xlabel(horizon if is_lowest else "")
 
 
-def _title(outcome: Outcome, width: int) -> str:
-    """Return the case and its lambda, on one line if they fit into ``width``."""
+def _title(outcome: Outcome, width: float, theorem: Theorem) -> str:
+    """Return the case and its lambda, in lines that fit into ``width`` inches."""
     case = outcome.case
-    gap = gap_label(outcome.run.network.lam)
-    place = literal(case.place)
-    if len(place) + (14 if gap else 0) <= width:
-        return _join_nonempty(", ", place, gap) or "run"
-    second_line = _join_nonempty(", ", literal(case.row), gap)
-    return _join_nonempty("\n", literal(case.column), second_line)
+    gap = gap_label(outcome.run.network.lam, theorem)
+    place = _join_nonempty(", ", setting_in_symbols(case.place), gap) or "run"
+    if text_width(place) <= width:
+        return place
+    row = _join_nonempty(", ", setting_in_symbols(case.row), gap)
+    title = _join_nonempty("\n", setting_in_symbols(case.column), row)
+    return wrapped(title, width)
 
 
 def _join_nonempty(separator: str, *texts: str) -> str:

@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from dfltheory.confidence import half_widths
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.plots.groups import refuted_note
 from dfltheory.plots.horizons import VerdictLike, bound_over, mean_band
-from dfltheory.plots.labels import gap_label, mark_violated_region, times_measured
-from dfltheory.plots.look import looks, styled_axes
-from dfltheory.plots.verdicts import notes
+from dfltheory.plots.labels import (
+    gap_label,
+    horizon_label,
+    mark_violated_region,
+    times_measured,
+)
+from dfltheory.plots.layout import styled_axes
+from dfltheory.plots.look import looks
+from dfltheory.plots.notes import notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,15 +36,12 @@ Floats = NDArray[np.float64]
 MEASURES = {
     "grad_norm_sq": r"$\mathrm{E}\,\|\nabla f(\bar x^t)\|^2$",
     "grad_norm_sq_w": r"$\mathrm{E}\,\|\nabla f(w^t)\|^2$",
-    "consensus": r"$\mathrm{E}\,\frac{1}{m}\sum_i\|x_i^t-\bar x^t\|^2$",
+    "consensus": r"$\mathrm{E}\,\dfrac{1}{m}\sum_i\|x_i^t-\bar x^t\|^2$",
     "loss": r"$\mathrm{E}\,f(\bar x^t)$",
     "accuracy": "test accuracy of the mean model",
     "client_accuracy": "test accuracy of the clients",
 }
 """Axis label of each measure."""
-
-_NOTE_WIDTH = 52
-"""Characters of a line above axes of one column."""
 
 
 def comparison(
@@ -47,6 +51,7 @@ def comparison(
     *,
     confidence: float = 0.95,
     legend: bool = True,
+    columns: int = 1,
 ) -> Axes:
     """Draw one measure of several runs over the rounds, with confidence bands.
 
@@ -61,8 +66,8 @@ def comparison(
         A measure of every run, such as "grad_norm_sq" or "consensus".
     confidence : float
         Confidence level of the bands.
-    ax, legend
-        Axes and legend, as :mod:`dfltheory.plots` describes them.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
@@ -83,7 +88,7 @@ def comparison(
             known = set(run.measures())
             raise UnknownNameError(f"measure of the run {label}", measure, known)
     is_accuracy = "accuracy" in measure
-    with styled_axes(ax, legend) as styled:
+    with styled_axes(ax, legend, columns) as styled:
         for index, ((label, run), line_style) in enumerate(zip(runs.items(), looks())):
             rounds, mean, low, high = band(run, measure, confidence)
             _fill_band(styled, rounds, low, high, line_style["color"])
@@ -108,6 +113,7 @@ def consensus(
     *,
     confidence: float = 0.95,
     legend: bool = True,
+    columns: int = 1,
 ) -> Axes:
     """Draw the consensus error (1/m) sum_i ||x_i^t - xbar^t||^2 over the rounds.
 
@@ -117,15 +123,17 @@ def consensus(
         Runs by label, at least one.
     confidence : float
         Confidence level of the bands.
-    ax, legend
-        Axes and legend, as :mod:`dfltheory.plots` describes them.
+    ax, legend, columns
+        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
     Returns
     -------
     matplotlib.axes.Axes
         The axes.
     """
-    return comparison(runs, "consensus", ax, confidence=confidence, legend=legend)
+    return comparison(
+        runs, "consensus", ax, confidence=confidence, legend=legend, columns=columns
+    )
 
 
 def tightness(
@@ -139,8 +147,8 @@ def tightness(
 
     A ratio of 1 means a sharp bound, a ratio above 1 a violated one. The step size is
     fixed. Horizons at which a condition fails are omitted; the legend says how far each
-    bound is above the measurement at the last horizon, and names variants that are not
-    applicable.
+    bound is above the measurement at the last horizon, and of variants that are not
+    applicable, why, and what would make them apply.
 
     Parameters
     ----------
@@ -155,13 +163,11 @@ def tightness(
         The axes.
     """
     listed = list(verdicts) if isinstance(verdicts, Sequence) else [verdicts]
-    with styled_axes(ax, legend, columns) as styled:
-        for index, (verdict, line_style) in enumerate(zip(listed, looks())):
-            label = verdict.variant + (" (refuted)" if verdict.status.refuted else "")
-            if verdict.kind == "not applicable":
-                name = f"{verdict.variant}: not applicable"
-                styled.plot([], [], label=name, **line_style)
-                continue
+    applicable = [v for v in listed if v.kind != "not applicable"]
+    reasons = notes(listed, with_ratios=False)
+    with styled_axes(ax, legend, columns, reasons) as styled:
+        for index, (verdict, line_style) in enumerate(zip(applicable, looks())):
+            label = f"{verdict.variant}{refuted_note(verdict)}"
             left: LeftHandSide = verdict.left_hand_side
             estimate, low, high = mean_band(left, verdict.confidence)
             bound = bound_over(verdict, left.horizons)
@@ -175,11 +181,11 @@ def tightness(
                 markevery=_marker_positions(left.horizons, index),
                 **line_style,
             )
-        _write_notes(styled, listed)
-        if any(verdict.kind != "not applicable" for verdict in listed):
-            mark_violated_region(styled)
+        if applicable:
             styled.set(xscale="log", yscale="log")
-        styled.set(xlabel="horizon $T$ (rounds)", ylabel="measured / bound")
+            mark_violated_region(styled)
+        label = horizon_label(listed[0].theorem if listed else None)
+        styled.set(xlabel=label, ylabel="measured / bound")
     return styled
 
 
@@ -193,8 +199,8 @@ def terms(
     """Draw a bound and its terms over the horizon T, with the measured values.
 
     The bound is evaluated at the step size and the constants of the run. If the
-    theorem is not applicable, its terms are not drawn, and lines above the axes say why
-    and what would make it apply.
+    theorem is not applicable, its terms are not drawn, and the legend says why and what
+    would make it apply.
 
     Parameters
     ----------
@@ -208,7 +214,8 @@ def terms(
     matplotlib.axes.Axes
         The axes.
     """
-    with styled_axes(ax, legend, columns) as styled:
+    reasons = notes([verdict], with_ratios=False)
+    with styled_axes(ax, legend, columns, reasons) as styled:
         left: LeftHandSide = verdict.left_hand_side
         horizons = left.horizons
         estimate, low, high = mean_band(left, verdict.confidence)
@@ -232,17 +239,9 @@ def terms(
                 markevery=_marker_positions(horizons, index),
                 **line_style,
             )
-        _write_notes(styled, [verdict])
         styled.set(xscale="log", yscale="log")
-        styled.set(xlabel="horizon $T$ (rounds)", ylabel="terms of the bound")
+        styled.set(xlabel=horizon_label(verdict.theorem), ylabel="terms of the bound")
     return styled
-
-
-def _write_notes(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
-    """Write above the axes why theorems do not apply, and what would change that."""
-    lines = notes(verdicts, _NOTE_WIDTH, with_ratios=False)
-    if lines:
-        ax.set_title("\n".join(lines), fontsize=6.5, loc="left")
 
 
 def band(

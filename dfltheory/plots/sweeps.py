@@ -1,32 +1,29 @@
-"""Figures of sweeps: ratios over a column of the table, and fitted rates."""
+"""Figures of sweeps: measured / bound over a parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from dfltheory.bounds import registry
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.plots.labels import (
-    label_points,
-    mark_violated_region,
-    plain_number,
-)
-from dfltheory.plots.look import (
-    MEASURED,
-    CurveStyle,
-    axes,
-    looks,
-    style,
-    styled_axes,
-)
+from dfltheory.plots.horizons import VerdictLike
+from dfltheory.plots.labels import literal, mark_violated_region, with_range
+from dfltheory.plots.layout import styled_axes
+from dfltheory.plots.look import CurveStyle, looks
+from dfltheory.plots.notation import in_symbols, setting_in_symbols, symbol
+from dfltheory.plots.notes import more_reasons, reason_in_symbols
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from dfltheory.bounds.theorem import Theorem
 
 
 AXIS_NAMES = {
@@ -50,12 +47,16 @@ def axis_name(field: str) -> str:
     section, _, name = field.rpartition(".")
     if name == "name":
         return section or field
-    return AXIS_NAMES.get(name, name.replace("_", " ") if name else field)
+    if name in AXIS_NAMES:
+        return AXIS_NAMES[name]
+    if name in GLOSSARY:
+        return symbol(name)
+    return literal(name.replace("_", " ") if name else field)
 
 
 def ratio_over(
     parameter: str,
-    frame: pd.DataFrame,
+    verdicts: pd.DataFrame | Iterable[VerdictLike],
     ax: Axes | None = None,
     *,
     by: str = "variant",
@@ -65,15 +66,18 @@ def ratio_over(
     """Draw measured / bound of the verdicts of a sweep over one of its parameters.
 
     Each point has the step size of its own cell, so with a schedule the figure shows
-    how tightness depends on T under that schedule.
+    how tightness depends on T under that schedule. Verdicts without a positive finite
+    ratio are marked at the edge of the axes, and the legend counts them and says why.
 
     Parameters
     ----------
     parameter : str
-        Column of the horizontal axis, for example "algorithm.K" or "run.rounds".
-        Numbers give a logarithmic axis, other values one tick each.
-    frame : pandas.DataFrame
-        The tidy table of a sweep, with columns "ratio", "ratio_low", "ratio_high".
+        What the horizontal axis shows: a column of the table, for example "algorithm.K"
+        or "run.rounds"; of verdicts, a quantity of the glossary, as "K". Numbers give a
+        logarithmic axis, other values one tick each.
+    verdicts : pandas.DataFrame or iterable of Verdict
+        The tidy table of a sweep, with columns "ratio", "ratio_low", "ratio_high"; or
+        verdicts with their runs.
     by : str
         Column whose values get a line each.
     ax, legend, columns
@@ -87,22 +91,23 @@ def ratio_over(
     Raises
     ------
     UnknownNameError
-        If the table does not have a column.
+        If the table does not have a column, or a run does not have the quantity.
     InputError
-        If no verdict in the table has a finite ratio.
+        If no verdict has a finite ratio.
     """
+    frame = verdicts if _is_table(verdicts) else table_of(verdicts, parameter)
     for name in (parameter, by, "ratio"):
         if name not in frame.columns:
             known = set(map(str, frame.columns))
             raise UnknownNameError("column of the table", name, known)
-    rows_with_ratio = frame[np.isfinite(frame["ratio"].astype(float))]
-    if rows_with_ratio.empty:
+    judged = frame[frame[by].notna() & frame[parameter].notna()]
+    if not np.isfinite(judged["ratio"].astype(float)).any():
         raise InputError("column ratio has no finite value: no verdict was applicable")
-    categories = list(dict.fromkeys(rows_with_ratio[parameter]))
+    categories = list(dict.fromkeys(judged[parameter]))
     is_numeric = all(isinstance(value, Number) for value in categories)
-    groups = list(rows_with_ratio.groupby(by, sort=False))
+    groups = list(judged.groupby(by, sort=False))
     lowest = 1.0
-    with styled_axes(ax, legend, columns) as styled:
+    with styled_axes(ax, legend, columns, notes_on_left_out(judged)) as styled:
         for index, ((label, rows), line_style) in enumerate(zip(groups, looks())):
             shift = index - (len(groups) - 1) / 2  # keeps groups from overlapping
             if is_numeric:
@@ -114,30 +119,66 @@ def ratio_over(
                 ]
                 positions = np.array(places)
                 line_style["linestyle"] = "none"
-            lowest_of_group = _draw_ratios(
-                styled, positions, rows, _with_range(str(label), rows), line_style
+            name = with_range(setting_in_symbols(str(label)), rows["ratio"])
+            lowest = min(
+                lowest, _draw_ratios(styled, positions, rows, name, line_style)
             )
-            lowest = min(lowest, lowest_of_group)
-        mark_violated_region(styled)
+            _mark_left_out(styled, positions, rows, line_style["color"])
         styled.set(yscale="log", ylabel="measured / bound", xlabel=axis_name(parameter))
         styled.set_ylim(bottom=lowest / 1.5 if lowest > 0 else None)
+        mark_violated_region(styled)
         if is_numeric:
             styled.set_xscale("log")
         else:
             styled.set_xticks(
                 range(len(categories)), [str(value) for value in categories]
             )
+        _label_left_out(styled, judged)
     return styled
 
 
-def _with_range(label: str, rows: pd.DataFrame) -> str:
-    """Return a label with how far its bounds are above the measurements."""
-    positive = rows["ratio"].to_numpy(float)
-    positive = positive[positive > 0]
-    if not positive.size:
-        return label
-    ends = [plain_number(1 / end) for end in (positive.max(), positive.min())]
-    return f"{label}: {' to '.join(dict.fromkeys(ends))} × measured"
+def _is_table(verdicts: object) -> TypeGuard[pd.DataFrame]:
+    """Return whether it is a table, without importing pandas."""
+    return hasattr(verdicts, "columns")
+
+
+def table_of(verdicts: Iterable[VerdictLike], parameter: str) -> pd.DataFrame:
+    """Return a table such as that of a sweep, with one parameter.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+        Verdicts with their runs.
+    parameter : str
+        Glossary name of a quantity of every run.
+
+    Raises
+    ------
+    UnknownNameError
+        If a run does not have the quantity.
+    """
+    import pandas as pd
+
+    rows = []
+    for verdict in verdicts:
+        known = verdict.values.known
+        if parameter not in known:
+            raise UnknownNameError("quantity of the run", parameter, set(known))
+        low, high = verdict.ratio_ci
+        rows.append(
+            {
+                parameter: float(np.mean(known[parameter])),
+                "theorem.key": verdict.key,
+                "variant": verdict.variant,
+                "reason": verdict.reason,
+                "suggestion": str(verdict.suggestions),
+                "ratio": verdict.ratio,
+                "ratio_low": low,
+                "ratio_high": high,
+            }
+        )
+    columns = (parameter, "variant", "ratio")
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
 
 
 def _draw_ratios(
@@ -148,7 +189,8 @@ def _draw_ratios(
     line_style: CurveStyle,
 ) -> float:
     """Draw ratios with their intervals; return the lowest value to be visible."""
-    mean = rows["ratio"].to_numpy(float)
+    drawn = _kinds(rows) == _DRAWN
+    mean = np.where(drawn, rows["ratio"].to_numpy(float), np.nan)
     low = rows["ratio_low"].to_numpy(float)
     high = rows["ratio_high"].to_numpy(float)
     # On a logarithmic axis a lower limit of 0 becomes a bar to the lower edge.
@@ -163,150 +205,86 @@ def _draw_ratios(
         elinewidth=0.8,
         **line_style,
     )
-    return min(np.where(low > 0, np.minimum(low, mean), mean / 4))
+    visible = np.where(low > 0, np.minimum(low, mean), mean / 4)
+    return float(np.min(visible[drawn], initial=1.0))
 
 
-def rates(
-    fits: Any,
-    ax: Axes | None = None,
-    *,
-    legend: bool = True,
-    columns: int = 1,
-) -> Axes:
-    """Draw fitted rates with the exponents that the theorem predicts.
+_DRAWN = ""
+_LEFT_OUT = {
+    "not applicable": ("x", 0.03),
+    "measured 0": ("v", 0.03),
+    "measured diverged": ("^", 0.97),
+}
+"""Why a ratio is not drawn: its marker, and the marker's height in the axes."""
+_MOST_REASONS = 2
+"""Largest number of reasons that a legend gives."""
+
+
+def _kinds(rows: pd.DataFrame) -> NDArray[np.str_]:
+    """Return why the ratio of each row is not drawn; empty if it is."""
+    ratio = rows["ratio"].to_numpy(float)
+    conditions = [np.isnan(ratio), ratio <= 0, np.isinf(ratio)]
+    return np.select(conditions, list(_LEFT_OUT), default=_DRAWN)
+
+
+def _mark_left_out(
+    ax: Axes, positions: NDArray[np.float64], rows: pd.DataFrame, color: str
+) -> None:
+    """Draw a marker at the edge of the axes for each ratio that is not drawn."""
+    kinds = _kinds(rows)
+    for kind, (marker, height) in _LEFT_OUT.items():
+        places = positions[kinds == kind]
+        ax.plot(
+            places,
+            np.full(places.shape, height),
+            marker=marker,
+            color=color,
+            linestyle="none",
+            markersize=5,
+            transform=ax.get_xaxis_transform(),
+        )
+
+
+def _label_left_out(ax: Axes, verdicts: pd.DataFrame) -> None:
+    """Give the markers of ratios that are not drawn an entry in the legend."""
+    kinds = _kinds(verdicts)
+    for kind, (marker, _) in _LEFT_OUT.items():
+        count = int(np.sum(kinds == kind))
+        if count:
+            label = f"{kind}: {count} of {len(verdicts)} verdicts"
+            # containers are listed in their order, after all lines
+            ax.errorbar([], [], fmt=marker, color="0.3", markersize=5, label=label)
+
+
+def notes_on_left_out(verdicts: pd.DataFrame) -> list[str]:
+    """Return why theorems do not apply to cells of a sweep, and what would change that.
 
     Parameters
     ----------
-    fits : RateFit, sequence of RateFit, or mapping
-        Results of :func:`dfltheory.rate_fit`, or by their labels. One fit is drawn at
-        its own values. Several are drawn relative to their first points.
-    ax, legend, columns
-        Axes, legend and width, as :mod:`dfltheory.plots` describes them.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    InputError
-        If there is no fit.
+    verdicts : pandas.DataFrame
+        Rows of the table of a sweep; without columns "reason" and "suggestion" there
+        are no notes.
     """
-    if isinstance(fits, Mapping):
-        named = [(str(label), fit) for label, fit in fits.items()]
-    else:
-        listed = list(fits) if isinstance(fits, Sequence) else [fits]
-        named = [(fit.vary, fit) for fit in listed]
-    if not named:
-        raise InputError("there is no fit to draw: give at least one")
-    if len(named) == 1:
-        with style():
-            drawn = axes(ax, columns)
-        return named[0][1].plot(drawn, legend=legend)
-    with styled_axes(ax, legend, columns) as styled:
-        for (name, fit), line_style in zip(named, looks()):
-            x, y = np.asarray(fit.x, float), np.asarray(fit.measured, float)
-            label = f"{name}: slope {fit.exponent.estimate:.2f}"
-            label += f" [{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"
-            if fit.predicted is not None:
-                label += f", predicted {fit.predicted:.2g}"
-                slope = (x / x[0]) ** fit.predicted
-                color = line_style["color"]
-                styled.plot(x / x[0], slope, color=color, alpha=0.3, linewidth=3.5)
-            styled.plot(x / x[0], y / y[0], label=label, **line_style)
-        styled.set(xscale="log", yscale="log")
-        styled.set(xlabel="quantity / first value", ylabel="measured / first value")
-    return styled
+    if not {"variant", "reason", "suggestion"} <= set(verdicts.columns):
+        return []
+    texts: dict[str, int] = {}
+    for _, row in verdicts[np.isnan(verdicts["ratio"].astype(float))].iterrows():
+        if row["reason"] and isinstance(row["reason"], str):
+            theorem = _theorem_of(row)
+            text = reason_in_symbols(row["reason"], theorem)
+            if row["suggestion"]:
+                text += f"; {in_symbols(str(row['suggestion']), theorem)}"
+            text = f"{row['variant']}, not applicable: {text}"
+            texts[text] = texts.get(text, 0) + 1
+    listed = list(texts)[:_MOST_REASONS]
+    if len(texts) > _MOST_REASONS:
+        listed.append(more_reasons(len(texts) - _MOST_REASONS))
+    return listed
 
 
-def rate(
-    x: ArrayLike,
-    y: ArrayLike,
-    ax: Axes | None = None,
-    *,
-    interval: tuple[ArrayLike, ArrayLike] | None = None,
-    fitted: tuple[float, float] | None = None,
-    exponent_ci: tuple[float, float] | None = None,
-    predicted: float | None = None,
-    xlabel: str = "$T$",
-    ylabel: str = "measured",
-    legend: bool = True,
-) -> Axes:
-    """Draw points, a fitted power law and a predicted slope on logarithmic axes.
-
-    Parameters
-    ----------
-    x, y : (n,) array_like
-        Positive coordinates of at least two points.
-    interval : pair of (n,) array_like, optional
-        Lower and upper limits of y.
-    fitted : pair of float, optional
-        Exponent and factor of the fit y = factor * x**exponent.
-    exponent_ci : pair of float, optional
-        Confidence interval of the fitted exponent.
-    predicted : float, optional
-        Exponent that a corollary claims; its line starts at the first point.
-    xlabel, ylabel : str
-        Labels of the axes.
-    ax, legend
-        Axes and legend, as :mod:`dfltheory.plots` describes them.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    InputError
-        If x and y differ in length, have fewer than two points, or are not positive.
-    """
-    x_values = np.asarray(x, dtype=float)
-    y_values = np.asarray(y, dtype=float)
-    if x_values.shape != y_values.shape or x_values.ndim != 1 or x_values.size < 2:
-        raise InputError(
-            f"x and y have shapes {x_values.shape} and {y_values.shape}, not (n,)"
-        )
-    if not (np.all(x_values > 0) and np.all(y_values > 0)):
-        raise InputError("x and y must be positive: the axes are logarithmic")
-    with styled_axes(ax, legend) as styled:
-        bars = None
-        if interval is not None:
-            bars = np.abs(np.asarray(interval) - y_values)
-        styled.errorbar(
-            x_values,
-            y_values,
-            yerr=bars,
-            capsize=2,
-            zorder=3,
-            label="measured",
-            fmt="o",
-            color="black",
-            markersize=4,
-            elinewidth=0.8,
-        )
-        grid = np.geomspace(x_values.min(), x_values.max(), 50)
-        if fitted is not None:
-            exponent, factor = fitted
-            label = f"fit, slope {exponent:.2f}"
-            if exponent_ci is not None:
-                label += f" [{exponent_ci[0]:.2f}, {exponent_ci[1]:.2f}]"
-            styled.plot(grid, factor * grid**exponent, label=label, **MEASURED)
-        if predicted is not None:
-            first = int(np.argmin(x_values))
-            slope = y_values[first] * (grid / x_values[first]) ** predicted
-            # wide and pale, so that a fit that coincides stays visible
-            styled.plot(
-                grid,
-                slope,
-                label=f"predicted, slope {predicted:.3g}",
-                color="#E69F00",
-                alpha=0.6,
-                linewidth=4.0,
-                zorder=1,
-            )
-        styled.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-        if x_values.max() < 100 * x_values.min():
-            label_points(styled, x_values)
-    return styled
+def _theorem_of(row: pd.Series) -> Theorem | None:
+    """Return the registered statement of a row, whose notation is used."""
+    key, variant = row.get("theorem.key"), row["variant"]
+    if isinstance(key, str) and registry.known(key, variant):
+        return registry.get(key, variant)
+    return None

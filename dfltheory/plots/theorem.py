@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike
 
 from dfltheory.bounds.reference import load
 from dfltheory.errors import InputError
+from dfltheory.plots.labels import literal
+from dfltheory.plots.layout import set_text_size
 from dfltheory.plots.look import looks, style
+from dfltheory.plots.notation import in_symbols, symbol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,10 +124,12 @@ def terms_over(
         axes.set(xscale="linear" if entry.high == 1 else "log", yscale="log")
         lowest = float(positive.max()) * 1e-12
         axes.set_ylim(bottom=max(axes.get_ylim()[0], lowest))
-        axes.set_xlabel(rf"${entry.latex}$  ({entry.meaning.split(';')[0]})")
+        meaning = in_symbols(entry.meaning.split(";")[0], theorem)
+        axes.set_xlabel(f"{symbol(name, theorem)}  ({meaning})")
         refuted = " (refuted in general)" if theorem.status.refuted else ""
-        title = f"{theorem.title} [{theorem.variant}]{refuted}"
+        title = literal(f"{theorem.title} [{theorem.variant}]{refuted}")
         axes.set(ylabel="bound and its terms", title=title)
+        set_text_size(axes)
         figure.legend(loc="outside right upper")
     return figure
 

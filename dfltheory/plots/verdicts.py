@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from textwrap import wrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.errors import InputError
 from dfltheory.plots import look
+from dfltheory.plots.groups import axis_label, bound_label, families, side_names
 from dfltheory.plots.horizons import (
     VerdictLike,
     bound_over,
@@ -20,31 +19,21 @@ from dfltheory.plots.horizons import (
     running_left_hand_side,
     seed_curves,
 )
-from dfltheory.plots.labels import formula, literal, times_measured
+from dfltheory.plots.labels import horizon_label
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import is_deterministic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dfltheory.bounds.clauses import LeftSide
     from dfltheory.training.history import History
 
 Floats = NDArray[np.float64]
 
 KNOWN = "known without a theorem"
 """Label of the value that holds without any theorem."""
-_AGGREGATES = {
-    "min": "least over rounds",
-    "max": "largest over rounds",
-    "mean": "mean over rounds",
-    "sum": "sum over rounds",
-    "last": "at the last round",
-}
 _MOST_POINTS = 400
 """Largest number of points of a line; more cannot be distinguished."""
-_MOST_NOTES = 2
-"""Largest number of reasons that a note gives; if there are more, it counts them."""
 LOWER_LIMIT = "lower limit of the verdict (any distribution)"
 """Label of the lower limit of the mean that assumes nothing of its distribution."""
 CONDITIONS_FAIL = "bound, where a condition fails"
@@ -59,6 +48,22 @@ curve of each seed.
 """
 
 
+@dataclass(frozen=True)
+class Side:
+    """One of several left-hand sides that are drawn on the same axes.
+
+    Attributes
+    ----------
+    name : str
+        What distinguishes it, as "least over rounds".
+    index : int
+        Its place among them, which determines the style of its line.
+    """
+
+    name: str
+    index: int
+
+
 def draw_run(
     ax: Axes,
     verdicts: Sequence[VerdictLike],
@@ -66,6 +71,7 @@ def draw_run(
     band: Band = "interval",
     show_inapplicable: bool = False,
     color: str | None = None,
+    side: Side | None = None,
 ) -> None:
     """Draw the measured left-hand side of one run and its bounds on axes.
 
@@ -82,104 +88,33 @@ def draw_run(
     color : str, optional
         One color for all lines, which differ in dashes and markers; by default each
         meaning of a variant has its own.
+    side : Side, optional
+        The left-hand side, if there are several on the axes.
     """
-    require_one_left_side(verdicts)
+    (name,) = side_names(verdicts).values()
     first = verdicts[0]
     left: LeftHandSide = first.left_hand_side
     applicable = [v for v in verdicts if v.kind != "not applicable"]
     if not np.isnan(first.measured.estimate):
-        _draw_measured(ax, left, first.confidence, band, color)
+        around = _description(left.run, first.confidence, band)
+        label = f"measured, {side.name if side else name} ({around})"
+        line_style = look.measured_style(side.index if side else 0)
+        if color is not None:
+            line_style["color"] = color
+        _draw_measured(ax, left, first.confidence, band, line_style, label)
     for family in families(applicable).values():
-        _draw_family(ax, family, color)
+        _draw_family(ax, family, color, side.name if side else "")
     if show_inapplicable:
         _draw_where_conditions_fail(ax, verdicts)
     _draw_known_values(ax, applicable)
-    ylabel = formula(left.theorem)
     ax.set(xscale="log", yscale="log")
-    ax.set(xlabel="horizon $T$ (rounds)", ylabel=ylabel)
+    ax.set(xlabel=horizon_label(left.theorem), ylabel=axis_label(verdicts))
     ax.autoscale_view()
     ax.set_xlim(1, max(left.run.rounds, 2))
 
 
-def notes(
-    verdicts: Sequence[VerdictLike], width: int, *, with_ratios: bool
-) -> list[str]:
-    """Return lines of text on verdicts, wrapped.
-
-    Parameters
-    ----------
-    verdicts : sequence of Verdict
-        Verdicts on one run.
-    width : int
-        Largest number of characters of a line.
-    with_ratios : bool
-        Whether to say how far each applicable bound is above the measurement; the
-        other lines say why the others do not apply, and what would change that.
-    """
-    texts = [_ratios_text(verdicts)] if with_ratios else []
-    texts += _not_applicable_texts(verdicts)
-    lines: list[str] = []
-    for text in texts:
-        lines += wrap(literal(text), width)
-    return lines
-
-
-def _ratios_text(verdicts: Sequence[VerdictLike]) -> str:
-    """Return how far applicable bounds are above the measurement; empty if none is."""
-    ratios = []
-    for members in families(v for v in verdicts if v.kind != "not applicable").values():
-        above = times_measured(members[0].ratio)
-        if above:
-            factor = above.removesuffix(" measured").replace(" ", "\xa0")
-            ratios.append(f"{members[0].variant}\xa0{factor}")
-    return f"bound / measured: {', '.join(ratios)}" if ratios else ""
-
-
-def _not_applicable_texts(verdicts: Sequence[VerdictLike]) -> list[str]:
-    """Return why verdicts are not applicable, and what would change that."""
-    excluded: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        if verdict.kind == "not applicable":
-            text = verdict.reason
-            if verdict.suggestions:
-                text += f"; {verdict.suggestions}"
-            name = f"{verdict.variant}{refuted_note(verdict)}"
-            excluded.setdefault(text, []).append(name)
-    texts = []
-    for text, variants in list(excluded.items())[:_MOST_NOTES]:
-        names = ", ".join(variants[:2])
-        more = f" and {len(variants) - 2} more" if len(variants) > 2 else ""
-        unbroken = text
-        for sign in ("<=", ">=", "="):  # a relation stays on one line
-            unbroken = unbroken.replace(f" {sign} ", f"\xa0{sign}\xa0")
-        texts.append(f"{names}{more}, not applicable: {unbroken}")
-    if len(excluded) > _MOST_NOTES:
-        texts.append(f"not applicable: {len(excluded) - _MOST_NOTES} more reasons")
-    return texts
-
-
-def require_one_left_side(verdicts: Sequence[VerdictLike]) -> None:
-    """Raise InputError unless the verdicts have runs and one left-hand side."""
-    for verdict in verdicts:
-        if verdict.left_hand_side is None:
-            raise InputError(
-                f"the verdict on {verdict.key} ({verdict.variant}) has no run and"
-                " cannot be drawn: pass the run to verdict_from_dict"
-            )
-    groups = by_left_side(verdicts)
-    if len(groups) != 1:
-        listed = "; ".join(map(_variants, groups))
-        raise InputError(
-            f"verdicts bound {len(groups)} left-hand sides, draw one only: {listed}"
-        )
-
-
-def _variants(verdicts: Sequence[VerdictLike]) -> str:
-    return ", ".join(verdict.variant for verdict in verdicts)
-
-
 def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
-    """Mark the values that are known without a theorem at the left edge."""
+    """Mark the values that are known without a theorem at the right edge."""
     values = {v.trivial for v in verdicts if np.isfinite(v.trivial)}
     for value in sorted(values):
         (marker,) = ax.plot(
@@ -195,75 +130,18 @@ def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
         ax.update_datalim([(1.0, value)], updatex=False)
 
 
-def refuted_note(verdict: VerdictLike) -> str:
-    """Return the suffix of a variant's label: " (refuted)" if it is refuted."""
-    return " (refuted)" if verdict.status.refuted else ""
-
-
-def families(verdicts: Iterable[VerdictLike]) -> dict[str, list[VerdictLike]]:
-    """Group verdicts by the meaning of their variants.
-
-    Parameters
-    ----------
-    verdicts : iterable of Verdict
-        Verdicts on one left-hand side.
-
-    Returns
-    -------
-    dict of str to list of Verdict
-        The meanings of :data:`MEANINGS` in their order, then variants without such a
-        meaning by their own name. In each group the variant whose name is the
-        meaning, if present, comes first: it is drawn as a line.
-    """
-    groups: dict[str, list[VerdictLike]] = {}
-    for verdict in verdicts:
-        prefix = verdict.variant.split("_")[0]
-        meaning = prefix if prefix in look.MEANINGS else verdict.variant
-        groups.setdefault(meaning, []).append(verdict)
-    others = [meaning for meaning in groups if meaning not in look.MEANINGS]
-    ordered: dict[str, list[VerdictLike]] = {}
-    for meaning in [*look.MEANINGS, *others]:
-        if meaning in groups:
-            exact = [v for v in groups[meaning] if v.variant == meaning]
-            rest = [v for v in groups[meaning] if v.variant != meaning]
-            ordered[meaning] = exact + rest
-    return ordered
-
-
-def by_left_side(verdicts: Iterable[VerdictLike]) -> list[list[VerdictLike]]:
-    """Group verdicts that bound the same measure, aggregate and rounds.
-
-    Parameters
-    ----------
-    verdicts : iterable of Verdict
-        Verdicts that have their theorems.
-
-    Returns
-    -------
-    list of list of Verdict
-        The groups, in the order of their first verdicts.
-    """
-    groups: dict[LeftSide, list[VerdictLike]] = {}
-    for verdict in verdicts:
-        groups.setdefault(left_side(verdict), []).append(verdict)
-    return list(groups.values())
-
-
-def left_side(verdict: VerdictLike) -> LeftSide:
-    """Return the left-hand side of a verdict without its description in words."""
-    return replace(verdict.theorem.lhs, averaging="")
-
-
 def _draw_measured(
-    ax: Axes, left: LeftHandSide, confidence: float, band: Band, color: str | None
+    ax: Axes,
+    left: LeftHandSide,
+    confidence: float,
+    band: Band,
+    line_style: look.WideStyle,
+    label: str,
 ) -> None:
     """Draw the measured left-hand side, what surrounds it, and its lower limit."""
     count = left.horizons.size
     kept = np.unique(np.geomspace(1, count, _MOST_POINTS).round().astype(int)) - 1
     horizons = left.horizons[kept]
-    line_style = look.MEASURED.copy()
-    if color is not None:
-        line_style["color"] = color
     random = not left.exact and left.run.grad_norm_sq.shape[0] > 1
     estimate, low, high = (part[kept] for part in mean_band(left, confidence))
     shade = line_style["color"]
@@ -285,9 +163,6 @@ def _draw_measured(
         )
     # a line through one point is invisible
     marker = "o" if horizons.size == 1 else None
-    aggregate = _AGGREGATES[left.theorem.lhs.aggregate]
-    around = _description(left.run, confidence, band)
-    label = f"measured, {aggregate} ({around})"
     ax.plot(horizons, estimate, label=label, marker=marker, markersize=4, **line_style)
 
 
@@ -361,7 +236,9 @@ class _BoundRange:
         ax.fill(x, y, color=color, alpha=0.18, linewidth=0, label=label)
 
 
-def _draw_family(ax: Axes, family: Sequence[VerdictLike], color: str | None) -> None:
+def _draw_family(
+    ax: Axes, family: Sequence[VerdictLike], color: str | None, side: str
+) -> None:
     """Draw the first bound as a line (or point) and the range of all as a band."""
     first = family[0]
     meaning = first.variant.split("_")[0]
@@ -372,7 +249,7 @@ def _draw_family(ax: Axes, family: Sequence[VerdictLike], color: str | None) -> 
     (line,) = ax.plot(
         horizons,
         bounds[0],
-        label=f"bound, {first.variant}{refuted_note(first)}",
+        label=bound_label(first, side),
         clip_on=not at_one_horizon,
         markevery=None if at_one_horizon else _marker_positions(horizons),
         **line_style,

@@ -99,26 +99,32 @@ class RateFit:
             text += f", {self.reason}"
         return text if self.transient is None else f"{text}\n{self.transient}"
 
+    @property
+    def label(self) -> str:
+        """The varied quantity as a formula for figures."""
+        if self.latex:
+            return f"${self.latex}$"
+        if self.vary == GAP:
+            return f"$1 - {GLOSSARY['lam'].latex}$"
+        if self.vary in GLOSSARY:
+            return f"${GLOSSARY[self.vary].latex}$"
+        return self.vary
+
     def plot(
         self,
         ax: Axes | None = None,
         *,
         interval: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
         legend: bool = True,
+        columns: int = 1,
     ) -> Axes:
         """Draw the points, the fit and the predicted slope.
 
-        ``interval`` has the lower and upper limits of the points.
+        ``interval`` has the lower and upper limits of the points; the other parameters
+        are those of all figures (:mod:`dfltheory.plots`).
         """
-        from dfltheory.plots.sweeps import rate
+        from dfltheory.plots.fitted_rates import rate
 
-        label = self.vary
-        if self.latex:
-            label = f"${self.latex}$"
-        elif self.vary == GAP:
-            label = f"$1 - {GLOSSARY['lam'].latex}$"
-        elif self.vary in GLOSSARY:
-            label = f"${GLOSSARY[self.vary].latex}$"
         fit = self.exponent
         return rate(
             self.x,
@@ -128,9 +134,10 @@ class RateFit:
             fitted=(fit.estimate, math.exp(fit.intercept)),
             exponent_ci=(fit.low, fit.high),
             predicted=self.predicted,
-            xlabel=label,
+            xlabel=self.label,
             ylabel="measured left-hand side",
             legend=legend,
+            columns=columns,
         )
 
 

@@ -2,18 +2,22 @@
 
 import re
 import zlib
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.errors import InputError
 from dfltheory.plots.horizons import mean_band
+from dfltheory.plots.notation import in_symbols
 from dfltheory.plots.verdicts import CONDITIONS_FAIL, LOWER_LIMIT
 
 KEY = "dfedsam.theorem_4_5"
+BOTH = ("printed", "corrected")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +47,13 @@ def closed():
 
 
 def labels(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    return [" ".join(text.replace("\xa0", " ").split()) for text in texts]
+
+
+def suggested(verdict):
+    """What would make the theorem apply, as figures say it."""
+    return in_symbols(str(verdict.suggestions), verdict.theorem).replace("\xa0", " ")
 
 
 def lines_of(ax, start):
@@ -51,7 +61,7 @@ def lines_of(ax, start):
 
 
 def words(ax):
-    return " ".join(" ".join(labels(ax)).replace("\xa0", " ").split())
+    return " ".join(labels(ax))
 
 
 def test_curves_of_several_runs_have_one_legend_and_one_color_a_run(corrected):
@@ -69,7 +79,7 @@ def test_curves_of_several_runs_have_one_legend_and_one_color_a_run(corrected):
 def test_curves_say_what_would_make_a_theorem_apply(corrected):
     assert corrected["ring"].kind == "not applicable"
     ax = plots.curves(corrected["ring"])
-    assert str(corrected["ring"].suggestions) in words(ax)
+    assert suggested(corrected["ring"]) in words(ax)
     assert not lines_of(ax, "bound")
 
 
@@ -164,7 +174,168 @@ def test_networks_are_in_the_order_of_their_gaps_with_ratios(corrected):
     assert names == ["complete", "ring"]
     ratio = 1 / corrected["complete"].ratio
     assert f"{ratio:.2g} ×" in [text.get_text() for text in ax.texts]
-    assert str(corrected["ring"].suggestions) in words(ax)
+    assert suggested(corrected["ring"]) in words(ax)
+
+
+def test_networks_draw_every_variant_with_a_marker_of_its_own(runs):
+    variants = ("printed", "appendix", "appendix_q1", "corrected")
+    verdicts = {
+        name: [dfl.compare(run, KEY, variant=variant) for variant in variants]
+        for name, run in runs.items()
+    }
+    ax = plots.networks(verdicts)
+    looks = {}
+    for index, variant in enumerate(variants):
+        applicable = {}
+        for place, name in enumerate(("complete", "ring")):
+            verdict = verdicts[name][index]
+            if verdict.kind != "not applicable":
+                applicable[place] = verdict
+        (drawn,) = [
+            line
+            for line in lines_of(ax, f"bound, {variant}")
+            if str(line.get_label()).split(",")[1].split(" (")[0].strip() == variant
+        ]
+        bounds = [verdict.bound for verdict in applicable.values()]
+        np.testing.assert_allclose(drawn.get_ydata(), bounds)
+        np.testing.assert_allclose(drawn.get_xdata(), list(applicable), atol=0.3)
+        looks[variant] = (drawn.get_marker(), str(drawn.get_markerfacecolor()))
+        ratios = [f"{1 / verdict.ratio:.2g}" for verdict in applicable.values()]
+        texts = [str(drawn.get_label()), *(text.get_text() for text in ax.texts)]
+        assert all(any(ratio in text for text in texts) for ratio in ratios)
+    assert len(set(looks.values())) == len(variants)
+    measured = [c for c in ax.containers if str(c.get_label()).startswith("measured")]
+    assert len(measured) == 2  # the least and the mean over rounds
+
+
+def test_curves_draw_left_sides_of_one_unit_together(runs):
+    """The printed theorem bounds the least, the corrected one the mean over rounds."""
+    verdicts = [dfl.compare(runs["complete"], KEY, variant=v) for v in BOTH]
+    ax = plots.curves(verdicts)
+    for verdict, name in zip(verdicts, ("least over rounds", "mean over rounds")):
+        (measured,) = lines_of(ax, f"measured, {name}")
+        assert measured.get_ydata()[-1] == pytest.approx(verdict.measured.estimate)
+        (bound,) = lines_of(ax, f"bound, {verdict.variant}")
+        assert bound.get_ydata()[-1] == pytest.approx(verdict.bound)
+        above = f"{name}: {plots.labels.times_measured(verdict.ratio)}"
+        (label,) = [t for t in labels(ax) if t.startswith(f"bound, {verdict.variant}")]
+        assert label.endswith(above)
+    styles = {line.get_linestyle() for line in lines_of(ax, "measured")}
+    assert len(styles) == 2
+    assert len(labels(ax)) == len(set(labels(ax)))
+
+
+def test_curves_of_both_variants_say_what_would_make_one_apply(runs):
+    verdicts = [dfl.compare(runs["ring"], KEY, variant=v) for v in BOTH]
+    assert verdicts[1].kind == "not applicable"
+    ax = plots.curves(verdicts)
+    assert suggested(verdicts[1]) in words(ax)
+    assert lines_of(ax, "bound, printed")
+
+
+def test_curves_reject_left_sides_of_different_units(runs):
+    gap = dfl.compare(runs["complete"], "koloskova2020.rate", variant=None)
+    other = dfl.compare(runs["complete"], KEY, variant="corrected")
+    assert gap.theorem.lhs.unit != other.theorem.lhs.unit
+    with pytest.raises(InputError, match="units"):
+        plots.curves([gap, other])
+
+
+# -- axes that a caller gives
+
+
+def drawn_on_given(make, size=(6.4, 4.8)):
+    """The figure with axes as matplotlib makes them, and those axes."""
+    figure, ax = plt.subplots(figsize=size)
+    ax.set_title("of the caller")
+    ax.set_title("left", loc="left")
+    make(ax)
+    return figure, ax
+
+
+def sweep_table():
+    return pd.DataFrame(
+        {
+            "algorithm.K": [1, 2, 5],
+            "variant": ["corrected"] * 3,
+            "ratio": [0.1, 0.2, np.nan],
+            "ratio_low": [0.05, 0.1, np.nan],
+            "ratio_high": [0.2, 0.4, np.nan],
+            "reason": ["", "", "eta <= 1/(8 K L) fails, by 0.1"],
+            "suggestion": ["", "", "applies for eta <= 0.001"],
+        }
+    )
+
+
+def drawings(runs):
+    """Every function that takes axes, on verdicts one of which is not applicable."""
+    both = {n: [dfl.compare(r, KEY, variant=v) for v in BOTH] for n, r in runs.items()}
+    return {
+        "curves": partial(plots.curves, both["ring"]),
+        "curves of runs": partial(plots.curves, both),
+        "terms": partial(plots.terms, both["ring"][1]),
+        "tightness": partial(plots.tightness, both["ring"]),
+        "networks": partial(plots.networks, both),
+        "ratio_over": partial(plots.ratio_over, "algorithm.K", sweep_table()),
+        "comparison": partial(plots.comparison, runs),
+        "learning_curves": partial(plots.learning_curves, runs, "loss"),
+        "rate": partial(plots.rate, [1, 2], [1, 2]),
+    }
+
+
+FUNCTIONS = (
+    "curves",
+    "curves of runs",
+    "terms",
+    "tightness",
+    "networks",
+    "ratio_over",
+    "comparison",
+    "learning_curves",
+    "rate",
+)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_texts_on_given_axes_have_8_points_and_are_not_cut_off(runs, name):
+    figure, ax = drawn_on_given(partial(_on, drawings(runs)[name]))
+    figure.canvas.draw()
+    ticks = [*ax.get_xticklabels(which="both"), *ax.get_yticklabels(which="both")]
+    texts = [*ticks, ax.xaxis.label, ax.yaxis.label, *ax.texts]
+    texts += ax.get_legend().get_texts()
+    assert {text.get_fontsize() for text in texts} == {8.0}
+    box = ax.get_legend().get_window_extent()
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1 + 1
+    assert figure.bbox.y0 - 1 <= box.y0
+    assert not box.overlaps(ax.get_window_extent())
+    assert ax.get_title() == "of the caller"
+    assert ax.get_title(loc="left") == "left"
+
+
+def _on(draw, ax):
+    return draw(ax=ax)
+
+
+def test_small_given_figure_is_made_higher_for_its_legend(runs):
+    draw = drawings(runs)["curves"]
+    figure, ax = drawn_on_given(partial(_on, draw), size=(3.4, 2.4))
+    figure.canvas.draw()
+    assert figure.get_figwidth() == 3.4
+    assert ax.get_window_extent().height > 0.9 * figure.dpi
+    assert ax.get_legend().get_window_extent().y0 >= -1
+
+
+def test_legend_is_inside_axes_that_no_layout_moves(runs):
+    figure = plt.figure(figsize=(5, 4))
+    ax = figure.add_axes([0.15, 0.15, 0.8, 0.8])
+    before = ax.get_position().bounds
+    plots.curves(dfl.compare(runs["complete"], KEY, variant="corrected"), ax)
+    figure.canvas.draw()
+    assert ax.get_position().bounds == before
+    legend = ax.get_legend().get_window_extent()
+    box = ax.get_window_extent()
+    assert box.x0 <= legend.x0 < legend.x1 <= box.x1
+    assert box.y0 <= legend.y0 < legend.y1 <= box.y1
 
 
 def test_rates_of_several_fits_are_relative_to_their_first_points():
@@ -216,9 +387,36 @@ def test_save_embeds_truetype_fonts_only(corrected, tmp_path):
     assert b"Type3" not in found
     assert found & {b"CIDFontType2", b"TrueType"}
     ax = plots.curves(corrected["complete"])
-    with plt.rc_context({"pdf.fonttype": 3}):
+    with plt.rc_context({"pdf.fonttype": 3, "ps.fonttype": 3}):
         ax.figure.savefig(tmp_path / "other.pdf")
     assert b"Type3" in fonts(tmp_path / "other.pdf")
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_savefig_of_matplotlib_embeds_truetype_fonts(corrected, tmp_path, given):
+    with plt.rc_context({"pdf.fonttype": 3}):  # the default of matplotlib
+        ax = plt.subplots()[1] if given else None
+        figure = plots.curves(corrected, ax).figure
+        figure.savefig(tmp_path / "bound.pdf")
+    found = fonts(tmp_path / "bound.pdf")
+    assert b"Type3" not in found
+    assert found & {b"CIDFontType2", b"TrueType"}
+
+
+def test_save_computes_the_layout_once(corrected, tmp_path, monkeypatch):
+    figure = plots.curves(corrected).figure
+    engine = figure.get_layout_engine()
+    calls = []
+    execute = type(engine).execute
+
+    def counted(self, of):
+        calls.append(of)
+        return execute(self, of)
+
+    monkeypatch.setattr(type(engine), "execute", counted)
+    assert len(plots.save(figure, tmp_path / "bound")) == 3
+    assert calls == [figure]
+    assert figure.get_layout_engine() is engine
 
 
 def test_save_writes_png_with_300_pixels_an_inch(corrected, tmp_path):

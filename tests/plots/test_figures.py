@@ -137,14 +137,48 @@ def test_ratio_over_has_log_axis_for_numbers_and_ticks_for_names():
     ax = plots.ratio_over("run.rounds", table())
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     labels = ax.get_legend_handles_labels()[1]
-    assert [label.split(":")[0] for label in labels] == ["printed", "corrected"]
+    starts = [label.split(":")[0] for label in labels]
+    assert starts == ["printed", "corrected", "not applicable"]
     assert labels[0] == "printed: 5 to 10 × measured"
+    assert labels[2] == "not applicable: 1 of 4 verdicts"
     drawn = ax.containers[0].lines[0]
     np.testing.assert_allclose(drawn.get_ydata(), [0.1, 0.2])
     np.testing.assert_allclose(drawn.get_xdata(), [10, 100], rtol=0.04)
     names = plots.ratio_over("topology.name", table())
     assert [t.get_text() for t in names.get_xticklabels()] == ["ring", "star"]
     assert names.get_xscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "kind", "marker"),
+    [
+        (np.nan, "not applicable", "x"),
+        (0.0, "measured 0", "v"),
+        (np.inf, "measured diverged", "^"),
+    ],
+)
+def test_ratio_over_marks_points_that_are_not_finite_and_says_why(ratio, kind, marker):
+    frame = table().assign(ratio=[0.1, 0.2, 0.3, ratio])
+    frame["reason"] = ["", "", "", "eta <= 1/(8 K L) fails, by 0.1"]
+    frame["suggestion"] = ["", "", "", "applies for eta <= 0.001"]
+    ax = plots.ratio_over("run.rounds", frame)
+    marks = [
+        drawn
+        for drawn in ax.get_lines()
+        if drawn.get_marker() == marker and len(drawn.get_xdata())
+    ]
+    assert len(marks) == 1
+    np.testing.assert_allclose(marks[0].get_xdata(), [100], rtol=0.04)
+    assert marks[0].get_color() == ax.containers[1].lines[0].get_color()
+    place = marks[0].get_transform().transform(marks[0].get_xydata())[0]
+    assert ax.bbox.contains(*place)
+    assert np.isnan(ax.containers[1].lines[0].get_ydata()[-1])
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    words = " ".join(" ".join(texts).replace("\xa0", " ").split())
+    assert f"{kind}: 1 of 4 verdicts" in words
+    suggestion = r"corrected, not applicable: $\eta \leq$ 1/(8 $K L$) fails, by 0.1;"
+    suggestion += r" applies for $\eta \leq$ 0.001"
+    assert (suggestion in words) == (kind == "not applicable")
 
 
 def test_rate_draws_points_fit_and_prediction():

@@ -20,7 +20,7 @@ def label(key: str, variant: str) -> str:
     source = bounds.get(key, variant).source.split(", ")
     author = source[0].replace(" and Joshi", ", Joshi").replace(" et al.", "")
     number = source[2].removeprefix("proof of ")
-    steps = f", K = {STEPS_BETWEEN}" if "_network" in key else ""
+    steps = f", $K$ = {STEPS_BETWEEN}" if "_network" in key else ""
     long = ", long" if key.endswith("_long") else ""
     tuned = ", tuned" if key.endswith("_tuned") else ""
     return f"{author}: {number}{steps}{long}{tuned}"
@@ -32,7 +32,7 @@ def paper_standard() -> Axes:
 
     rows = {name: i for i, name in enumerate(reversed(BOUNDS))}
     with look.style():
-        figure, ax = plt.subplots(figsize=(look.ONE_COLUMN, 3.6), layout="constrained")
+        figure, ax = plt.subplots(figsize=(look.ONE_COLUMN, 3.8), layout="constrained")
         for setting, marker in zip(SETTINGS, MARKERS, strict=True):
             own = [
                 entry
@@ -47,7 +47,7 @@ def paper_standard() -> Axes:
                 label=setting.title,
             )
         ax.axvline(1.0, color="black", linewidth=0.8)
-        ax.set_yticks(list(rows.values()), [label(*name) for name in rows], fontsize=6)
+        ax.set_yticks(list(rows.values()), [label(*name) for name in rows])
         ax.set_xlabel("bound / measured value")
-        figure.legend(loc="outside lower center", fontsize=6)
+        figure.legend(loc="outside lower center")
     return ax

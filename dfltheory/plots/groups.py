@@ -1,0 +1,152 @@
+"""Groups of verdicts that are drawn together, and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dfltheory.bounds.measures import MEASURES
+from dfltheory.errors import InputError
+from dfltheory.plots import look
+from dfltheory.plots.horizons import VerdictLike
+from dfltheory.plots.labels import formula
+from dfltheory.plots.notation import is_formula, typeset
+
+if TYPE_CHECKING:
+    from dfltheory.bounds.clauses import LeftSide
+
+_AGGREGATES = {
+    "min": "least over rounds",
+    "max": "largest over rounds",
+    "mean": "mean over rounds",
+    "sum": "sum over rounds",
+    "last": "at the last round",
+}
+"""What a left-hand side is over the rounds, by its aggregate."""
+
+
+def families(verdicts: Iterable[VerdictLike]) -> dict[str, list[VerdictLike]]:
+    """Group verdicts by the meaning of their variants.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+        Verdicts on one left-hand side.
+
+    Returns
+    -------
+    dict of str to list of Verdict
+        The meanings of :data:`MEANINGS` in their order, then variants without such a
+        meaning by their own name. In each group the variant whose name is the
+        meaning, if present, comes first: it is drawn as a line.
+    """
+    groups: dict[str, list[VerdictLike]] = {}
+    for verdict in verdicts:
+        prefix = verdict.variant.split("_")[0]
+        meaning = prefix if prefix in look.MEANINGS else verdict.variant
+        groups.setdefault(meaning, []).append(verdict)
+    others = [meaning for meaning in groups if meaning not in look.MEANINGS]
+    ordered: dict[str, list[VerdictLike]] = {}
+    for meaning in [*look.MEANINGS, *others]:
+        if meaning in groups:
+            exact = [v for v in groups[meaning] if v.variant == meaning]
+            rest = [v for v in groups[meaning] if v.variant != meaning]
+            ordered[meaning] = exact + rest
+    return ordered
+
+
+def by_left_side(verdicts: Iterable[VerdictLike]) -> list[list[VerdictLike]]:
+    """Group verdicts that bound the same measure, aggregate and rounds.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+        Verdicts that have their theorems.
+
+    Returns
+    -------
+    list of list of Verdict
+        The groups, in the order of their first verdicts.
+    """
+    groups: dict[LeftSide, list[VerdictLike]] = {}
+    for verdict in verdicts:
+        groups.setdefault(left_side(verdict), []).append(verdict)
+    return list(groups.values())
+
+
+def left_side(verdict: VerdictLike) -> LeftSide:
+    """Return the left-hand side of a verdict without its description in words."""
+    return replace(verdict.theorem.lhs, averaging="")
+
+
+def side_names(verdicts: Iterable[VerdictLike]) -> dict[LeftSide, str]:
+    """Return the different left-hand sides of verdicts with their names.
+
+    The name is what is taken over the rounds, as "least over rounds"; if that does not
+    distinguish them, it is the formula.
+
+    Raises
+    ------
+    InputError
+        If a verdict has no run, or the left-hand sides have different units.
+    """
+    listed = list(verdicts)
+    for verdict in listed:
+        if verdict.left_hand_side is None:
+            raise InputError(
+                f"the verdict on {verdict.key} ({verdict.variant}) has no run and"
+                " cannot be drawn: pass the run to verdict_from_dict"
+            )
+    groups = by_left_side(listed)
+    units = {str(members[0].theorem.lhs.unit) for members in groups}
+    if len(units) != 1:
+        shown = "; ".join(map(_variants, groups))
+        raise InputError(
+            f"verdicts bound left-hand sides in {len(units)} units, which have no axis"
+            f" in common: draw each in a figure of its own ({shown})"
+        )
+    words = [_AGGREGATES[members[0].theorem.lhs.aggregate] for members in groups]
+    if len(set(words)) < len(words):
+        words = [formula(members[0].theorem) for members in groups]
+    return {left_side(members[0]): name for members, name in zip(groups, words)}
+
+
+def axis_label(verdicts: Sequence[VerdictLike]) -> str:
+    """Return the label of the axis of one or several left-hand sides."""
+    theorem = verdicts[0].theorem
+    if len(by_left_side(verdicts)) == 1:
+        return formula(theorem)
+    measures = {verdict.theorem.lhs.measure for verdict in verdicts}
+    known = MEASURES.get(theorem.lhs.measure)
+    if len(measures) == 1 and known is not None and known.latex:
+        text = typeset(rf"\mathbb{{E}}\,{known.latex}")
+        if is_formula(text):
+            return f"${text}$"
+    return "left-hand side"
+
+
+def refuted_note(verdict: VerdictLike) -> str:
+    """Return the suffix of a variant's label: " (refuted)" if it is refuted."""
+    return " (refuted)" if verdict.status.refuted else ""
+
+
+def bound_label(verdict: VerdictLike, side: str = "") -> str:
+    """Return the label of a bound; ``side`` names what it bounds, if that differs."""
+    label = f"bound, {verdict.variant}{refuted_note(verdict)}"
+    return f"{label}, {side}" if side else label
+
+
+def _variants(verdicts: Sequence[VerdictLike]) -> str:
+    return ", ".join(verdict.variant for verdict in verdicts)
+
+
+__all__ = [
+    "axis_label",
+    "bound_label",
+    "by_left_side",
+    "families",
+    "left_side",
+    "refuted_note",
+    "side_names",
+]
