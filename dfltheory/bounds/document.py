@@ -22,7 +22,7 @@ from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import sign_of, signed_symbol
-from dfltheory.bounds.scope import LAWS, SAVED_KEYS, Scope
+from dfltheory.bounds.scope import LAWS, PUSH_SUM_SOURCES, SAVED_KEYS, Scope
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, checked_new
 from dfltheory.bounds.theorem import Theorem
@@ -110,6 +110,8 @@ def _plain(value: object) -> object:
             return (
                 _fields(value, "integer", "of") | ends | {"whole": value.integer} | of
             )
+        case Scope(push_sum="computed"):  # as files of earlier versions
+            return _fields(value, "push_sum")
         case Definition(symbol=own):
             plain = _fields(value, "symbol", "takes", "numeric")
             return plain | {"symbol": own.name, "sign": sign_of(own)}
@@ -203,9 +205,11 @@ _SCOPE = record(
         "participation": one_of("full", "sampled"),
         **dict.fromkeys(("common_start", "bounded_gradients", "two_blocks"), truth),
     },
-    # files of earlier versions have no samplewise, and change instead of sequence
+    # files of earlier versions have neither samplewise nor push_sum, and change instead
+    # of sequence
     {
         "samplewise": truth,
+        "push_sum": one_of(*PUSH_SUM_SOURCES),
         "sequence": _list(one_of(*SEQUENCES)),
         "change": one_of(*_CHANGES),
     },

@@ -29,6 +29,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = MappingProxyType(
             "participation": "full",
             "bounded_gradients": False,
             "noise": "clients",
+            "push_sum": "computed",
             "blocks": 1,
         },
         "left": {

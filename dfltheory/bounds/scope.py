@@ -17,6 +17,9 @@ Law = Literal[
     "definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"
 ]
 
+PUSH_SUM_SOURCES = ("computed", "cited")
+"""What the constants C and q of a statement on push-sum are; see ``Scope.push_sum``."""
+
 ANY = "any"
 """The value of a hyperparameter in a scope that covers all of its values."""
 
@@ -61,6 +64,10 @@ class Scope:
         noise may depend on the point, and SAM, which looks twice at one sample, may be
         led by it
     two_blocks : is it about models with a shared part u and a personal part v?
+    push_sum : which constants C and q of push-sum it means: ``computed``, the least
+        that work on the network; ``cited``, those of Assran et al. (2019), Lemma 3,
+        which its text cites. A counterexample and a verdict ``violated`` then hold with
+        the larger of both
     notation : glossary name -> LaTeX, where its author writes another symbol than the
         glossary
     """
@@ -73,6 +80,7 @@ class Scope:
     bounded_gradients: bool = False
     two_blocks: bool = False
     samplewise: bool = True
+    push_sum: Literal["computed", "cited"] = "computed"
     hyperparameters: Mapping[str, object] = field(default_factory=dict)
     notation: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,6 +96,7 @@ class Scope:
             raise InputError(
                 f"participation = {self.participation!r} must be full or sampled"
             )
+        one_of("source of C and q of push-sum", self.push_sum, PUSH_SUM_SOURCES)
         covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
         # in one order, so that equal scopes are equal
         object.__setattr__(self, "sequence", covered)

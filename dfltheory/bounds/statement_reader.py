@@ -349,6 +349,7 @@ class StatementReader:
             bounded_gradients=table.bounded_gradients,
             two_blocks=table.blocks == 2,
             samplewise=table.noise != "clients",
+            push_sum=table.push_sum,
             hyperparameters=table.hyperparameters,
             notation=notation,
         )

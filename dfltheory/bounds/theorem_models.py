@@ -88,6 +88,10 @@ class ScopeTable(_Table):
     """Does it assume that B bounds every gradient?"""
     noise: Literal["clients", "samplewise", "none"] = "clients"
     """Smoothness of each client's gradient, of each sample's, or exact gradients."""
+    push_sum: Literal["computed", "cited"] = "computed"
+    """The constants C and q of push-sum: the least that work on the network, or those
+    of Assran et al. (2019), Lemma 3.
+    """
     blocks: Literal[1, 2] = 1
     """2 for models with a shared and a personal part."""
 

@@ -166,6 +166,7 @@ def _scope(theorem: Statement) -> dict[str, object]:
         "participation": None if scope.participation == "full" else scope.participation,
         "bounded_gradients": scope.bounded_gradients or None,
         "noise": _noise(theorem),
+        "push_sum": None if scope.push_sum == "computed" else scope.push_sum,
         "blocks": 2 if scope.two_blocks else None,
     }
     return {name: value for name, value in entries.items() if value is not None}

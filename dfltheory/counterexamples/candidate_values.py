@@ -11,7 +11,7 @@ import numpy as np
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import CYCLE, Path
 from dfltheory.counterexamples.core import run as simulate
-from dfltheory.counterexamples.networks import computed_on, in_range
+from dfltheory.counterexamples.networks import cited_on, computed_on, in_range
 from dfltheory.counterexamples.reach import CONVEX, convex
 from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.computed_values import computed_quantities
@@ -35,6 +35,8 @@ class CandidateRuns(Source):
 
     Values are (P,) arrays, and (H, P) where they depend on the horizon.
     """
+
+    refutes = True
 
     def __init__(
         self, batch: Batch, path: Path, horizons: Sequence[int] | np.ndarray = ()
@@ -65,6 +67,11 @@ class CandidateRuns(Source):
         if self._horizons.size and self._path.diversity is not None:
             values["delta_u"] = self._diversity(self._path.diversity)
         return values
+
+    def cited_push_sum(self) -> Values:
+        """Those of each candidate's network."""
+        batch = self._batch
+        return cited_on(batch.W, batch.copies, batch.x0.shape[-1])
 
     def computed(
         self, theorem: Theorem, values: Values
@@ -134,7 +141,7 @@ class CounterexampleRun(RecordedRun):
     """
 
     def __init__(self, run: History, batch: Batch, horizon: int):
-        super().__init__(run)
+        super().__init__(run, refutes=True)
         self._batch, self._horizon = batch, horizon
         self._candidate: dict[str, float] | None = None
 

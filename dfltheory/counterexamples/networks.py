@@ -27,7 +27,12 @@ from dfltheory.counterexamples.candidate_matrices import (
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs import push_sum_constants
+from dfltheory.graphs import (
+    CitedConstants,
+    assran_constants,
+    cited_constants,
+    push_sum_constants,
+)
 from dfltheory.verdicts.computed_values import computed_quantities, computed_values
 
 if TYPE_CHECKING:
@@ -245,6 +250,24 @@ def computed_on(
     return columns
 
 
+def cited_on(W: np.ndarray, copies: int, dim: int) -> dict[str, np.ndarray]:
+    """Return the cited C and q of push-sum on each sequence of W (P, B, m, m).
+
+    W is that of groups of ``copies`` identical clients. The values are infinite where
+    no window of rounds is strongly connected.
+    """
+    C, q = np.full(len(W), math.inf), np.full(len(W), math.inf)
+    for i, matrices in enumerate(W):
+        links = matrices != 0
+        graph = _cited_graph(links.tobytes(), links.shape, copies)
+        if graph is not None:
+            D = max(graph.D, copies / float(matrices[links].min()))
+            m = copies * links.shape[-1]
+            cited = assran_constants(m, D, graph.diameter, graph.window, dim)
+            C[i], q[i] = cited.C, cited.q
+    return {"C": C, "q": q}
+
+
 def in_range(quantity: Quantity) -> float:
     """Return a value of the quantity, for candidates that have none."""
     if quantity.high < math.inf:
@@ -267,6 +290,19 @@ def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
         constants = push_sum_constants(list(W) if len(W) > 1 else W[0])
         return tuple(float(getattr(constants, name)) for name in _NAMES)
     return (float("nan"),) * len(_NAMES)
+
+
+@lru_cache(maxsize=4096)
+def _cited_graph(
+    data: bytes, shape: tuple[int, ...], copies: int
+) -> CitedConstants | None:
+    """Degree, diameter and window of graphs that take turns; None without window."""
+    links = np.frombuffer(data, dtype=bool).reshape(shape)
+    weights = links / links.sum(1, keepdims=True)
+    matrices = [whole_network(matrix, copies) for matrix in weights]
+    with suppress(GraphError):
+        return cited_constants(matrices if len(matrices) > 1 else matrices[0])
+    return None
 
 
 __all__ = [

@@ -10,6 +10,7 @@ Unknown rounds count as 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from math import inf
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from dfltheory.counterexamples.rational_clients import (
     six_digits,
 )
 from dfltheory.errors import InputError
+from dfltheory.graphs import cited_constants
 from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.value_sources import Source, Values
@@ -82,15 +84,29 @@ class FractionRun(Source):
     """Values in rational numbers, which have no rounding error.
 
     Only what is known exactly is a value: nothing is derived, since roots are
-    irrational.
+    irrational. Cited constants are irrational too, and rounded up.
     """
 
-    def __init__(self, constants: Values, start_value: Fraction, x0_sq: Fraction):
+    refutes = True
+
+    def __init__(
+        self, constants: Values, start_value: Fraction, x0_sq: Fraction, W: np.ndarray
+    ):
         self._constants, self._start_value, self._x0_sq = constants, start_value, x0_sq
+        self._W = W
 
     def constants(self, theorem: Theorem) -> Values:
         """Return the exact constants of the instance."""
         return self._constants
+
+    def cited_push_sum(self) -> Values:
+        """Those of the network, with C rounded up and 1 - q down to six digits."""
+        cited = cited_constants(self._W)
+        up, down = Context(6, ROUND_CEILING), Context(6, ROUND_FLOOR)
+        return {
+            "C": Fraction(up.create_decimal_from_float(cited.C)),
+            "q": 1 - Fraction(down.create_decimal_from_float(cited.one_minus_q)),
+        }
 
     def start(self, theorem: Theorem) -> Values:
         """Return the mean square of the start, which is all that is known of it."""
@@ -368,5 +384,7 @@ def _values(numbers: _Instance, path: _Trajectory, theorem: Theorem) -> RunValue
     constants.update({"lam_admm": numbers.values.lam, "T": numbers.horizon})
     x0_sq = sum((value**2 for value in numbers.start), ZERO) / 2
     start = path.means[: theorem.lhs.start + 1][-1]
-    run = FractionRun(constants, numbers.clients.value(start), x0_sq)
+    stays = float(1 - numbers.weight)
+    W = np.array([[stays, 1 - stays], [1 - stays, stays]])
+    run = FractionRun(constants, numbers.clients.value(start), x0_sq, W)
     return run_values(run, theorem)

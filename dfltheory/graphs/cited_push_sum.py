@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.connectivity import diameter, union
 from dfltheory.graphs.connectivity import window as smallest_window
-from dfltheory.graphs.matrices import support
+from dfltheory.graphs.matrices import Matrix, support
 from dfltheory.graphs.sequences import as_sequence, rounds_of
 
 
@@ -25,8 +25,9 @@ class CitedConstants:
 
     Attributes
     ----------
-    D : int
-        Largest out-degree, self-loop included.
+    D : float
+        Largest out-degree, self-loop included; the inverse of the least weight where
+        that is larger.
     diameter : int
         Largest diameter of the graphs of the windows.
     window : int
@@ -39,7 +40,7 @@ class CitedConstants:
         C.
     """
 
-    D: int
+    D: float
     diameter: int
     window: int
     lam: float
@@ -53,20 +54,21 @@ class CitedConstants:
 
 
 def assran_constants(
-    m: int, D: int, diameter: int, window: int = 1, dim: int = 1
+    m: int, D: float, diameter: int, window: int = 1, dim: int = 1
 ) -> CitedConstants:
     """Return the constants of Assran et al. (2019), Lemma 3.
 
     With e = (diameter + 1) * window: lambda = 1 - m D^-e, q = lambda^(1/(e+1)) and
-    C = 2 sqrt(dim) D^e / lambda^((e+2)/(e+1)). The formulas are stated from memory of
-    the lemma, not from its text.
+    C = 2 sqrt(dim) D^e / lambda^((e+2)/(e+1)). The lemma has a constant below this C.
+    The formulas are stated from memory of the lemma, not from its text.
 
     Parameters
     ----------
     m : int
         Number of clients.
-    D : int
-        Largest out-degree, self-loop included.
+    D : float
+        Largest out-degree, self-loop included, for weights 1/out-degree; the inverse of
+        the least weight for others.
     diameter : int
         Largest diameter of the graphs of the windows.
     window : int
@@ -130,10 +132,21 @@ def cited_constants(
         )
     links = [support(P) for P in drawn.matrices]
     T = len(links)
-    D = max(int(np.diff(sp.csc_array(S).indptr).max()) + 1 for S in links)
+    D = max(_inverse_weight(P, S) for P, S in zip(drawn.matrices, links, strict=True))
     starts = range(T) if drawn.exact else range(T - B + 1)
     diameters = []
     for start in starts:
         in_window = [links[(start + k) % T] for k in range(B)]
         diameters.append(diameter(union(in_window)))
     return assran_constants(sequence.m, D, int(max(diameters)), B, dim)
+
+
+def _inverse_weight(P: Matrix, links: sp.csr_array) -> float:
+    """Return the larger of the out-degree and the inverse of the least weight.
+
+    They agree for weights 1/out-degree, up to rounding.
+    """
+    degree = int(np.diff(sp.csc_array(links).indptr).max()) + 1
+    weights = sp.csr_array(P).data
+    inverse = float(1 / weights[weights > 0].min())
+    return degree if inverse <= degree * (1 + 1e-9) else inverse

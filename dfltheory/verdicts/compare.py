@@ -56,7 +56,7 @@ from dfltheory.verdicts.left_hand_side import (
 from dfltheory.verdicts.measures import precision
 from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_suggestions import suggestions_for
-from dfltheory.verdicts.run_values import RunValues, run_values
+from dfltheory.verdicts.run_values import RecordedRun, RunValues, run_values
 from dfltheory.verdicts.statistics import (
     Interval,
     Method,
@@ -138,7 +138,36 @@ def compare(
     obstacle = _obstacle(left, values)
     if obstacle is not None:
         return found.not_applicable(obstacle, method)
-    return found.verdict(method)
+    verdict = found.verdict(method)
+    if verdict.kind == "violated" and thm.scope.push_sum == "cited":
+        return _with_cited_constants(found, verdict, replaced, method)
+    return verdict
+
+
+def _with_cited_constants(
+    found: _Comparison,
+    verdict: Verdict,
+    replaced: Mapping[str, float],
+    method: Method,
+) -> Verdict:
+    """Return the verdict of a violated statement at the constants that it cites.
+
+    C and q of push-sum are the larger of the computed and the cited ones.
+    """
+    left = found.left
+    source = RecordedRun(left.run, refutes=True)
+    values = run_values(source, left.theorem, replaced)
+    obstacle = _obstacle(left, values)
+    if obstacle is not None:
+        reason = (
+            f"{verdict.reason} at the least C and q of this network; at those of the"
+            f" lemma that it cites: {obstacle.reason}"
+        )
+        return replace(verdict, kind="undecided", reason=reason)
+    cited = replace(found, values=values).verdict(method)
+    return replace(
+        cited, reason=f"{cited.reason}; C and q are those of the cited lemma"
+    )
 
 
 def _with_estimates(run: History, task: Task | None) -> History:

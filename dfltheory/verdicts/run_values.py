@@ -206,6 +206,8 @@ def _completed(
         values["f0_gap"] = gap.value
     if PUSH_SUM & set(theorem.needs) - set(values):
         values = {**source.push_sum_constants(theorem), **values}
+    if source.refutes and theorem.scope.push_sum == "cited":
+        values = with_larger(values, source.cited_push_sum())
     if computes(theorem):
         values.update(source.computed(theorem, {**values, **given})[0])
     values.update(given)
@@ -213,6 +215,14 @@ def _completed(
     if "f0_gap" in given:
         values["f0_gap"] = given["f0_gap"] + source.gap_differences(theorem)
     return {**source.derived(theorem, values), **values}
+
+
+def with_larger(values: Values, others: Values) -> Values:
+    """Return the values, with the larger of two where ``others`` has one too."""
+    larger = dict(values)
+    for name, other in others.items():
+        larger[name] = np.maximum(values[name], other) if name in values else other
+    return larger
 
 
 def computes(theorem: Theorem) -> bool:
@@ -226,8 +236,9 @@ def computes(theorem: Theorem) -> bool:
 class RecordedRun(Source):
     """A run that was trained here, read from a file, or measured elsewhere."""
 
-    def __init__(self, run: History):
+    def __init__(self, run: History, *, refutes: bool = False):
         self.run = run
+        self.refutes = refutes
 
     def constants(self, theorem: Theorem) -> Values:
         """Return the constants of the run, without ``f0_gap``."""
@@ -243,6 +254,13 @@ class RecordedRun(Source):
         with suppress(GraphError):
             return graphs.network_constants(self.run.topology, push_sum=True).known()
         return {}
+
+    def cited_push_sum(self) -> Values:
+        """Those of the run's network and number of parameters."""
+        dim = self.run.x.shape[-1]
+        if self.run.topology is None or not dim:
+            return {}
+        return cited_push_sum_values(self.run.topology, dim)
 
     def computed(
         self, theorem: Theorem, values: Values
@@ -332,6 +350,15 @@ class RecordedRun(Source):
         if not computes(theorem):
             return {}
         return self.computed(theorem, self.constants(theorem))[0]
+
+
+def cited_push_sum_values(network: object, dim: int) -> Values:
+    """Return the cited C and q of a network; infinite where there are none."""
+    try:
+        cited = graphs.cited_constants(network, dim=dim)
+    except GraphError:
+        return {"C": math.inf, "q": math.inf}
+    return {"C": cited.C, "q": cited.q}
 
 
 def stated_gap(run: History, theorem: Theorem) -> Gap | None:

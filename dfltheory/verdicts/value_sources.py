@@ -21,7 +21,16 @@ Values = dict[str, Any]
 
 
 class Source(ABC):
-    """What one kind of run knows of a theorem's quantities."""
+    """What one kind of run knows of a theorem's quantities.
+
+    Attributes
+    ----------
+    refutes : bool
+        Whether its values serve to refute a statement: cited constants of push-sum then
+        replace smaller computed ones (``Scope.push_sum``).
+    """
+
+    refutes: bool = False
 
     @abstractmethod
     def constants(self, theorem: Theorem) -> Values:
@@ -29,6 +38,14 @@ class Source(ABC):
 
     def push_sum_constants(self, theorem: Theorem) -> Values:
         """Return delta, C, q and window, if the theorem needs a further one."""
+        return {}
+
+    def cited_push_sum(self) -> Values:
+        """Return C and q of Assran et al. (2019), Lemma 3, on the network.
+
+        They are infinite where they cannot be computed, and absent where no network is
+        known.
+        """
         return {}
 
     def start(self, theorem: Theorem) -> Values:

@@ -21,7 +21,7 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.instance import Instance
 from dfltheory.verdicts.measures import measured
-from dfltheory.verdicts.run_values import run_values
+from dfltheory.verdicts.run_values import RecordedRun, run_values, with_larger
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -107,6 +107,9 @@ class Member:
         }
         values["sigma_l"] = 0.0
         values.update(known)
+        if theorem.scope.push_sum == "cited":
+            source = RecordedRun(history, refutes=True)
+            values = with_larger(values, source.cited_push_sum())
         unknown = set(theorem.needs) - set(values)
         if data is None or history.diverged_at is not None or unknown:
             return float("nan"), dict.fromkeys(theorem.needs, 1.0)

@@ -247,7 +247,6 @@ RATE = {
     "optimization": lambda K, T, lam: (K * T) ** -0.5,
     "consensus": lambda K, T, lam: 1 / (K * T * (1 - lam) ** 2),
     "sharpness": lambda K, T, lam: T**-1.5 * K**-0.5,
-    "repeated": lambda K, T, lam: 1 / (K * T * (1 - lam) ** 2),
 }
 
 
@@ -278,9 +277,6 @@ TERMS = {
     ("dfedadmm.rate_abstract", "printed"): rate("optimization", "consensus"),
     ("dfedadmm.rate_abstract_sam", "printed"): rate(
         "optimization", "consensus", "sharpness"
-    ),
-    ("dfedadmm.rate_abstract_sam", "introduction"): rate(
-        "optimization", "consensus", "repeated"
     ),
     ("dfedadmm.definition_kappa", "appendix"): one(
         lambda L, eta, K: 0.5 - 1152 * L**2 * eta**2 * K
@@ -398,7 +394,7 @@ LABELS = {
     "Corollary 1, rho = 0": ("dfedadmm.corollary_1:printed_admm",),
     "abstract, DFedADMM": ("dfedadmm.rate_abstract:printed",),
     "abstract, DFedADMM-SAM": ("dfedadmm.rate_abstract_sam:printed",),
-    "introduction, DFedADMM-SAM": ("dfedadmm.rate_abstract_sam:introduction",),
+    "introduction, DFedADMM-SAM": ("dfedadmm.rate_abstract_sam:printed",),
     "Lemma 5": ("dfedadmm.lemma_5:printed",),
     "Lemma 6, (11)": ("dfedadmm.lemma_6:printed",),
     "(12)": ("dfedadmm.eq_12:printed",),
