@@ -232,7 +232,10 @@ def table_row(row: dict[str, str], found: tuple[str, ...]) -> str:
 
 def page() -> str:
     """Return the text of the page, which takes a minute."""
-    lines = ["| statement | slip | place | found by | seconds |", "|---|---|---|---|---|"]
+    lines = [
+        "| statement | slip | place | found by | seconds |",
+        "|---|---|---|---|---|",
+    ]
     wrongly, count = 0, 0
     rows = draws()
     for row in rows:
