@@ -97,10 +97,22 @@ def checked_expression(place: str, formula: object) -> Expr:
 
 
 def symbol_names(formulas: Iterable[object]) -> set[str]:
-    """Return the names of the symbols in SymPy expressions or numbers."""
+    """Return the names of the symbols in SymPy expressions or numbers.
+
+    Raises
+    ------
+    InputError
+        A formula is text, which SymPy would run, or no formula.
+    """
     names: set[str] = set()
     for formula in formulas:
-        names.update(map(str, sp.sympify(formula).free_symbols))
+        try:
+            names.update(map(str, sp.sympify(formula, strict=True).free_symbols))
+        except sp.SympifyError:
+            raise InputError(
+                f"formula = {formula!r} is no formula: give a SymPy expression or a"
+                " number"
+            ) from None
     return names
 
 

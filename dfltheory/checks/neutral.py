@@ -28,6 +28,7 @@ SIMPLER: dict[tuple[str | type, str], str] = {
     ("FedSAM", "rho"): "FedAvg",
 }
 """The algorithm that is left; several gossip steps do not change its name."""
+_OF_PROOFS = ("lemma", "equation")
 _ORDER = 4
 Exponents = tuple[tuple[str, Fraction], ...]
 
@@ -44,8 +45,11 @@ def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
     Each finding lists the terms that only one of the two has: observations, not errors.
     """
     for name, value in ABSENT.items():
-        for other in _others(theorem, name, registry):
-            extra, lost = different_terms(without(theorem, name), other)
+        others = _others(theorem, name, registry)
+        compared = [different_terms(without(theorem, name), other) for other in others]
+        if theorem.kind in _OF_PROOFS and ([], []) in compared:
+            continue  # it is that display; others are other steps of the proof
+        for other, (extra, lost) in zip(others, compared, strict=True):
             if extra or lost:
                 yield note(
                     f"at {name} = {value}",
@@ -61,9 +65,14 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """Return registered theorems with the same left side on the simpler method.
 
     They are theorems with constants on the method without a mechanism. If a theorem has
-    corrected variants, only those are returned.
+    corrected variants, only those are returned. Lemmas and displays are compared with
+    those of the same paper.
     """
-    if theorem.order or theorem.kind != "theorem" or name not in theorem.needs:
+    if theorem.order or name not in theorem.needs:
+        return []
+    if theorem.kind in _OF_PROOFS:
+        return _displays_without(theorem, name, registry)
+    if theorem.kind != "theorem":
         return []
     names = _simpler(theorem, name)
     found = [
@@ -77,6 +86,28 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     corrected = {o.key for o in found if o.variant.startswith("corrected")}
     return [
         o for o in found if o.key not in corrected or o.variant.startswith("corrected")
+    ]
+
+
+def _displays_without(
+    theorem: Theorem, name: str, registry: Registry
+) -> list[Theorem]:
+    """Return lemmas or displays of the same paper that lack one mechanism alone.
+
+    They have the same left-hand side. A display without the network's lam is another
+    step of the same proof, and is not compared.
+    """
+    if name == "lam":
+        return []
+    wanted = (theorem.kind, theorem.lhs.measure, theorem.lhs.aggregate)
+    kept = {other for other in ABSENT if other in theorem.needs} - {name}
+    return [
+        other
+        for other in registry.peers(theorem)
+        if (other.kind, other.lhs.measure, other.lhs.aggregate) == wanted
+        and other.key != theorem.key
+        and {mechanism for mechanism in ABSENT if mechanism in other.needs} == kept
+        and joint_glossary(theorem, other) is not None
     ]
 
 

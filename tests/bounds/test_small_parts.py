@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.inequalities.by_form import positive
 from dfltheory.bounds.monomials import own_order
@@ -69,3 +70,11 @@ def test_vectors_add_up_and_only_those_of_a_step_count_steps():
 def test_comparison_with_zero_is_printed_as_one(relation, text):
     (condition,) = conditions_of("c", symbol("sigma_g"), relation, sp.S.Zero)
     assert str(condition) == text
+
+
+def test_symbol_names_are_those_of_formulas_and_never_of_text():
+    formulas = [symbol("eta") * 2, 3, 0.5, Fraction(1, 3), sp.sqrt(symbol("K"))]
+    assert symbol_names(formulas) == {"eta", "K"}
+    for text in ("eta", "print(1)", None):
+        with pytest.raises(InputError, match="formula"):
+            symbol_names([text])

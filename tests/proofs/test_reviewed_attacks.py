@@ -259,3 +259,17 @@ def test_second_checker_rejects_plain_steps_of_two_blocks():
     text = (ATTACKS / "plain_steps_of_two_blocks.txt").read_text(encoding="utf-8")
     with pytest.raises(ProofError, match="two blocks"):
         check(text)
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        ("left mean_t(sq(x))\n", "twice"),
+        ("left mean_t(next_t(sq(x)))\n", "two ranges"),
+        ("left start_t(mean_t(sq(x)))\n", "two ranges"),
+        ("left mean_k(max_k(sq(g)))\n", "two ranges"),
+    ],
+)
+def test_left_side_has_one_meaning(first, why):
+    with pytest.raises(ProofError, match=why):
+        check(SAVED["plain"].replace("left ", f"{first}left ", 1))

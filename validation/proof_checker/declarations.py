@@ -164,6 +164,7 @@ class Declarations(Expressions):
 
     def line_left(self, source):
         """Read the left-hand side of the statement."""
+        need(self.left is None, "the left-hand side is declared twice")
         self.left = self.evaluate(source)
 
     def line_term(self, source):

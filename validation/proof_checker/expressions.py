@@ -120,6 +120,9 @@ class Expressions:
         if name == "one":
             return moment("one", str(arguments[0]))
         if name in PLACES:
+            (place,) = PLACES[name]
+            taken = any(getattr(m, place) for m, _ in arguments[0].terms)
+            need(not taken, "a moment over two ranges of steps or of rounds")
             return arguments[0].replace(**PLACES[name])
         need(name in FUNCTIONS, f"there is no function {name}")
         return FUNCTIONS[name](*arguments)
