@@ -132,7 +132,7 @@ def cited_constants(
     T = len(links)
     D = max(int(np.diff(sp.csc_array(S).indptr).max()) + 1 for S in links)
     starts = range(T) if drawn.exact else range(T - B + 1)
-    diameters = []
+    diameters: list[float] = []
     for start in starts:
         in_window = [links[(start + k) % T] for k in range(B)]
         diameters.append(diameter(union(in_window)))
