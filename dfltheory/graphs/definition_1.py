@@ -17,8 +17,14 @@ from dfltheory.graphs.assumptions import (
     select,
 )
 from dfltheory.graphs.connectivity import union, unreached, window
-from dfltheory.graphs.graph_types import Graph, is_graph, is_unweighted_graph
-from dfltheory.graphs.matrices import Matrix, adjacency, support
+from dfltheory.graphs.graph_types import Graph
+from dfltheory.graphs.matrices import (
+    Matrix,
+    adjacency,
+    is_graph,
+    is_unweighted_graph,
+    support,
+)
 from dfltheory.graphs.matrix_laws import CheckedMatrix, broken_laws
 from dfltheory.graphs.sequences import (
     MixingSequence,

@@ -6,7 +6,7 @@ The stubs of networkx are generic over the nodes; its classes cannot be subscrip
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -24,16 +24,6 @@ _networkx: Any = nx
 is_connected: Callable[[Graph], bool] = _networkx.is_connected
 is_strongly_connected: Callable[[DiGraph], bool] = _networkx.is_strongly_connected
 is_bipartite: Callable[[Graph], bool] = _networkx.is_bipartite
-
-
-def is_graph(network: object) -> TypeGuard[Graph]:
-    """Return whether this is a graph of networkx, of whatever kind."""
-    return isinstance(network, nx.Graph)
-
-
-def is_unweighted_graph(network: object) -> TypeGuard[Graph]:
-    """Return whether this is a graph of networkx of which some edge has no weight."""
-    return is_graph(network) and not nx.is_weighted(network)
 
 
 def weights_by_sender(
@@ -101,9 +91,7 @@ __all__ = [
     "graph_of_links",
     "is_bipartite",
     "is_connected",
-    "is_graph",
     "is_strongly_connected",
-    "is_unweighted_graph",
     "line_graph",
     "regular_graph",
     "weights_by_sender",

@@ -12,8 +12,8 @@ from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import DFLTheoryError, GraphError, InputError
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.convex_weights import convex_solver
-from dfltheory.graphs.graph_types import Graph, colored_nodes, is_graph, line_graph
-from dfltheory.graphs.matrices import Matrix, adjacency, real, settle
+from dfltheory.graphs.graph_types import Graph, colored_nodes, line_graph
+from dfltheory.graphs.matrices import Matrix, adjacency, is_graph, real, settle
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard, TypeVar
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError, whole_number
-from dfltheory.graphs.graph_types import Graph, edges_with, is_graph, weights_by_sender
+from dfltheory.graphs.graph_types import Graph, edges_with, weights_by_sender
 
 Result = TypeVar("Result")
 Matrix = np.ndarray | sp.csr_array
@@ -71,6 +72,16 @@ def adjacency(graph: Graph) -> sp.csr_array:
     A = sp.coo_array(entries, shape=(m, m)).tocsr()
     A.data[:] = 1.0  # parallel edges of a multigraph are one link
     return A
+
+
+def is_graph(network: object) -> TypeGuard[Graph]:
+    """Return whether this is a graph of networkx, of whatever kind."""
+    return isinstance(network, nx.Graph)
+
+
+def is_unweighted_graph(network: object) -> TypeGuard[Graph]:
+    """Return whether this is a graph of networkx of which some edge has no weight."""
+    return is_graph(network) and not nx.is_weighted(network)
 
 
 def read_matrix(W: object, what: str = "the mixing matrix") -> tuple[Matrix, float]:

@@ -18,8 +18,14 @@ import numpy as np
 
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import GraphError, InputError, one_of
-from dfltheory.graphs.graph_types import is_graph, is_unweighted_graph
-from dfltheory.graphs.matrices import ROUNDING, Matrix, as_matrix, read_matrix
+from dfltheory.graphs.matrices import (
+    ROUNDING,
+    Matrix,
+    as_matrix,
+    is_graph,
+    is_unweighted_graph,
+    read_matrix,
+)
 from dfltheory.graphs.weights import default_weights
 
 

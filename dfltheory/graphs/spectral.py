@@ -30,8 +30,7 @@ from dfltheory.graphs.eigen import (
     report_of,
     symmetric_report,
 )
-from dfltheory.graphs.graph_types import is_unweighted_graph
-from dfltheory.graphs.matrices import Matrix, read_matrix, to_dense
+from dfltheory.graphs.matrices import Matrix, is_unweighted_graph, read_matrix, to_dense
 from dfltheory.graphs.topologies import TopologyOptions, topology, topology_key
 from dfltheory.graphs.weights import default_weights, weights
 

@@ -15,13 +15,14 @@ import scipy.sparse as sp
 from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError, whole_number
 from dfltheory.graphs.eigen import report_of
-from dfltheory.graphs.graph_types import Graph, is_unweighted_graph
+from dfltheory.graphs.graph_types import Graph
 from dfltheory.graphs.matrices import (
     Matrix,
     adjacency,
     asymmetry,
     check_clients,
     entry_tolerance,
+    is_unweighted_graph,
     line_sums,
     read_matrix,
     real,

@@ -12,8 +12,8 @@ from typing import TypedDict, Unpack
 
 from dfltheory.errors import InputError, UnknownNameError, whole_number
 from dfltheory.graphs.graph_creation import make_digraph, make_graph, refuse_many
-from dfltheory.graphs.graph_types import DiGraph, Graph, is_graph
-from dfltheory.graphs.matrices import as_matrix, call, check_clients, support
+from dfltheory.graphs.graph_types import DiGraph, Graph
+from dfltheory.graphs.matrices import as_matrix, call, check_clients, is_graph, support
 from dfltheory.graphs.random_topologies import (
     erdos_renyi,
     random_out_degree,

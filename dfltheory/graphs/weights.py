@@ -26,11 +26,12 @@ from dfltheory.graphs.adjacency_weights import (
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.convex_weights import fastest_mixing
 from dfltheory.graphs.eigen import laplacian_extremes
-from dfltheory.graphs.graph_types import Graph, is_graph, weights_by_sender
+from dfltheory.graphs.graph_types import Graph, weights_by_sender
 from dfltheory.graphs.matrices import (
     Matrix,
     adjacency,
     call,
+    is_graph,
     line_sums,
     nodes_in_order,
     real,
