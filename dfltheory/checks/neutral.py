@@ -35,7 +35,7 @@ Exponents = tuple[tuple[str, Fraction], ...]
 
 def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Return whether there is a registered theorem on a simpler method."""
-    return any(_others(theorem, name, registry) for name in ABSENT)
+    return any(_theorems_without(theorem, name, registry) for name in ABSENT)
 
 
 @check("neutral")
@@ -45,7 +45,7 @@ def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
     Each finding lists the terms that only one of the two has: observations, not errors.
     """
     for name, value in ABSENT.items():
-        others = _others(theorem, name, registry)
+        others = _theorems_without(theorem, name, registry)
         compared = [different_terms(without(theorem, name), other) for other in others]
         if theorem.kind in _OF_PROOFS and ([], []) in compared:
             continue  # it is that display; others are other steps of the proof
@@ -61,7 +61,7 @@ def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
                 )
 
 
-def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
+def _theorems_without(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """Return registered theorems with the same left side on the simpler method.
 
     They are theorems with constants on the method without a mechanism. If a theorem has
@@ -74,24 +74,26 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
         return _displays_without(theorem, name, registry)
     if theorem.kind != "theorem":
         return []
-    names = _simpler(theorem, name)
-    found = [
+    simpler_algorithms = _simpler_algorithms(theorem, name)
+    comparable = [
         other
         for other in registry.statements()
         if _is_comparable(theorem, other)
-        and set(names) & set(other.scope.algorithms)
+        and set(simpler_algorithms) & set(other.scope.algorithms)
         and name not in other.needs
         and joint_glossary(theorem, other) is not None
     ]
-    corrected = {o.key for o in found if o.variant.startswith("corrected")}
+    corrected_keys = {
+        other.key for other in comparable if other.variant.startswith("corrected")
+    }
     return [
-        o for o in found if o.key not in corrected or o.variant.startswith("corrected")
+        other
+        for other in comparable
+        if other.key not in corrected_keys or other.variant.startswith("corrected")
     ]
 
 
-def _displays_without(
-    theorem: Theorem, name: str, registry: Registry
-) -> list[Theorem]:
+def _displays_without(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """Return lemmas or displays of the same paper that lack one mechanism alone.
 
     They have the same left-hand side. A display without the network's lam is another
@@ -111,7 +113,7 @@ def _displays_without(
     ]
 
 
-def _simpler(theorem: Theorem, name: str) -> tuple[str | type, ...]:
+def _simpler_algorithms(theorem: Theorem, name: str) -> tuple[str | type, ...]:
     """Return the algorithms of the scope without a mechanism.
 
     With one gossip step instead of several they have the same names.
@@ -124,34 +126,34 @@ def _simpler(theorem: Theorem, name: str) -> tuple[str | type, ...]:
 
 def _is_comparable(theorem: Theorem, other: Theorem) -> bool:
     """Return whether it is another theorem with constants on the same left side."""
-    left, same = theorem.lhs, other.lhs
+    left, other_left = theorem.lhs, other.lhs
     return (
         other.kind == "theorem"
         and not other.order
         and other.key != theorem.key
-        and (left.measure, left.aggregate) == (same.measure, same.aggregate)
+        and (left.measure, left.aggregate) == (other_left.measure, other_left.aggregate)
     )
 
 
 def without(theorem: Theorem, name: str) -> Theorem:
     """Return the statement with definitions written out and one mechanism absent."""
-    at = {theorem.glossary[name].symbol: ABSENT[name]}
-    terms = {part: term.subs(at) for part, term in theorem.terms.items()}
+    absent = {theorem.glossary[name].symbol: ABSENT[name]}
+    terms = {part: term.subs(absent) for part, term in theorem.terms.items()}
     kept = {part: term for part, term in terms.items() if term != 0}
     return replace(theorem, parts=kept, definitions=(), conditions=())
 
 
-def different_terms(one: Theorem, other: Theorem) -> tuple[list[str], list[str]]:
+def different_terms(theorem: Theorem, other: Theorem) -> tuple[list[str], list[str]]:
     """Return the monomials of each that nothing in the other covers.
 
     Step sizes stay as they are. Of two such monomials that cover each other one is
     listed.
     """
     plain = replace(other, parts=other.terms, definitions=(), conditions=())
-    mine, theirs = _monomials(one), _monomials(plain)
-    shares = one.shares | other.shares
-    extra = _not_covered(mine, theirs, shares, one.shares)
-    lost = _not_covered(theirs, mine, shares, other.shares)
+    own_monomials, other_monomials = _monomials(theorem), _monomials(plain)
+    shares = theorem.shares | other.shares
+    extra = _not_covered(own_monomials, other_monomials, shares, theorem.shares)
+    lost = _not_covered(other_monomials, own_monomials, shares, other.shares)
     return [str(mono) for mono in extra], [str(mono) for mono in lost]
 
 
@@ -159,12 +161,12 @@ def _not_covered(
     rows: Sequence[Monomial], by: Sequence[Monomial], shares: Shares, own_shares: Shares
 ) -> list[Monomial]:
     """Return the monomials that ``by`` does not cover, without those they cover."""
-    left = [mono for mono in rows if not _is_covered(mono, by, shares)]
-    for mono in sorted(left, key=_factor_count, reverse=True):
-        others = [other for other in left if other is not mono]
+    uncovered = [mono for mono in rows if not _is_covered(mono, by, shares)]
+    for mono in sorted(uncovered, key=_factor_count, reverse=True):
+        others = [other for other in uncovered if other is not mono]
         if _is_covered(mono, others, own_shares):
-            left = others
-    return left
+            uncovered = others
+    return uncovered
 
 
 def _is_covered(mono: Monomial, by: Sequence[Monomial], shares: Shares) -> bool:
@@ -174,12 +176,14 @@ def _is_covered(mono: Monomial, by: Sequence[Monomial], shares: Shares) -> bool:
 
 
 @lru_cache(4096)
-def _are_covering(one: Exponents, by: tuple[Exponents, ...], shares: Shares) -> bool:
+def _are_covering(
+    exponents: Exponents, by: tuple[Exponents, ...], shares: Shares
+) -> bool:
     """Return whether products of powers cover another one.
 
     Variants of a theorem have the same products with other coefficients.
     """
-    mono, *others = (Monomial(sp.S.One, exponents) for exponents in (one, *by))
+    mono, *others = (Monomial(sp.S.One, powers) for powers in (exponents, *by))
     return covered(mono, others, (), shares)
 
 

@@ -34,13 +34,24 @@ digits.
 def abnormal(
     theorem: Theorem, values: Mapping[str, float], exact: Mapping[str, float]
 ) -> list[str]:
-    """Return why floating point cannot evaluate the bound or a condition at ``values``.
+    """Return why floating point cannot evaluate the bound or a condition.
 
-    The list is empty where it can. ``exact``: measured and bound at the horizon of
-    ``values``.
+    Parameters
+    ----------
+    theorem : Theorem
+        The statement.
+    values : mapping
+        Quantities by name.
+    exact : mapping
+        ``measured`` and ``bound`` at the horizon of ``values``.
+
+    Returns
+    -------
+    list of str
+        Reasons; empty if floating point can evaluate them.
     """
     reasons = []
-    if not _normal(exact["bound"]):
+    if not _is_normal(exact["bound"]):
         reasons.append(
             f"the bound is {exact['bound']:g} in floating point, which is no normal"
             " number"
@@ -55,7 +66,7 @@ def abnormal(
         formulas = (condition.left, condition.right)
         for formula, value in zip(formulas, map(float, sides), strict=True):
             if not (
-                _normal(value) or (value == 0 and _may_be_zero(evaluation, formula))
+                _is_normal(value) or (value == 0 and _may_be_zero(evaluation, formula))
             ):
                 reasons.append(
                     f"a side of condition {condition.name} is {value:g} in floating"
@@ -73,24 +84,28 @@ def unconfirmed(
 ) -> list[str]:
     """Return why the evaluation at 50 digits does not confirm a refutation.
 
-    The list is empty where it does.
-
     Parameters
     ----------
     theorem : Theorem
+        The refuted statement.
     values : mapping
         Every quantity that the theorem needs, the horizon T among them.
     bound, measured : float
         As floating point has them; the measured value exceeds the bound there.
     conditions : bool
         Whether the conditions are confirmed too.
+
+    Returns
+    -------
+    list of str
+        Reasons; empty if the refutation is confirmed.
     """
     evaluation = Evaluation(theorem, {name: values[name] for name in theorem.needs})
     reasons: list[str] = []
     try:
-        reasons += _of_bound(evaluation.bound, bound, measured)
+        reasons += _bound_obstacles(evaluation.bound, bound, measured)
         for condition in theorem.conditions if conditions else ():
-            if not _holds(evaluation, condition):
+            if not _condition_holds(evaluation, condition):
                 reasons.append(
                     f"condition {condition.name} is not confirmed at {DIGITS} digits"
                 )
@@ -99,7 +114,8 @@ def unconfirmed(
     return reasons
 
 
-def _of_bound(enclosure: Enclosure, bound: float, measured: float) -> list[str]:
+def _bound_obstacles(enclosure: Enclosure, bound: float, measured: float) -> list[str]:
+    """Return why the bound at 50 digits does not confirm a refutation."""
     reasons = []
     deviation = max(abs(enclosure.low - bound), abs(enclosure.high - bound))
     if not deviation <= AGREEMENT * abs(enclosure.low):
@@ -114,8 +130,8 @@ def _of_bound(enclosure: Enclosure, bound: float, measured: float) -> list[str]:
     return reasons
 
 
-def _holds(evaluation: Evaluation, condition: Condition) -> bool:
-    """Return whether it holds at 50 digits, up to the rounding that is allowed."""
+def _condition_holds(evaluation: Evaluation, condition: Condition) -> bool:
+    """Return whether a condition holds at 50 digits, up to the allowed rounding."""
     left = evaluation.enclosure(condition.left)
     right = evaluation.enclosure(condition.right)
     if condition.strict:
@@ -123,7 +139,8 @@ def _holds(evaluation: Evaluation, condition: Condition) -> bool:
     return bool(left.high <= right.low + ROUNDING * max(left.size, right.size))
 
 
-def _normal(value: float) -> bool:
+def _is_normal(value: float) -> bool:
+    """Return whether a number is far from underflow and overflow."""
     return SMALLEST <= abs(value) <= LARGEST
 
 

@@ -215,8 +215,8 @@ def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
     count = len(theorem.parts)
     for k, name in enumerate(theorem.parts):
         terms[name] = {
-            "share": max(arm.niche(k) for arm in arms),
-            "without": max(arm.niche(count + k) for arm in arms),
+            "share": max(arm.niche_value(k) for arm in arms),
+            "without": max(arm.niche_value(count + k) for arm in arms),
         }
     return terms
 

@@ -1,6 +1,8 @@
-"""Global search, then local search.
+"""Global search by differential evolution, then local search.
 
-Differential evolution runs over all families, then shrinking steps around the best.
+Each family of problems has a population of points of the unit cube, an :class:`Arm`.
+First the populations evolve, the better ones more often; then the search tries steps
+of shrinking width around the best points. :func:`search` returns the arms.
 """
 
 from __future__ import annotations
@@ -32,11 +34,27 @@ DRIFT = 0.2
 
 @dataclass(eq=False)
 class Arm:
-    """One family with its population in the unit cube.
+    """One family of problems, and its population of points of the unit cube.
 
-    It also has the numbers that the whole population shares. ``niches``: for each
-    column of :attr:`.score.Scores.niches`, the best value so far, its point and its
-    shared numbers, which do not depend on the present population.
+    Attributes
+    ----------
+    space : SearchSpace
+        Decodes points into candidates.
+    theorem : Theorem
+        The statement that candidates are compared with.
+    rng : numpy.random.Generator
+        Source of randomness.
+    points : (POPULATION, d) array
+        The population.
+    fitness, ratio : (POPULATION,) arrays
+        Of its points.
+    shared : dict of str to float
+        Numbers that all candidates of the population share.
+    niches : dict of int to tuple
+        For each column of :attr:`.score.Scores.niches`: the best value so far, its
+        point, and its shared numbers. They outlast the population.
+    evaluations : int
+        Number of candidates that were evaluated.
     """
 
     space: SearchSpace
@@ -83,26 +101,26 @@ class Arm:
             )
         niches = np.nan_to_num(scores.niches.T, nan=-1.0, posinf=-1.0)
         for k, values in enumerate(niches):
-            top = int(values.argmax())
-            if values[top] > self.niche(k):
+            best = int(values.argmax())
+            if values[best] > self.niche_value(k):
                 # the rows of the population are overwritten
-                self.niches[k] = float(values[top]), points[top].copy(), shared
+                self.niches[k] = float(values[best]), points[best].copy(), shared
         return scores
 
-    def niche(self, k: int) -> float:
+    def niche_value(self, k: int) -> float:
         """Return the best value of one niche; 0 where there is none."""
         return self.niches[k][0] if k in self.niches else 0.0
 
     def candidates(
         self, points: np.ndarray, shared: dict[str, float] | None = None
     ) -> Batch:
-        """Problems, networks and starts of points of the unit cube."""
+        """Return the problems, networks and starts of points of the unit cube."""
         return self.space.decode(points, self.shared if shared is None else shared)
 
     def drift(self, width: float) -> bool:
-        """Change the shared numbers a little, and return whether that is kept.
+        """Change the shared numbers by up to ``width``; return whether this is kept.
 
-        It is kept where the best candidate gets better.
+        It is kept if the best candidate gets better.
         """
         if not self.shared:
             return False
@@ -118,7 +136,10 @@ class Arm:
     def adopt(
         self, points: np.ndarray, shared: dict[str, float], scores: Scores
     ) -> bool:
-        """Another population in place of this one, if its best candidate is better."""
+        """Replace the population by another one if its best candidate is better.
+
+        Return whether it was.
+        """
         if scores.fitness.max() <= self.best_fitness:
             return False
         self.points, self.shared = points, shared
@@ -127,10 +148,10 @@ class Arm:
 
     def climb(self, k: int, width: float) -> bool:
         """Try steps around the best point of a niche; return whether one was better."""
-        before, point, shared = self.niches[k]
+        best_value, point, shared = self.niches[k]
         trial = self.around(point, width)
         self.adopt(trial, shared, self.evaluate(trial, shared))
-        return self.niche(k) > before
+        return self.niche_value(k) > best_value
 
     def around(self, point: np.ndarray, width: float) -> np.ndarray:
         """Return steps of all sizes up to ``width`` around a point."""
@@ -172,15 +193,15 @@ class Arm:
         """Try steps around the best point; return whether one was better."""
         if self.shared and self.rng.random() < DRIFT:
             return self.drift(width)
-        at = self.best
-        trial = self.around(self.points[at], width)
+        best = self.best
+        trial = self.around(self.points[best], width)
         scores = self.evaluate(trial)
-        top = int(np.argmax(scores.fitness))
-        if scores.fitness[top] <= self.fitness[at]:
+        best_trial = int(np.argmax(scores.fitness))
+        if scores.fitness[best_trial] <= self.fitness[best]:
             return False
-        self.points[at] = trial[top]
-        self.fitness[at] = scores.fitness[top]
-        self.ratio[at] = scores.ratio[top]
+        self.points[best] = trial[best_trial]
+        self.fitness[best] = scores.fitness[best_trial]
+        self.ratio[best] = scores.ratio[best_trial]
         return True
 
     def replace(self, trial: np.ndarray) -> None:
@@ -193,6 +214,7 @@ class Arm:
 
 
 def _reflect(u: np.ndarray) -> np.ndarray:
+    """Return points moved into the unit cube by reflection at its faces."""
     u = np.abs(u) % 2.0
     return np.where(u > 1, 2.0 - u, u)
 
@@ -222,27 +244,48 @@ def search(
     progress: Callable[[float, int], None] | None = None,
     clock: Clock = wall,
 ) -> list[Arm]:
-    """Return arms in the order of what they found, the best first.
+    """Search for candidates with a large ratio of left-hand side and bound.
 
-    The search stops where the ``budget`` is spent by the ``clock``, at a ratio
-    ``enough``, or when it is interrupted (Ctrl-C) and has a candidate to show.
+    The search stops when the ``budget`` is spent, at a ratio ``enough``, or when it is
+    interrupted (Ctrl-C) and some candidate is admissible.
+
+    Parameters
+    ----------
+    theorem : Theorem
+        The statement.
+    spaces : list of SearchSpace
+        Families of problems, on one kind of network each.
+    budget : float
+        In the unit of ``clock``.
+    seed : int
+        Seed of the search.
+    enough : float
+        Ratio at which the search ends.
+    progress : function, optional
+        Called with the best ratio and the number of evaluated candidates.
+    clock : Clock
+        Measures what is spent.
+
+    Returns
+    -------
+    list of Arm
+        One per space that was begun, in descending order of their best fitness.
     """
-    running = _Search(theorem, budget, seed, enough, progress, clock)
+    state = _Search(theorem, budget, seed, enough, progress, clock)
     try:
-        running.begin(spaces)
-        running.evolve()
-        running.refine()
+        state.begin(spaces)
+        state.evolve()
+        state.refine()
     except KeyboardInterrupt:
-        if not any(np.isfinite(_top(arm)) and _top(arm) > 0 for arm in running.arms):
+        if not any(
+            np.isfinite(_best_ratio(arm)) and _best_ratio(arm) > 0 for arm in state.arms
+        ):
             raise
-    return _ranked(running.arms)
+    return _ranked(state.arms)
 
 
 class _Search:
-    """The arms of one search, and its budget.
-
-    ``turn`` is when the global phase ends.
-    """
+    """The arms of one search, and its budget; the phases are methods."""
 
     def __init__(
         self,
@@ -260,20 +303,20 @@ class _Search:
         self._progress = progress
         self._clock = clock
         self._end = clock(0) + budget
-        self._turn = clock(0) + (1 - LOCAL) * budget
+        self._end_of_evolution = clock(0) + (1 - LOCAL) * budget
 
     def begin(self, spaces: list[SearchSpace]) -> None:
         """Draw the first population of each arm."""
         for space in spaces:
             self.arms.append(Arm(space, self.theorem, self._rng))
             self._report()
-            if self._now > self._turn or self._found:
+            if self._now > self._end_of_evolution or self._is_finished:
                 break
 
     def evolve(self) -> None:
         """Let the arms evolve: eight generations each, then the better ones more."""
         generation = 0
-        while self._now < self._turn and not self._found:
+        while self._now < self._end_of_evolution and not self._is_finished:
             index = generation % len(self.arms)
             if generation >= 8 * len(self.arms):
                 index = _choose(self.arms, self._rng)
@@ -289,7 +332,7 @@ class _Search:
         best = _ranked(self.arms)[:3]
         widths: dict[Arm | int, float] = dict.fromkeys(best, 0.3)
         niches = sorted({k for arm in self.arms for k in arm.niches})
-        while self._now < self._end and not self._found:
+        while self._now < self._end and not self._is_finished:
             for arm in best:
                 widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
                 if self._now > self._end:
@@ -298,7 +341,7 @@ class _Search:
                 k = niches.pop(0)
                 niches.append(k)
                 width = widths.get(k, 0.3)
-                holder = max(self.arms, key=methodcaller("niche", k))
+                holder = max(self.arms, key=methodcaller("niche_value", k))
                 widths[k] = _wider(width, holder.climb(k, width))
             self._report()
 
@@ -311,12 +354,14 @@ class _Search:
         return self._clock(self._evaluations)
 
     @property
-    def _found(self) -> bool:
-        return any(_top(arm) >= self.enough for arm in self.arms)
+    def _is_finished(self) -> bool:
+        return any(_best_ratio(arm) >= self.enough for arm in self.arms)
 
     def _report(self) -> None:
         if self._progress is not None:
-            self._progress(max(_top(arm) for arm in self.arms), self._evaluations)
+            self._progress(
+                max(_best_ratio(arm) for arm in self.arms), self._evaluations
+            )
 
 
 def _wider(width: float, better: bool) -> float:
@@ -325,10 +370,11 @@ def _wider(width: float, better: bool) -> float:
 
 
 def _ranked(arms: list[Arm]) -> list[Arm]:
+    """Return arms in descending order of their best fitness."""
     return sorted(arms, key=attrgetter("best_fitness"), reverse=True)
 
 
-def _top(arm: Arm) -> float:
+def _best_ratio(arm: Arm) -> float:
     """Return the best ratio; 0 where no candidate is admissible."""
     return float(np.nan_to_num(arm.ratio[arm.best]))
 

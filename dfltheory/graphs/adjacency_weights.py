@@ -63,8 +63,8 @@ def column_stochastic_of(A: sp.csr_array) -> sp.csr_array:
     (m, m) sparse array
         P; columns sum to 1.
     """
-    A = sp.csr_array(A + sp.eye_array(A.shape[0], format="csr"))
-    return sp.csr_array(A @ sp.diags_array(1 / line_sums(A, axis=0)))
+    arcs = sp.csr_array(A + sp.eye_array(A.shape[0], format="csr"))
+    return sp.csr_array(arcs @ sp.diags_array(1 / line_sums(arcs, axis=0)))
 
 
 def with_diagonal(i: np.ndarray, j: np.ndarray, w: np.ndarray, m: int) -> sp.csr_array:

@@ -97,7 +97,7 @@ class Report:
     subject: str
     laws: tuple[str, ...]
     failures: tuple[Failure, ...] = ()
-    details: dict[str, object] = field(default_factory=dict)
+    details: dict[str, object] = field(default_factory=dict[str, object])
     assumption: str = "definition 1"
 
     @property
@@ -113,7 +113,7 @@ class Report:
         """Names of the network assumptions (keys of ``NETWORKS``) that fail."""
         broken = {failure.law for failure in self.failures}
         is_push_sum = self.assumption == "column-stochastic"
-        names = []
+        names: list[str] = []
         for name, laws in NETWORKS.items():
             same_kind = (name == "column-stochastic") is is_push_sum
             if same_kind and broken & set(laws):

@@ -134,7 +134,7 @@ def cited_constants(
     T = len(links)
     D = max(_inverse_weight(P, S) for P, S in zip(drawn.matrices, links, strict=True))
     starts = range(T) if drawn.exact else range(T - B + 1)
-    diameters = []
+    diameters: list[float] = []
     for start in starts:
         in_window = [links[(start + k) % T] for k in range(B)]
         diameters.append(diameter(union(in_window)))

@@ -114,7 +114,7 @@ def laplacian_spectrum(
     if name in ("torus", "grid"):
         return _lattice_spectrum(name, *check_sides(m, sides))
     if name == "exponential":
-        neighbors = set()  # of client 0
+        neighbors: set[int] = set()  # of client 0
         for hop in hops(m):
             neighbors |= {hop % m, -hop % m}
         return _regular(np.sort(_circulant_values(m, hops(m))), len(neighbors))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError
+from dfltheory.graphs.graph_types import Graph
 from dfltheory.graphs.matrices import Matrix, nodes_in_order, support
 
 
@@ -158,7 +158,7 @@ def unreached(S: sp.csr_array) -> tuple[int, int]:
     return int(np.argmin(reached)), 0
 
 
-def check_connected(A: sp.csr_array, graph: nx.Graph | None = None) -> None:
+def check_connected(A: sp.csr_array, graph: Graph | None = None) -> None:
     """Raise an error unless every client can reach every other one.
 
     Parameters

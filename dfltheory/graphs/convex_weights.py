@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import DFLTheoryError, GraphError, InputError, MissingExtraError
 from dfltheory.graphs.adjacency_weights import with_diagonal
 from dfltheory.graphs.connectivity import check_connected
+from dfltheory.graphs.graph_types import Graph
 from dfltheory.graphs.matrices import Matrix, adjacency, real, settle
 
 
 def fastest_mixing(
-    graph: nx.Graph, least: float = 0.0, sparse: bool | None = None
+    graph: Graph, least: float = 0.0, sparse: bool | None = None
 ) -> Matrix:
     """Return the symmetric doubly stochastic W with the smallest lambda.
 
@@ -112,8 +113,9 @@ def convex_solver(what: str) -> Any:
         If cvxpy or clarabel is not installed.
     """
     try:
-        import clarabel  # noqa: F401 - the solver that cvxpy calls
         import cvxpy
+
+        import_module("clarabel")  # the solver that cvxpy calls
     except ImportError as error:
         raise MissingExtraError(what, "convex") from error
     return cvxpy

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-import networkx as nx
-
 from dfltheory.errors import GraphError
 from dfltheory.graphs.assumptions import (
     DEFINITION_1,
@@ -19,7 +17,14 @@ from dfltheory.graphs.assumptions import (
     select,
 )
 from dfltheory.graphs.connectivity import union, unreached, window
-from dfltheory.graphs.matrices import Matrix, adjacency, support
+from dfltheory.graphs.graph_types import Graph
+from dfltheory.graphs.matrices import (
+    Matrix,
+    adjacency,
+    is_graph,
+    is_unweighted_graph,
+    support,
+)
 from dfltheory.graphs.matrix_laws import CheckedMatrix, broken_laws
 from dfltheory.graphs.sequences import (
     MixingSequence,
@@ -37,7 +42,7 @@ DRAWS = 20
 
 def check_mixing_matrix(
     W: object,
-    graph: nx.Graph | None = None,
+    graph: Graph | None = None,
     *,
     laws: Laws = None,
     tol: float | None = None,
@@ -85,17 +90,18 @@ def check_mixing_matrix(
 
         failures = _first_failures(rounds, failures_of_round)
         further = _failures_of_user(user_laws, rounds.matrices, tuple(failures))
-        details = {
+        details: dict[str, object] = {
             "rounds looked at": len(rounds.matrices),
             "standing": standing(rounds),
         }
         subject = f"mixing sequence (m = {W.m})"
         found = (*failures.values(), *further)
         return Report(subject, listed, found, details)
-    if isinstance(W, nx.Graph) and not nx.is_weighted(W):
-        W = default_weights(W)  # raises GraphError if the graph is not connected
+    weighted = W
+    if is_unweighted_graph(W):
+        weighted = default_weights(W)  # raises GraphError if it is not connected
     try:
-        matrix = CheckedMatrix(W, tol)
+        matrix = CheckedMatrix(weighted, tol)
     except GraphError as error:
         return Report("mixing matrix", listed, (_shape_failure(error),))
     report = _report(matrix, graph, names)
@@ -170,7 +176,7 @@ def check_push_sum(
     try:
         sequence = as_sequence(P)
     except GraphError as error:
-        if isinstance(P, nx.Graph):
+        if is_graph(P):
             raise
         failure = _shape_failure(error)
         return Report("push-sum", names, (failure,), assumption="column-stochastic")
@@ -233,7 +239,7 @@ def check_rounds(rounds: Rounds, laws: Iterable[str] | None = None) -> list[Repo
 
 
 def _report(
-    matrix: CheckedMatrix, graph: nx.Graph | None, names: tuple[str, ...]
+    matrix: CheckedMatrix, graph: Graph | None, names: tuple[str, ...]
 ) -> Report:
     if graph is not None:
         nodes = graph.number_of_nodes()

@@ -69,6 +69,15 @@ class SpectralReport:
         return f"lambda = {self.lam:.10g}, gap = {self.gap:.6g} ({about})"
 
 
+def _sparse_if_faster(A: Matrix) -> Matrix:
+    """Return a large dense matrix with few entries as a sparse one, else as it is."""
+    m = A.shape[0]
+    if is_sparse(A) or m <= DENSE_SPECTRUM:
+        return A
+    compressed = compress(np.asarray(A))
+    return compressed if compressed.nnz <= 0.1 * m * m else A
+
+
 def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
     """Return the spectral report of a doubly stochastic matrix.
 
@@ -94,19 +103,16 @@ def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
         If the method is unknown or does not apply to A.
     """
     m = A.shape[0]
-    if not is_sparse(A) and m > DENSE_SPECTRUM:
-        S = compress(np.asarray(A))
-        if S.nnz <= 0.1 * m * m:
-            A = S  # sparse methods are faster
-    require_doubly_stochastic(A, eps)
+    matrix = _sparse_if_faster(A)
+    require_doubly_stochastic(matrix, eps)
     if m == 1:
         return SpectralReport(1, 0.0, 1.0, "dense", 0.0)
-    symmetric = asymmetry(A) <= entry_tolerance(eps)
+    symmetric = asymmetry(matrix) <= entry_tolerance(eps)
     if method != "auto":
-        return _report_by(method, A, symmetric)
-    report = _by_fft(A, symmetric)
+        return _report_by(method, matrix, symmetric)
+    report = _by_fft(matrix, symmetric)
     if report is None and m <= DENSE_SPECTRUM:
-        report = _by_dense(A, symmetric)
+        report = _by_dense(matrix, symmetric)
     if report is None and m > LARGEST_WITHOUT_FORM:
         raise GraphError(
             f"m = {m}: without closed form lambda takes minutes to hours above"
@@ -115,8 +121,8 @@ def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
         )
     for compute in (_by_lanczos, _by_inverse):
         if report is None:
-            report = compute(A, symmetric)
-    return report or _by_dense(A, symmetric)
+            report = compute(matrix, symmetric)
+    return report or _by_dense(matrix, symmetric)
 
 
 def _report_by(method: str, A: Matrix, symmetric: bool) -> SpectralReport:

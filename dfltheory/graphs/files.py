@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import InputError
+from dfltheory.graphs.graph_types import Graph
 from dfltheory.graphs.matrices import Matrix, read_matrix
 from dfltheory.npy_files import check_npy, check_npz
 
@@ -32,14 +33,14 @@ TEXT = 2**29
 NAME = 100
 """Largest number of characters of the name of a client."""
 
-Raw = np.ndarray | sp.csr_array | sp.csc_array | sp.coo_array | sp.coo_matrix | nx.Graph
+Raw = np.ndarray | sp.csr_array | sp.csc_array | sp.coo_array | sp.coo_matrix | Graph
 """What a file holds before its numbers become float64."""
 
 SPARSE = ("csr", "csc", "coo")
 """Sparse formats of ``scipy.sparse.save_npz`` that can be read."""
 
 
-def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx.Graph:
+def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | Graph:
     """Read a matrix, or the graph of an edge list without weights.
 
     The suffix gives the format:
@@ -95,8 +96,9 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | nx
         i, j = (int(index[bad[0]]) for index in entries.coords)
         value = entries.data[bad[0]]
         raise InputError(f"{path}: entry ({i}, {j}) is {value}, not a finite number")
-    if raw.dtype in (np.float16, np.float32):  # keeps the rounding unit of the file
-        return W.astype(raw.dtype)  # type: ignore[return-value]
+    kind: np.dtype = raw.dtype
+    if kind in (np.dtype("float16"), np.dtype("float32")):  # keeps its rounding unit
+        return W.astype(kind)  # type: ignore[return-value]
     return W
 
 
@@ -190,7 +192,7 @@ def _load_sparse(path: Path) -> Raw:
 def _table(
     path: Path,
     lines: Iterable[str],
-    dtype: type = float,
+    dtype: type[Any] = float,
     delimiter: str | None = None,
 ) -> np.ndarray:
     """Return the rows of a text with ``numpy.loadtxt``."""
@@ -309,13 +311,13 @@ def _parse_weights(path: Path, words: np.ndarray) -> np.ndarray:
         ) from error
 
 
-def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
+def _load_links(path: Path, directed: bool) -> Matrix | Graph:
     words = _read_links(path)
     names = _sorted_names(words[:, :2])
     index = {name: k for k, name in enumerate(names)}
     links = np.array([(index[u], index[v]) for u, v in words[:, :2]])
     if words.shape[1] == 2:
-        graph = nx.DiGraph() if directed else nx.Graph()
+        graph: Graph = nx.DiGraph() if directed else nx.Graph()
         graph.add_nodes_from(range(len(names)))
         graph.add_edges_from(links.tolist())
         return graph
@@ -341,7 +343,7 @@ def _load_links(path: Path, directed: bool) -> Matrix | nx.Graph:
     return arcs if directed else sp.csr_array(arcs + sp.triu(arcs.T, k=1))
 
 
-_LOADERS = {
+_LOADERS: dict[str, Callable[[Path], Raw]] = {
     ".npy": _load_npy,
     ".npz": _load_npz,
     ".csv": _load_text,

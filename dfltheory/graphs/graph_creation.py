@@ -8,8 +8,9 @@ from typing import TypeVar
 import networkx as nx
 
 from dfltheory.errors import InputError
+from dfltheory.graphs.graph_types import DiGraph, Graph
 
-GraphType = TypeVar("GraphType", bound=nx.Graph)
+GraphType = TypeVar("GraphType", bound=Graph)
 
 MOST_LINKS = 10**7
 """Largest number of links; as Python objects they take 2 to 5 GB."""
@@ -40,7 +41,7 @@ def refuse_many(name: str, m: int, links: float) -> None:
 
 def make_graph(
     m: int, edges: Iterable[tuple[int, int]], name: str, **attributes: object
-) -> nx.Graph:
+) -> Graph:
     """Return a graph with nodes 0..m-1 and without self-loops.
 
     Parameters
@@ -59,14 +60,15 @@ def make_graph(
     networkx.Graph
         The graph; its attributes contain the name and the topology.
     """
-    graph = nx.Graph(name=f"{name}({m})", topology=name)
+    graph: Graph = nx.Graph(name=f"{name}({m})", topology=name)
     graph.graph.update(attributes)
     return _filled(graph, m, edges)
 
 
-def make_digraph(m: int, arcs: Iterable[tuple[int, int]], name: str) -> nx.DiGraph:
+def make_digraph(m: int, arcs: Iterable[tuple[int, int]], name: str) -> DiGraph:
     """Return a directed graph; parameters as in :func:`make_graph`."""
-    return _filled(nx.DiGraph(name=f"{name}({m})", topology=name), m, arcs)
+    graph: DiGraph = nx.DiGraph(name=f"{name}({m})", topology=name)
+    return _filled(graph, m, arcs)
 
 
 def _filled(graph: GraphType, m: int, edges: Iterable[tuple[int, int]]) -> GraphType:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
@@ -13,7 +12,8 @@ from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import DFLTheoryError, GraphError, InputError
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.convex_weights import convex_solver
-from dfltheory.graphs.matrices import Matrix, adjacency, real, settle
+from dfltheory.graphs.graph_types import Graph, colored_nodes, line_graph
+from dfltheory.graphs.matrices import Matrix, adjacency, is_graph, real, settle
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Matcha:
     Wang, Sahu, Yang, Joshi and Kar (2019); JYWa/MATCHA, graph_manager.
     """
 
-    graph: nx.Graph
+    graph: Graph
     budget: float = 0.5
     name: str = "matcha"
     random: bool = field(default=True, init=False)
@@ -74,9 +74,7 @@ class Matcha:
             raise InputError(
                 f"budget = {self.budget} must be a share of the matchings in (0, 1]"
             )
-        is_undirected = (
-            isinstance(self.graph, nx.Graph) and not self.graph.is_directed()
-        )
+        is_undirected = is_graph(self.graph) and not self.graph.is_directed()
         if not is_undirected or len(self.graph) < 2:
             raise GraphError("matcha needs an undirected graph of at least 2 clients")
         A = adjacency(self.graph)
@@ -97,10 +95,11 @@ class Matcha:
     ) -> Matrix:
         """Return a draw of W_t."""
         is_active = rng.random(len(self.p)) < self.p
-        L = sp.csr_array((self.m, self.m))
+        laplacian = sp.csr_array((self.m, self.m))
         for k in np.flatnonzero(is_active):
-            L = L + self._laplacian(int(k))
-        return settle(sp.csr_array(sp.eye_array(self.m) - self.alpha * L), None)
+            laplacian = laplacian + self._laplacian(int(k))
+        W = sp.csr_array(sp.eye_array(self.m) - self.alpha * laplacian)
+        return settle(W, None)
 
     def contraction_squared(self) -> float:
         """Return lambda^2 of the best alpha."""
@@ -165,9 +164,8 @@ class Matcha:
 def _color_links(A: sp.csr_array) -> tuple[np.ndarray, ...]:
     """Return matchings (links, 2) that partition the links of a graph."""
     links = np.stack(sp.coo_array(sp.triu(A, 1)).coords, axis=1)
-    line_graph = nx.line_graph(nx.Graph(links.tolist()))
-    color_of_link = nx.greedy_color(line_graph, "DSATUR")
-    colors = []
+    color_of_link = colored_nodes(line_graph(links.tolist()))
+    colors: list[int] = []
     for i, j in links.tolist():
         link = (i, j) if (i, j) in color_of_link else (j, i)
         colors.append(color_of_link[link])

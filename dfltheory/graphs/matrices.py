@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError, whole_number
+from dfltheory.graphs.graph_types import Graph, edges_with, weights_by_sender
 
 Result = TypeVar("Result")
 Matrix = np.ndarray | sp.csr_array
@@ -27,7 +28,7 @@ DENSE_LIMIT = 2048
 """Largest number of clients for which weight rules return a dense array."""
 
 
-def nodes_in_order(graph: nx.Graph) -> list[object]:
+def nodes_in_order(graph: Graph) -> list[object]:
     """Return the nodes in the order of the rows of matrices.
 
     Parameters
@@ -47,7 +48,7 @@ def nodes_in_order(graph: nx.Graph) -> list[object]:
     return list(graph)
 
 
-def adjacency(graph: nx.Graph) -> sp.csr_array:
+def adjacency(graph: Graph) -> sp.csr_array:
     """Return the adjacency matrix without self-loops.
 
     Parameters
@@ -63,10 +64,7 @@ def adjacency(graph: nx.Graph) -> sp.csr_array:
     m = graph.number_of_nodes()
     if m == 0:
         raise GraphError("the graph has 0 nodes: a network needs at least 1")
-    unweighted: Any = None
-    links = nx.to_scipy_sparse_array(
-        graph, nodelist=nodes_in_order(graph), weight=unweighted, dtype=float
-    )
+    links = weights_by_sender(graph, nodes_in_order(graph), None)
     i, j = links.tocoo().coords
     is_link = i != j
     ones = np.ones(int(is_link.sum()))
@@ -74,6 +72,16 @@ def adjacency(graph: nx.Graph) -> sp.csr_array:
     A = sp.coo_array(entries, shape=(m, m)).tocsr()
     A.data[:] = 1.0  # parallel edges of a multigraph are one link
     return A
+
+
+def is_graph(network: object) -> TypeGuard[Graph]:
+    """Return whether this is a graph of networkx, of whatever kind."""
+    return isinstance(network, nx.Graph)
+
+
+def is_unweighted_graph(network: object) -> TypeGuard[Graph]:
+    """Return whether this is a graph of networkx of which some edge has no weight."""
+    return is_graph(network) and not nx.is_weighted(network)
 
 
 def read_matrix(W: object, what: str = "the mixing matrix") -> tuple[Matrix, float]:
@@ -101,7 +109,7 @@ def read_matrix(W: object, what: str = "the mixing matrix") -> tuple[Matrix, flo
     GraphError
         If the shape or type is wrong. Values are not checked.
     """
-    if isinstance(W, nx.Graph):
+    if is_graph(W):
         return _from_networkx(W), ROUNDING
     if type(W).__module__.split(".")[0] == "torch":
         return _from_torch(W, what)
@@ -329,18 +337,16 @@ def real(name: str, value: object) -> float:
     return float(value)
 
 
-def _from_networkx(graph: nx.Graph) -> sp.csr_array:
+def _from_networkx(graph: Graph) -> sp.csr_array:
     if graph.number_of_nodes() == 0:
         raise GraphError("the graph has 0 nodes: a network needs at least 1")
-    for u, v, weight in graph.edges(data="weight"):
+    for u, v, weight in edges_with(graph, "weight"):
         if weight is None:
             raise GraphError(
                 f"edge ({u}, {v}) has no weight: give every edge one, or use a weight"
                 " rule such as metropolis(graph)"
             )
-    A = nx.to_scipy_sparse_array(
-        graph, nodelist=nodes_in_order(graph), weight="weight", dtype=float
-    )
+    A = weights_by_sender(graph, nodes_in_order(graph), "weight")
     return sp.csr_array(A.T)
 
 
@@ -352,13 +358,13 @@ def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
     eps = ROUNDING
     if W.dtype.is_floating_point:
         eps = max(float(torch.finfo(W.dtype).eps), ROUNDING)
-    W = W.detach().cpu().double()
-    if W.layout == torch.strided:
-        return W.numpy(), eps
-    W = W.to_sparse_coo().coalesce()
-    i, j = W.indices().numpy()
-    values = W.values().numpy().copy()
-    S = sp.csr_array(sp.coo_array((values, (i, j)), shape=tuple(W.shape)))
+    values = W.detach().cpu().double()
+    if values.layout == torch.strided:
+        return values.numpy(), eps
+    entries = values.to_sparse_coo().coalesce()
+    i, j = entries.indices().numpy()
+    weights = entries.values().numpy().copy()
+    S = sp.csr_array(sp.coo_array((weights, (i, j)), shape=tuple(W.shape)))
     S.eliminate_zeros()
     return S, eps
 

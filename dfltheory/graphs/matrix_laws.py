@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.graphs.assumptions import Failure
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.eigen import extreme_eigenvalues
+from dfltheory.graphs.graph_types import Graph, graph_of_links, is_bipartite
 from dfltheory.graphs.matrices import (
     entry_tolerance,
     line_sums,
@@ -81,7 +81,7 @@ class CheckedMatrix:
         return i, j, float(self.coo.data[k])
 
 
-def _check_finite(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_finite(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     bad = np.flatnonzero(~np.isfinite(matrix.coo.data))
     if not len(bad):
         return None
@@ -91,7 +91,7 @@ def _check_finite(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | 
     return f"({i}, {j})", value, 0.0, message
 
 
-def _check_range(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_range(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     excess = np.maximum(-matrix.coo.data, matrix.coo.data - 1.0)
     if not len(excess) or excess.max() <= matrix.entry_tol:
         return None
@@ -101,7 +101,7 @@ def _check_range(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | N
     return f"({i}, {j})", value, matrix.entry_tol, message
 
 
-def _check_graph(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_graph(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     """Check that W has no weight where the graph has no link."""
     if graph is None or matrix.allowed is None:
         return None
@@ -122,7 +122,7 @@ def _check_graph(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | N
     return f"({a}, {b})", value, matrix.entry_tol, message
 
 
-def _check_links(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_links(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     """Check that every link of the graph has a weight."""
     if graph is None or matrix.allowed is None:
         return None
@@ -143,9 +143,7 @@ def _check_links(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | N
     return f"({a}, {b})", 0.0, 0.0, message
 
 
-def _check_self_weights(
-    matrix: CheckedMatrix, graph: nx.Graph | None
-) -> Violation | None:
+def _check_self_weights(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     diagonal = matrix.W.diagonal()
     bad = np.flatnonzero(~(diagonal > 0))
     if not len(bad):
@@ -155,7 +153,7 @@ def _check_self_weights(
     return f"({i}, {i})", diagonal[i], 0.0, message
 
 
-def _check_symmetry(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_symmetry(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     difference = abs(matrix.W - matrix.W.T)
     if float(difference.max()) <= matrix.entry_tol:
         return None
@@ -166,13 +164,11 @@ def _check_symmetry(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation 
     return f"({i}, {j})", upper - lower, matrix.entry_tol, message
 
 
-def _check_row_sums(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_row_sums(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     return _check_sums(matrix, axis=1)
 
 
-def _check_column_sums(
-    matrix: CheckedMatrix, graph: nx.Graph | None
-) -> Violation | None:
+def _check_column_sums(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     return _check_sums(matrix, axis=0)
 
 
@@ -190,9 +186,7 @@ def _check_sums(matrix: CheckedMatrix, axis: int) -> Violation | None:
     return line, value, tol[k], message
 
 
-def _check_null_space(
-    matrix: CheckedMatrix, graph: nx.Graph | None
-) -> Violation | None:
+def _check_null_space(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     """Check that W is connected.
 
     For nonnegative weights the multiplicity of the eigenvalue 1 is the number of
@@ -211,7 +205,7 @@ def _check_null_space(
     return f"nodes 0 and {other}", count, 0.0, message
 
 
-def _check_spectrum(matrix: CheckedMatrix, graph: nx.Graph | None) -> Violation | None:
+def _check_spectrum(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     if (matrix.coo.data < -matrix.entry_tol).any():
         return _check_eigenvalues(matrix)
     return _check_periodicity(matrix)
@@ -245,8 +239,8 @@ def _check_periodicity(matrix: CheckedMatrix) -> Violation | None:
         nodes = np.flatnonzero(label == part)
         if len(nodes) <= 1:
             continue
-        component = nx.from_scipy_sparse_array(matrix.links[nodes][:, nodes])
-        if nx.is_bipartite(component):
+        component = graph_of_links(matrix.links[nodes][:, nodes])
+        if is_bipartite(component):
             first = int(nodes[0])
             message = (
                 f"eigenvalue -1 (periodic): the component of node {first} with"
@@ -256,7 +250,7 @@ def _check_periodicity(matrix: CheckedMatrix) -> Violation | None:
     return None
 
 
-_CHECKS: dict[str, Callable[[CheckedMatrix, nx.Graph | None], Violation | None]] = {
+_CHECKS: dict[str, Callable[[CheckedMatrix, Graph | None], Violation | None]] = {
     "finite": _check_finite,
     "range": _check_range,
     "graph": _check_graph,
@@ -272,7 +266,7 @@ _CHECKS: dict[str, Callable[[CheckedMatrix, nx.Graph | None], Violation | None]]
 
 
 def broken_laws(
-    matrix: CheckedMatrix, names: Iterable[str], graph: nx.Graph | None = None
+    matrix: CheckedMatrix, names: Iterable[str], graph: Graph | None = None
 ) -> Iterator[Failure]:
     """Yield the laws that a matrix breaks; stop at entries that are not finite.
 

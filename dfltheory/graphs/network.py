@@ -66,7 +66,7 @@ def network_constants(
     is_doubly_stochastic = all(report.ok for report in reports)
     standing: dict[str, Standing] = {}
     errors: dict[str, float] = {}
-    lam = lam_min = delta = C = q = window = None
+    lam = lam_min = delta = factor = q = window = None
     if is_doubly_stochastic and sequence.random:
         draws = max(rounds, 4)
         contraction = mean_square_contraction(sequence, draws=draws, seed=seed)
@@ -84,8 +84,7 @@ def network_constants(
             if not _is_column_stochastic(report):
                 report.raise_if_failed()
         constants = push_sum_constants(sequence, rounds=rounds, seed=seed)
-        delta = constants.delta
-        C = constants.C
+        delta, factor = constants.delta, constants.C
         q = constants.q_effective
         window = 1
         if not drawn.exact:
@@ -98,7 +97,7 @@ def network_constants(
         lam,
         lam_min,
         delta,
-        C,
+        factor,
         q,
         window,
         standing=standing,
@@ -202,7 +201,7 @@ def mean_square_contraction(
         return MeanSquareContraction(exact, 0.0, "exact", 0)
     rng = np.random.default_rng(seed)
     if getattr(sequence, "exchangeable", False):
-        traces = []  # of W'W
+        traces: list[float] = []  # of W'W
         for t in range(draws):
             W = _draw(sequence, t, rng)
             traces.append(float((W.data**2).sum()))

@@ -1,15 +1,18 @@
 """Black-and-white figures of a network and of its spectrum."""
 
+# matplotlib does not annotate keyword arguments
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import InputError
+from dfltheory.graphs.graph_types import Graph, distance_layout, is_connected
 from dfltheory.graphs.matrices import adjacency
 from dfltheory.graphs.spectral import eigenvalues
 
@@ -37,7 +40,7 @@ _ON_CIRCLE = {
 """Topologies that are drawn on a circle."""
 
 
-def plot_topology(graph: nx.Graph, W: object, title: str | None = None) -> Figure:
+def plot_topology(graph: Graph, W: object, title: str | None = None) -> Figure:
     """Draw a graph on the left and the spectrum of W on the right.
 
     Parameters
@@ -65,7 +68,7 @@ def plot_topology(graph: nx.Graph, W: object, title: str | None = None) -> Figur
     return figure
 
 
-def draw_graph(graph: nx.Graph, ax: Axes) -> Axes:
+def draw_graph(graph: Graph, ax: Axes) -> Axes:
     """Draw clients and links; arrows show the direction of arcs.
 
     Parameters
@@ -229,7 +232,7 @@ def _finish_spectrum(ax: Axes, lam: float, gap: float, name: str) -> Axes:
     return ax
 
 
-def positions(graph: nx.Graph) -> np.ndarray:
+def positions(graph: Graph) -> np.ndarray:
     """Return the places of the clients in a drawing.
 
     Grids and tori are drawn as lattices. Graphs that look equal from each client, and
@@ -255,12 +258,9 @@ def positions(graph: nx.Graph) -> np.ndarray:
         right = _circle(m - half) * [-1, 1] + [1.6, 0]
         places = np.vstack([left, right])
     elif (
-        kind not in _ON_CIRCLE
-        and 2 < m <= 150
-        and nx.is_connected(graph.to_undirected())
+        kind not in _ON_CIRCLE and 2 < m <= 150 and is_connected(graph.to_undirected())
     ):
-        layout = nx.kamada_kawai_layout(graph.to_undirected())
-        places = np.array([*layout.values()])
+        places = distance_layout(graph.to_undirected())
     else:
         places = _circle(m)
     return places / max(float(np.abs(places).max()), 1e-9)

@@ -152,8 +152,7 @@ def push_sum_constants(
     for t, P in enumerate(drawn.matrices):
         name = "P" if len(drawn.matrices) == 1 else f"P of round {t}"
         require_column_stochastic(P, name, drawn.eps)
-    for t, P in enumerate(drawn.matrices):
-        drawn.matrices[t] = _normalize_columns(P)
+    drawn.matrices[:] = map(_normalize_columns, drawn.matrices)
     connected, _ = smallest_window(drawn.matrices, periodic=drawn.exact)
     if connected is None:
         raise GraphError(
@@ -161,16 +160,16 @@ def push_sum_constants(
             " weight would tend to 0: check_push_sum names two clients"
         )
     weights = _weights(sequence, drawn)
-    B = window or 1
-    q = _contraction(drawn, weights, B)
+    rounds_together = window or 1
+    q = _contraction(drawn, weights, rounds_together)
     if window is None and q >= 1 - 1e-12 and connected > 1:
-        B = connected
-        q = _contraction(drawn, weights, B)
+        rounds_together = connected
+        q = _contraction(drawn, weights, rounds_together)
     low = min(w.min() for w in weights)
     high = max(w.max() for w in weights)
     examined = len(weights) - 1
     return PushSumConstants(
-        sequence.m, float(low), q, B, float(high), examined, drawn.exact
+        sequence.m, float(low), q, rounds_together, float(high), examined, drawn.exact
     )
 
 
@@ -267,8 +266,8 @@ def _weights(sequence: MixingSequence, drawn: Rounds) -> list[np.ndarray]:
         return weights
     period = len(drawn.matrices)
     while len(weights) <= PATIENCE:
-        for P in drawn.matrices:
-            weights.append(P @ weights[-1])
+        for matrix in drawn.matrices:
+            weights.append(matrix @ weights[-1])
         if np.max(np.abs(weights[-1] / weights[-1 - period] - 1)) <= SETTLED:
             return weights
     raise GraphError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import networkx as nx
 import numpy as np
 
 from dfltheory.errors import GraphError, InputError, whole_number
@@ -15,13 +14,21 @@ from dfltheory.graphs.graph_creation import (
     make_graph,
     refuse_many,
 )
+from dfltheory.graphs.graph_types import (
+    DiGraph,
+    Graph,
+    binomial_graph,
+    is_connected,
+    is_strongly_connected,
+    regular_graph,
+)
 from dfltheory.graphs.matrices import check_clients, real
 
 ATTEMPTS = 1000
 """Largest number of draws of a random graph until it is connected."""
 
 
-def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> nx.Graph:
+def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> Graph:
     """Return a random connected graph in which all clients have equal degrees.
 
     Parameters
@@ -56,15 +63,15 @@ def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> n
     refuse_many("random_regular", m, m * degree / 2)
     rng = _generator(seed)
 
-    def draw() -> nx.Graph:
-        return nx.random_regular_graph(degree, m, seed=int(rng.integers(2**32)))
+    def draw() -> Graph:
+        return regular_graph(m, degree, seed=int(rng.integers(2**32)))
 
     name = f"random_regular(m={m}, degree={degree})"
-    graph = _draw_until(draw, nx.is_connected, name)
+    graph = _draw_until(draw, is_connected, name)
     return make_graph(m, graph.edges, "random_regular")
 
 
-def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> nx.Graph:
+def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> Graph:
     """Return a draw of the random graph G(m, p) that is connected.
 
     Parameters
@@ -96,15 +103,15 @@ def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> nx.Grap
     rng = _generator(seed)
     probability = p
 
-    def draw() -> nx.Graph:
+    def draw() -> Graph:
         seed_of_draw = int(rng.integers(2**32))
-        return nx.fast_gnp_random_graph(m, probability, seed=seed_of_draw)
+        return binomial_graph(m, probability, seed=seed_of_draw)
 
-    graph = _draw_until(draw, nx.is_connected, f"erdos_renyi(m={m}, p={p:g})")
+    graph = _draw_until(draw, is_connected, f"erdos_renyi(m={m}, p={p:g})")
     return make_graph(m, graph.edges, "erdos_renyi")
 
 
-def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> nx.DiGraph:
+def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> DiGraph:
     """Return a strongly connected digraph in which clients send to random others.
 
     Parameters
@@ -126,13 +133,13 @@ def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> nx.DiGr
     degree = whole_number("degree", degree, at_least=1)
     rng = _generator(seed)
 
-    def draw() -> nx.DiGraph:
+    def draw() -> DiGraph:
         targets = random_targets(m, degree, rng)
         arcs = ((i, j) for i, row in enumerate(targets) for j in row)
         return make_digraph(m, arcs, "random_out_degree")
 
     name = f"random_out_degree(m={m}, degree={degree})"
-    return _draw_until(draw, nx.is_strongly_connected, name)
+    return _draw_until(draw, is_strongly_connected, name)
 
 
 def random_targets(m: int, degree: int, rng: np.random.Generator) -> np.ndarray:
@@ -164,8 +171,10 @@ def random_targets(m: int, degree: int, rng: np.random.Generator) -> np.ndarray:
             others[repeated] = rng.integers(m - 1, size=(len(repeated), k))
             repeated = _rows_with_repetitions(others)
     else:
-        options = {"size": k, "replace": False, "shuffle": False}
-        others = np.stack([rng.choice(m - 1, **options) for _ in range(m)])
+        rows = [
+            rng.choice(m - 1, size=k, replace=False, shuffle=False) for _ in range(m)
+        ]
+        others = np.stack(rows)
     return others + (others >= np.arange(m)[:, None])  # skip the client itself
 
 
@@ -183,11 +192,11 @@ def _generator(seed: object) -> np.random.Generator:
 
 
 def _draw_until(
-    draw: Callable[[], GraphType], is_connected: Callable[[GraphType], bool], name: str
+    draw: Callable[[], GraphType], accepts: Callable[[GraphType], bool], name: str
 ) -> GraphType:
     """Return the first connected draw; raise GraphError if there is none."""
     for _ in range(ATTEMPTS):
         graph = draw()
-        if is_connected(graph):
+        if accepts(graph):
             return graph
     raise GraphError(f"{name} was not connected in {ATTEMPTS} draws: allow more links")

@@ -51,7 +51,7 @@ def arcs_to(targets: np.ndarray) -> sp.csr_array:
         A[i, j] = 1 if j sends to i.
     """
     m, k = targets.shape
-    senders = np.repeat(np.arange(m), k)
+    senders = np.indices((m, k))[0].ravel()
     entries = (np.ones(m * k), (targets.ravel(), senders))
     return sp.csr_array(sp.coo_array(entries, shape=(m, m)))
 

@@ -12,14 +12,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, TypeGuard, cast, runtime_checkable
 
-import networkx as nx
 import numpy as np
 
 from dfltheory.constants import SEQUENCES
 from dfltheory.errors import GraphError, InputError, one_of
-from dfltheory.graphs.matrices import ROUNDING, Matrix, as_matrix, read_matrix
+from dfltheory.graphs.matrices import (
+    ROUNDING,
+    Matrix,
+    as_matrix,
+    is_graph,
+    is_unweighted_graph,
+    read_matrix,
+)
 from dfltheory.graphs.weights import default_weights
 
 
@@ -300,17 +306,17 @@ def as_sequence(topology: object, kind: str | None = None) -> MixingSequence:
         return declared
     if isinstance(topology, MixingSequence):
         return topology
-    if isinstance(topology, nx.Graph):
-        read_weights = as_matrix if nx.is_weighted(topology) else default_weights
-        name = topology.graph.get("name") or "graph"
-        return Constant(read_weights(topology), name=name)
+    if is_graph(topology):
+        unweighted = is_unweighted_graph(topology)
+        matrix = default_weights(topology) if unweighted else as_matrix(topology)
+        return Constant(matrix, name=topology.graph.get("name") or "graph")
     if _is_function(topology):
         return _from_callable(topology)
     if isinstance(topology, str):
         raise InputError(
             f"network = {topology!r} is a name: use graphs.topology({topology!r}, m)"
         )
-    if isinstance(topology, Sequence) and topology and _first_ndim(topology) == 2:
+    if _is_list_of_matrices(topology):
         return _from_list(topology)
     W, eps = read_matrix(topology)
     return Constant(W.copy(), eps=eps)
@@ -319,6 +325,14 @@ def as_sequence(topology: object, kind: str | None = None) -> MixingSequence:
 def _is_function(network: object) -> TypeGuard[Callable[..., object]]:
     """Return whether a network is a function of the round, not a callable matrix."""
     return callable(network) and not hasattr(network, "shape")
+
+
+def _is_list_of_matrices(network: object) -> TypeGuard[Sequence[object]]:
+    """Return whether a network is a sequence of matrices, not the rows of one."""
+    if not isinstance(network, Sequence):
+        return False
+    items = cast("Sequence[object]", network)
+    return bool(items) and _first_ndim(items) == 2
 
 
 def _from_list(matrices: Sequence[object]) -> Periodic:
@@ -335,7 +349,7 @@ def _from_list(matrices: Sequence[object]) -> Periodic:
 def _first_ndim(items: Sequence[object]) -> int:
     """Return the dimension of the first item; raise InputError if it is a graph."""
     first = items[0]
-    if isinstance(first, nx.Graph):
+    if is_graph(first):
         raise InputError(
             "network is a list of graphs, not of matrices: apply a weight rule to each"
         )

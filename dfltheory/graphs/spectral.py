@@ -14,10 +14,10 @@ reported:
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping
 from typing import Unpack
 
-import networkx as nx
 import numpy as np
 
 from dfltheory.errors import InputError
@@ -30,7 +30,7 @@ from dfltheory.graphs.eigen import (
     report_of,
     symmetric_report,
 )
-from dfltheory.graphs.matrices import Matrix, read_matrix, to_dense
+from dfltheory.graphs.matrices import Matrix, is_unweighted_graph, read_matrix, to_dense
 from dfltheory.graphs.topologies import TopologyOptions, topology, topology_key
 from dfltheory.graphs.weights import default_weights, weights
 
@@ -314,9 +314,14 @@ def read_network(
         raise InputError(
             "m, weights and options go with a topology's name, not with a matrix"
         )
-    if isinstance(W, nx.Graph) and not nx.is_weighted(W):
+    if is_unweighted_graph(W):
         return default_weights(W), EPS
     return read_matrix(W)
+
+
+def _is_count(value: object) -> bool:
+    """Return whether this is an integer of at least 1."""
+    return isinstance(value, numbers.Integral) and int(value) >= 1
 
 
 def refuse_too_large(name: str, m: int, options: Mapping[str, object]) -> None:
@@ -336,7 +341,7 @@ def refuse_too_large(name: str, m: int, options: Mapping[str, object]) -> None:
     InputError
         If there are too many clients or links.
     """
-    if not isinstance(m, int | np.integer) or m < 1:
+    if not _is_count(m):
         return
     p = _number_or_zero(options.get("p"))
     degree = _number_or_zero(options.get("degree"))

@@ -9,19 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError, whole_number
 from dfltheory.graphs.eigen import report_of
+from dfltheory.graphs.graph_types import Graph
 from dfltheory.graphs.matrices import (
     Matrix,
     adjacency,
     asymmetry,
     check_clients,
     entry_tolerance,
+    is_unweighted_graph,
     line_sums,
     read_matrix,
     real,
@@ -61,7 +62,7 @@ def one_peer_exponential(m: int) -> Periodic:
     """
     m = check_clients(m)
     senders = np.arange(m)
-    rounds = []
+    rounds: list[Matrix] = []
     for hop in hops(m) or [0]:
         # client j sends half to j + hop: P[j + hop, j] = 1/2
         receivers = (senders + hop) % m
@@ -92,7 +93,7 @@ class RandomMatching:
     """
 
     m: int
-    graph: nx.Graph | None = None
+    graph: Graph | None = None
     name: str = "random_matching"
     random: bool = field(default=True, init=False)
     kind: ClassVar[str] = FRESH_STEP
@@ -128,11 +129,11 @@ class RandomMatching:
             return order[::2], order[1::2]
         a, b = sp.coo_array(sp.triu(adjacency(self.graph))).coords
         free = np.ones(self.m, dtype=bool)
-        chosen = []
+        chosen: list[int] = []
         for link in rng.permutation(len(a)):
             if free[a[link]] and free[b[link]]:
                 free[a[link]] = free[b[link]] = False
-                chosen.append(link)
+                chosen.append(int(link))
         return a[chosen], b[chosen]
 
 
@@ -262,7 +263,7 @@ class LinkFailures:
         if not 0 <= real("p", self.p) < 1:
             raise InputError(f"p = {self.p} must be a probability below 1")
         base = self.base
-        if isinstance(base, nx.Graph) and not nx.is_weighted(base):
+        if is_unweighted_graph(base):
             base = default_weights(base, sparse=True)
         W, eps = read_matrix(base)
         object.__setattr__(self, "W", sp.csr_array(W, copy=True))

@@ -10,11 +10,10 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TypedDict, Unpack
 
-import networkx as nx
-
 from dfltheory.errors import InputError, UnknownNameError, whole_number
 from dfltheory.graphs.graph_creation import make_digraph, make_graph, refuse_many
-from dfltheory.graphs.matrices import as_matrix, call, check_clients, support
+from dfltheory.graphs.graph_types import DiGraph, Graph
+from dfltheory.graphs.matrices import as_matrix, call, check_clients, is_graph, support
 from dfltheory.graphs.random_topologies import (
     erdos_renyi,
     random_out_degree,
@@ -24,25 +23,25 @@ from dfltheory.graphs.random_topologies import (
 # -- rings, lines and products of them -------------------------------------------------
 
 
-def ring(m: int) -> nx.Graph:
+def ring(m: int) -> Graph:
     """Return the cycle 0 - 1 - ... - (m-1) - 0 (one link for m = 2)."""
     m = check_clients(m)
     return make_graph(m, _cycle(m), "ring")
 
 
-def directed_ring(m: int) -> nx.DiGraph:
+def directed_ring(m: int) -> DiGraph:
     """Return the directed cycle 0 -> 1 -> ... -> (m-1) -> 0."""
     m = check_clients(m)
     return make_digraph(m, _cycle(m), "directed_ring")
 
 
-def path(m: int) -> nx.Graph:
+def path(m: int) -> Graph:
     """Return the path 0 - 1 - ... - (m-1)."""
     m = check_clients(m)
     return make_graph(m, ((i, i + 1) for i in range(m - 1)), "path")
 
 
-def grid(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
+def grid(m: int, sides: tuple[int, int] | None = None) -> Graph:
     """Return the grid of a x b = m clients.
 
     Parameters
@@ -58,7 +57,7 @@ def grid(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
     return make_graph(m, _lattice(a, b, wrap=False), "grid", sides=(a, b))
 
 
-def torus(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
+def torus(m: int, sides: tuple[int, int] | None = None) -> Graph:
     """Return the product of the cycles of a and b clients, a b = m.
 
     There are no double links: a side of 2 gives one link, and a side of 1 none. So a
@@ -76,7 +75,7 @@ def torus(m: int, sides: tuple[int, int] | None = None) -> nx.Graph:
     return make_graph(m, _lattice(a, b, wrap=True), "torus", sides=(a, b))
 
 
-def hypercube(m: int) -> nx.Graph:
+def hypercube(m: int) -> Graph:
     """Return the graph that links numbers which differ in one binary digit.
 
     Parameters
@@ -102,7 +101,7 @@ def hypercube(m: int) -> nx.Graph:
 # -- exponential graphs ----------------------------------------------------------------
 
 
-def exponential(m: int) -> nx.Graph:
+def exponential(m: int) -> Graph:
     """Return the undirected exponential graph: links i ~ i +- 2^k mod m, 2^k < m.
 
     All symmetric weight rules apply to it (Definition 1). :func:`directed_exponential`
@@ -114,7 +113,7 @@ def exponential(m: int) -> nx.Graph:
     return make_graph(m, _exponential_arcs(m), "exponential")
 
 
-def directed_exponential(m: int) -> nx.DiGraph:
+def directed_exponential(m: int) -> DiGraph:
     """Return the static exponential graph: i sends to i + 1, i + 2, i + 4, ... mod m.
 
     References
@@ -134,20 +133,20 @@ def hops(m: int) -> list[int]:
 # -- dense and tree-like graphs --------------------------------------------------------
 
 
-def complete(m: int) -> nx.Graph:
+def complete(m: int) -> Graph:
     """Return the graph that links each client to all others."""
     m = check_clients(m)
     refuse_many("complete", m, m * (m - 1) / 2)
     return make_graph(m, ((i, j) for i in range(m) for j in range(i)), "complete")
 
 
-def star(m: int) -> nx.Graph:
+def star(m: int) -> Graph:
     """Return the graph that links client 0 to all others, which have no other link."""
     m = check_clients(m)
     return make_graph(m, ((0, i) for i in range(1, m)), "star")
 
 
-def two_cliques(m: int, bridges: int = 1) -> nx.Graph:
+def two_cliques(m: int, bridges: int = 1) -> Graph:
     """Return two complete graphs that are joined by disjoint links.
 
     Parameters
@@ -170,14 +169,14 @@ def two_cliques(m: int, bridges: int = 1) -> nx.Graph:
             f"bridges = {bridges} must be between 1 and {half}, the smaller clique"
         )
     refuse_many("two_cliques", m, m * m / 4)
-    links = []
+    links: list[tuple[int, int]] = []
     for nodes in (range(half), range(half, m)):
         links += [(i, j) for i in nodes for j in nodes if j < i]
     links += [(i, half + i) for i in range(min(bridges, half))]
     return make_graph(m, links, "two_cliques")
 
 
-def binary_tree(m: int) -> nx.Graph:
+def binary_tree(m: int) -> Graph:
     """Return the complete binary tree in which the parent of i is (i - 1) // 2."""
     m = check_clients(m)
     return make_graph(m, ((i, (i - 1) // 2) for i in range(1, m)), "binary_tree")
@@ -185,7 +184,7 @@ def binary_tree(m: int) -> nx.Graph:
 
 # -- by name, and from matrices --------------------------------------------------------
 
-TOPOLOGIES: dict[str, Callable[..., nx.Graph]] = {
+TOPOLOGIES: dict[str, Callable[..., Graph]] = {
     "ring": ring,
     "path": path,
     "star": star,
@@ -232,7 +231,7 @@ class TopologyOptions(TypedDict, total=False):
     bridges: int
 
 
-def topology(name: str, m: int, /, **options: Unpack[TopologyOptions]) -> nx.Graph:
+def topology(name: str, m: int, /, **options: Unpack[TopologyOptions]) -> Graph:
     """Return a topology by name.
 
     Parameters
@@ -262,7 +261,7 @@ def topology(name: str, m: int, /, **options: Unpack[TopologyOptions]) -> nx.Gra
     return call(f"topology {key}", TOPOLOGIES[key], m, options)
 
 
-def from_matrix(W: object) -> nx.Graph:
+def from_matrix(W: object) -> Graph:
     """Return the graph of the nonzero off-diagonal entries of a matrix.
 
     Parameters
@@ -281,13 +280,14 @@ def from_matrix(W: object) -> nx.Graph:
     i, j = S.nonzero()
     arcs = zip(j.tolist(), i.tolist())
     is_symmetric = abs(S - S.T).nnz == 0
-    make = make_graph if is_symmetric else make_digraph
-    return make(m, arcs, "custom")
+    if is_symmetric:
+        return make_graph(m, arcs, "custom")
+    return make_digraph(m, arcs, "custom")
 
 
-def as_graph(network: object) -> nx.Graph:
+def as_graph(network: object) -> Graph:
     """Return a networkx graph unchanged, or the graph of a matrix."""
-    return network if isinstance(network, nx.Graph) else from_matrix(network)
+    return network if is_graph(network) else from_matrix(network)
 
 
 def check_sides(m: int, sides: tuple[int, int] | None) -> tuple[int, int]:

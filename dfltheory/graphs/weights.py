@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
@@ -27,10 +26,12 @@ from dfltheory.graphs.adjacency_weights import (
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.convex_weights import fastest_mixing
 from dfltheory.graphs.eigen import laplacian_extremes
+from dfltheory.graphs.graph_types import Graph, weights_by_sender
 from dfltheory.graphs.matrices import (
     Matrix,
     adjacency,
     call,
+    is_graph,
     line_sums,
     nodes_in_order,
     real,
@@ -38,7 +39,7 @@ from dfltheory.graphs.matrices import (
 )
 
 
-def metropolis(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
+def metropolis(graph: Graph, sparse: bool | None = None) -> Matrix:
     """Return Metropolis-Hastings weights w_ij = 1 / (1 + max(d_i, d_j)).
 
     They satisfy Definition 1 on every connected undirected graph: symmetric, doubly
@@ -63,7 +64,7 @@ def metropolis(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
     return settle(metropolis_of(_undirected_adjacency(graph, "metropolis")), sparse)
 
 
-def max_degree(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
+def max_degree(graph: Graph, sparse: bool | None = None) -> Matrix:
     """Return I - L / (1 + d_max), where L is the graph Laplacian.
 
     Parameters
@@ -83,7 +84,7 @@ def max_degree(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
 
 
 def laplacian(
-    graph: nx.Graph, alpha: float | None = None, sparse: bool | None = None
+    graph: Graph, alpha: float | None = None, sparse: bool | None = None
 ) -> Matrix:
     """Return I - alpha L, where L is the graph Laplacian.
 
@@ -116,7 +117,7 @@ def laplacian(
     return settle(laplacian_weights_of(A, alpha), sparse)
 
 
-def lazy(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
+def lazy(graph: Graph, sparse: bool | None = None) -> Matrix:
     """Return (I + W) / 2 with Metropolis weights W.
 
     All eigenvalues are nonnegative, so lambda = lambda_2.
@@ -138,7 +139,7 @@ def lazy(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
     return settle(sp.csr_array((identity + W) / 2), sparse)
 
 
-def uniform(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
+def uniform(graph: Graph, sparse: bool | None = None) -> Matrix:
     """Return w_ij = 1 / (1 + d_i) for each in-neighbor j of i, and for i itself.
 
     Rows sum to 1. Columns do too exactly if the graph is regular; otherwise the mean
@@ -160,7 +161,7 @@ def uniform(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
 
 
 def row_stochastic(
-    graph: nx.Graph, weight: str | None = None, sparse: bool | None = None
+    graph: Graph, weight: str | None = None, sparse: bool | None = None
 ) -> Matrix:
     """Return w_ij = a_ij / sum_l a_il over in-neighbors l and i itself.
 
@@ -184,7 +185,7 @@ def row_stochastic(
 
 
 def column_stochastic(
-    graph: nx.Graph, weight: str | None = None, sparse: bool | None = None
+    graph: Graph, weight: str | None = None, sparse: bool | None = None
 ) -> Matrix:
     """Return p_ij = a_ij / sum_l a_lj over out-neighbors l and j itself.
 
@@ -210,12 +211,12 @@ def column_stochastic(
 
 
 def _require_graph(graph: object, rule: str) -> None:
-    if not isinstance(graph, nx.Graph):
+    if not is_graph(graph):
         kind = type(graph).__name__
         raise InputError(f"{rule} takes a networkx graph, not {kind}: see from_matrix")
 
 
-def _undirected_adjacency(graph: nx.Graph, rule: str) -> sp.csr_array:
+def _undirected_adjacency(graph: Graph, rule: str) -> sp.csr_array:
     """Return the adjacency matrix of a connected graph with symmetric links."""
     _require_graph(graph, rule)
     A = adjacency(graph)
@@ -231,7 +232,7 @@ def _undirected_adjacency(graph: nx.Graph, rule: str) -> sp.csr_array:
     return A
 
 
-def _weighted_adjacency(graph: nx.Graph, weight: str | None, rule: str) -> sp.csr_array:
+def _weighted_adjacency(graph: Graph, weight: str | None, rule: str) -> sp.csr_array:
     """Return the weights of a strongly connected graph, self-weights included.
 
     The self-weight of a client without self-loop is 1.
@@ -243,10 +244,7 @@ def _weighted_adjacency(graph: nx.Graph, weight: str | None, rule: str) -> sp.cs
     if weight is None:
         return sp.csr_array(A + sp.eye_array(m, format="csr"))
     nodes = nodes_in_order(graph)
-    by_sender = nx.to_scipy_sparse_array(
-        graph, nodelist=nodes, weight=weight, dtype=float
-    )
-    B = sp.csr_array(by_sender.T)
+    B = sp.csr_array(weights_by_sender(graph, nodes, weight).T)
     bad = ~(B.data > 0) | ~np.isfinite(B.data)
     if bad.any():
         raise InputError(
@@ -269,7 +267,7 @@ WEIGHT_RULES: dict[str, Callable[..., Matrix]] = {
 """Weight rules by name."""
 
 
-def weights(graph: nx.Graph, rule: str, /, **options: object) -> Matrix:
+def weights(graph: Graph, rule: str, /, **options: object) -> Matrix:
     """Return the matrix of a weight rule by name.
 
     Parameters
@@ -299,7 +297,7 @@ def weights(graph: nx.Graph, rule: str, /, **options: object) -> Matrix:
     return call(f"weight rule {key}", WEIGHT_RULES[key], graph, options)
 
 
-def default_weights(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
+def default_weights(graph: Graph, sparse: bool | None = None) -> Matrix:
     """Return Metropolis weights, or out-degree weights of a directed graph.
 
     Parameters
@@ -314,8 +312,9 @@ def default_weights(graph: nx.Graph, sparse: bool | None = None) -> Matrix:
     (m, m) matrix
         W, or a column-stochastic P.
     """
-    rule = column_stochastic if graph.is_directed() else metropolis
-    return rule(graph, sparse=sparse)
+    if graph.is_directed():
+        return column_stochastic(graph, sparse=sparse)
+    return metropolis(graph, sparse=sparse)
 
 
 __all__ = [

@@ -81,27 +81,27 @@ def corrections(
     tuple of Correction
         Empty where the premises give no bound of this form.
     """
-    best: tuple[Correction, ...] = ()
+    fewest: tuple[Correction, ...] = ()
     for multipliers in deduction.multipliers(witness.point):
         if not all(map(deduction.region.holds, multipliers)):
             continue
-        rest = deduction.rest(multipliers)
-        if not _is_of_this_form(deduction, rest):
+        remainders = deduction.rest(multipliers)
+        if not _is_of_this_form(deduction, remainders):
             continue
-        found = [
+        needed = [
             correction
-            for moment, left in rest.items()
-            if _is_negative(left, witness.point)
+            for moment, remainder in remainders.items()
+            if _is_negative(remainder, witness.point)
             for correction in _of_moment(
                 sp.sympify(deduction.claim.get(moment, sp.S.Zero)),
-                left,
+                remainder,
                 text(moment),
                 Where(deduction.region, witness.point, _sums(bound)),
             )
         ]
-        if found and (not best or len(found) < len(best)):
-            best = tuple(found)
-    return best
+        if needed and (not fewest or len(needed) < len(fewest)):
+            fewest = tuple(needed)
+    return fewest
 
 
 def _is_of_this_form(deduction: Deduction, rest: Mapping[Moment, Expr]) -> bool:

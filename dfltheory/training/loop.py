@@ -170,13 +170,12 @@ def _perform(
     """
     for t in rounds:
         run.round(t)
-        save = saving is not None and saving.due(t + 1)
-        needed = (
-            save or bool(callbacks) or recording.due(t + 1) or recording.waits_for(t)
-        )
-        if needed and recording.record(t + 1, callbacks):
+        save_now = saving is not None and saving.due(t + 1)
+        record_now = save_now or bool(callbacks) or recording.due(t + 1)
+        record_now = record_now or recording.waits_for(t)
+        if record_now and recording.record(t + 1, callbacks):
             return
-        if saving is not None and save:
+        if saving is not None and save_now:
             saving.save(t + 1)
 
 

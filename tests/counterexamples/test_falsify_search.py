@@ -211,17 +211,17 @@ def test_of_two_scores_the_fitter_is_kept_candidate_by_candidate():
 def test_generations_keep_niches_and_the_local_phase_improves_them():
     arm = Arm(family(), THEOREM, np.random.default_rng(8))
     for _ in range(30):
-        before = arm.niche(0)
+        before = arm.niche_value(0)
         arm.evolve()
-        assert arm.niche(0) >= before
+        assert arm.niche_value(0) >= before
     # the population is on the hills, the niche is not
-    assert arm.points[:, 1].max() < 0.9 < arm.niche(0)
+    assert arm.points[:, 1].max() < 0.9 < arm.niche_value(0)
     for _ in range(60):
-        before, best = arm.niche(0), arm.fitness[arm.best]
-        assert arm.climb(0, 0.1) == (arm.niche(0) > before)
+        before, best = arm.niche_value(0), arm.fitness[arm.best]
+        assert arm.climb(0, 0.1) == (arm.niche_value(0) > before)
         assert arm.fitness[arm.best] >= best
-    assert arm.niche(0) > 0.999
-    assert arm.niche(1) == 0.0
+    assert arm.niche_value(0) > 0.999
+    assert arm.niche_value(1) == 0.0
 
 
 def test_a_step_of_evolution_is_at_most_nine_tenths_of_the_way_to_the_best_and_of_a_difference():

@@ -58,7 +58,7 @@ def _best(theorem: Theorem, seconds: float) -> Search:
     names = list(theorem.parts)
     needed = []
     for place, name in enumerate(names, start=len(names)):
-        if max(arm.niche(place) for arm in arms) > 1:
+        if max(arm.niche_value(place) for arm in arms) > 1:
             needed.append(name)
     row: Search = {
         "ratio": 0.0,
