@@ -213,10 +213,9 @@ class Moment:
         """
         if not self.free:
             return set()
-        phases = {self.vec.phase, self.other.phase} - {None}
-        if not phases:
-            return {""}
-        return phases
+        named = (self.vec.phase, self.other.phase)
+        phases = {phase for phase in named if phase is not None}
+        return phases or {""}
 
     def at(self, **where: str) -> Moment:
         """Return the same ``steps=`` or ``rounds=`` elsewhere."""
