@@ -89,7 +89,8 @@ class DFedSAM(LocalSteps[State]):
         K times:  g = grad F_i(y; xi),  y <- y - eta grad F_i(y + rho g/||g||; xi)
         x_i <- sum_l (W^Q)_il z_l,  z_l = y of client l
 
-    With random W_t, the Q gossip steps use Q independent matrices.
+    With random W_t, the Q gossip steps use Q independent matrices. Line 4 of the paper
+    sets y <- x_i inside of the loop over the local steps; here it is set once a round.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius (0.01, as in
     the paper's experiments on CIFAR; with 0 it is DFedAvg), ``Q`` gossip steps a round.

@@ -39,6 +39,9 @@ class DFedMDC(TwoBlock):
         K_u times:  u_i <- u_i - eta_u grad_u F_i(u_i, v_i; xi)      with the new v_i
         u_i <- sum_l w_il u_l
 
+    Line 13 of the paper prints w_il z_i, which involves no neighbor; here it is the
+    body of client l.
+
     Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local
     momentum (0 in the algorithm, 0.9 in the paper's experiments; each phase starts from
     0), ``fresh`` whether each local step draws a minibatch (False: one per round, as in
@@ -65,9 +68,10 @@ class DFedSMDC(TwoBlock):
                     u <- u - eta_u grad_u F_i(u + rho g/||g||, v; xi), the same xi
 
     Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``rho`` SAM
-    radius, ``sam`` the blocks with SAM steps (u, v or uv), ``alpha`` and ``fresh`` as
-    in DFedMDC.
-    Source: DFedMDC paper, Algorithm 1, Option II; Table 4 for -V and -UV.
+    radius (0.7, as in the paper's experiments), ``sam`` the blocks with SAM steps (u, v
+    or uv), ``alpha`` and ``fresh`` as in DFedMDC.
+    Source: DFedMDC paper, Algorithm 1, Option II; Table 4 for -V and -UV; rho: appendix
+    B.
     """
 
     eta_u: float

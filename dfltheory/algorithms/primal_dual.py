@@ -83,7 +83,7 @@ class DFedADMM(PrimalDual):
 
     Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (glossary:
     lam_admm).
-    Source: Li et al. 2024 (DFedADMM), Algorithm 1.
+    Source: Li et al. 2023 (DFedADMM), Algorithm 1.
     """
 
     eta: float
@@ -102,8 +102,8 @@ class DFedADMMSAM(PrimalDual):
     minibatch.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (lam_admm),
-    ``rho`` SAM radius.
-    Source: Li et al. 2024 (DFedADMM), Algorithm 1, lines 9 to 14.
+    ``rho`` SAM radius (0.1, as in the paper's experiments).
+    Source: Li et al. 2023 (DFedADMM), Algorithm 1, lines 9 to 14; rho: section 5.1.
     """
 
     eta: float

@@ -78,7 +78,8 @@ class OSGP(PushSum):
     does.
 
     Parameters: ``eta`` step size, ``K`` local steps.
-    Source: Li et al. (DFedSGPSM), section 5 and appendix A.2, after Assran et al. 2019.
+    Source: Li et al. (DFedSGPSM), section 5 and appendix A ("More details about
+    baselines"), after Assran et al. 2019.
     """
 
     eta: float
@@ -93,8 +94,9 @@ class DFedSGPM(PushSum):
     """DFedSGPSM without SAM: K momentum steps at x / w, then one push-sum exchange.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, which starts
-    at v = 0 in each round.
-    Source: DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation).
+    at v = 0 in each round (0.9, as the paper has it on MNIST and CIFAR-10; on CIFAR-100
+    it has 0.1).
+    Source: DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation); alpha: appendix A.
     """
 
     eta: float
@@ -117,11 +119,14 @@ class DFedSGPSM(PushSum):
     the clients' losses f_i(z_i^t) at the start of the round (``graphs``' loss-driven
     sequence).
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, ``rho`` SAM
-    radius (0.1, as in the paper's experiments on directed graphs; with 0 it is
-    DFedSGPM).
-    Source: DFedSGPSM paper, Algorithm 1; appendix A.1 for -S; rho: section 5.1,
-    "asymmetric topology".
+    The paper prints p_ji = 1/|N_i^out(0)|, of round 0; here P is the matrix of round t.
+    SAM at g = 0 is not defined there; here its point is z.
+
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (0.9, as the
+    paper has it on MNIST and CIFAR-10; on CIFAR-100 it has 0.1), ``rho`` SAM radius
+    (0.1, as in the paper's experiments on directed graphs; with 0 it is DFedSGPM).
+    Source: DFedSGPSM paper, Algorithm 1; appendix A.1 for -S; alpha: appendix A; rho:
+    section 5.1, "asymmetric topology".
     """
 
     eta: float

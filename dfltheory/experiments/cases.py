@@ -13,10 +13,12 @@ from dfltheory.errors import InputError
 from dfltheory.own import Trust
 from dfltheory.progress import counted
 from dfltheory.tasks.task import Task
+from dfltheory.training.client_measures import Metric
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
 from dfltheory.verdicts.admissible_steps import Step, scheduling
 from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.measures import METRICS
 from dfltheory.verdicts.schedule import scheduled_algorithm
 from dfltheory.verdicts.statistics import Method
 from dfltheory.verdicts.verdict import Verdict
@@ -109,8 +111,11 @@ class Outcome:
 
 def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
     """Run a case, or take its finished ``run``, and compare it with its statements."""
-    run = case.runnable().run(progress=progress) if run is None else run
     against = statements(case.key, case.variants) if case.key else ()
+    if run is None:
+        instance = case.runnable()
+        metrics = needed_metrics(against, instance.task)
+        run = instance.run(progress=progress, metrics=metrics)
     options: dict[str, Any] = {
         "confidence": case.confidence,
         "method": case.method,
@@ -118,6 +123,22 @@ def perform(case: Case, progress: bool = False, run: History | None = None) -> O
     }
     verdicts = [compare(run, theorem, **options) for theorem in against]
     return Outcome(case, run, tuple(verdicts))
+
+
+def needed_metrics(theorems: Iterable[Theorem], task: Task) -> list[Metric]:
+    """Return the metrics that statements need and a task can compute.
+
+    They are those of left-hand sides, and the distance to the minimizer of f at the
+    start.
+    """
+    needed = set()
+    for theorem in theorems:
+        needed.add(theorem.lhs.measure)
+        if "x_star_sq" in theorem.needs:
+            needed.add("dist_sq")
+    if getattr(task, "x_star", None) is None:
+        needed.discard("dist_sq")
+    return [METRICS[name] for name in sorted(needed) if name in METRICS]
 
 
 def case_of(

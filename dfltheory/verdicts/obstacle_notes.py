@@ -129,7 +129,8 @@ def connected_network(theorem: Theorem) -> str:
     law = theorem.scope.network
     if not isinstance(law, str):
         return "take a connected network whose matrices obey the law of the theorem"
-    graph, rule = RULES.get(law, RULES["symmetric"])
+    law = law if law in RULES else "symmetric"
+    graph, rule = RULES[law]
     return (
         f"the network must be {graph} (then lam < 1), with weights that are"
         f" {LAWS[law]}: dfl.graphs.{rule}(graph), or --weights {rule}"
@@ -159,8 +160,8 @@ def _how_to_give(run: History, names: tuple[str, ...], theorem: Theorem) -> str:
             )
     facts = [name for name in names if not name.isidentifier()]
     ways += facts
-    if run.stated is None and run.problem is not None:
-        ways.append('constants="estimate" measures what can be measured')
+    if run.stated is None and constants:
+        ways.append('constants="estimate" (of a file with estimate_on=task)')
     return ", or ".join(ways) if not facts else " and ".join(ways)
 
 
@@ -195,9 +196,9 @@ def _other_variants(
             rest = find_obstacle(run, other, run_values(run, other, given))
         except DFLTheoryError:  # a given constant contradicts the run
             continue
-        if rest is None:
+        if rest is None and LeftHandSide(run, other).unmeasured is None:
             applying.append(variant)
-        elif _position(rest) > _position(obstacle):
+        elif rest is None or _position(rest) > _position(obstacle):
             further.append(variant)
     if applying:
         return f"variant {', '.join(applying)} of {theorem.key} applies to this run"

@@ -89,6 +89,16 @@ def test_largest_steps_of_a_standard_theorem_run_and_are_compared(capsys):
     assert verdict["kind"] != "not applicable"
 
 
+@pytest.mark.parametrize("key", ["yuan2016.theorem_3", "wang2021.theorem_1"])
+def test_distance_to_the_minimizer_is_recorded_where_a_theorem_needs_it(key, capsys):
+    small = ["--rounds", "5", "--seeds", "2", "--m", "4", "--topology", "ring"]
+    given = ["--set", "theorem.constants.mu_each=0.1"]
+    assert run(["validate", key, *small, *given, "--json"]) == 0
+    (verdict,) = json.loads(capsys.readouterr().out)["verdicts"]
+    assert "dist_sq" not in verdict["reason"]
+    assert "x_star_sq" not in verdict["reason"]
+
+
 def test_steps_of_a_schedule_that_does_not_exist_are_rejected(capsys):
     key = "wang_joshi2021.theorem_2"
     assert run(["validate", key, "--steps", "schedule", "--rounds", "5"]) == 2

@@ -921,7 +921,7 @@ def test_what_a_task_does_not_know_is_estimated_where_asked():
         DFedSAM(eta=0.001, K=1), task, dfl.graphs.complete(2), rounds=3, seeds=2
     )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", variant="corrected")
-    assert 'or constants="estimate"' in dfl.compare(run, theorem).reason
+    assert 'constants="estimate"' in dfl.compare(run, theorem).suggestions.note
     verdict = dfl.compare(run, theorem, constants="estimate")
     assert "at estimated L" in str(verdict)
     sent = copy(run)  # as it is stored and sent: without the task

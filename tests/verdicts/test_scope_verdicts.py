@@ -31,6 +31,7 @@ from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts import applicability
 from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.schedule import scheduled_algorithm
 
 OWN_ORDER = Scope(
     ("DPSGD",),
@@ -340,9 +341,7 @@ def test_what_the_run_has_fixed_cannot_be_given(given):
 def test_rho0_is_what_rho_is_under_the_schedule_and_repeating_what_is_known_is_no_offence():
     thm = bounds.get("dfedsam.corollary_4_6", "corrected")
     clear = task()
-    method = dfl.verdicts.schedule.scheduled_algorithm(
-        thm, clear, 600, RING, rho0=0.5, K=2
-    )
+    method = scheduled_algorithm(thm, clear, 600, RING, rho0=0.5, K=2)
     run = dfl.train(method, clear, RING, rounds=600, x0=[3.0] * 3)
     assert (
         compare(run, thm, rho0=0.5, T=600, m=4).kind

@@ -16,7 +16,7 @@ from dfltheory.verdicts.hyperparameters import hyperparameter_fields
 from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.schedule import algorithm_class, fixed_hyperparameters
 
-SETTINGS_EACH = 3
+SETTINGS_EACH = 4
 """Random settings for each statement."""
 
 CLIENTS = 4
@@ -104,12 +104,11 @@ def compared(run, theorem, given):
         return None
 
 
-@pytest.mark.parametrize(
-    "theorem", statements(), ids=lambda theorem: f"{theorem.key}:{theorem.variant}"
-)
-def test_suggestion_put_into_the_document_makes_the_theorem_apply(theorem):
+def check_settings(theorem, settings):
+    """Return how many suggestions of random settings were put into documents."""
     rng = np.random.default_rng(sum(map(ord, f"{theorem}")))
-    for _ in range(SETTINGS_EACH):
+    tested = 0
+    for _ in range(settings):
         document = random_document(theorem, rng)
         rounds = int(10 ** rng.uniform(0, 4))
         run = run_of(document, rounds)
@@ -123,8 +122,27 @@ def test_suggestion_put_into_the_document_makes_the_theorem_apply(theorem):
             other, horizon = changed(document, run, alternative)
             after = run_of(other, horizon)
             values = run_values(after, theorem, given)
-            assert find_obstacle(after, theorem, values) is None, (
-                document,
-                rounds,
-                str(alternative),
-            )
+            obstacle = find_obstacle(after, theorem, values)
+            assert obstacle is None, (document, rounds, str(alternative))
+            tested += 1
+    return tested
+
+
+@pytest.mark.parametrize(
+    "theorem", statements(), ids=lambda theorem: f"{theorem.key}:{theorem.variant}"
+)
+def test_suggestion_put_into_the_document_makes_the_theorem_apply(theorem):
+    check_settings(theorem, SETTINGS_EACH)
+
+
+@pytest.mark.parametrize(
+    ("key", "variant"),
+    [
+        ("dfedsam.theorem_4_5", "corrected"),
+        ("dfedsam.corollary_4_6", "corrected"),
+        ("dfedsgpsm.theorem_1", "corrected"),
+        ("dfedmdc.theorem_1", "corrected"),
+    ],
+)
+def test_random_settings_have_suggestions(key, variant):
+    assert check_settings(dfl.bounds.get(key, variant), 2 * SETTINGS_EACH) >= 2

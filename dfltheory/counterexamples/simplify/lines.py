@@ -61,7 +61,7 @@ def _values(exact: Exact) -> str:
 
     Hyperparameters of the third line are left out.
     """
-    shown = {"L", "B", "sigma_l", "sigma_g", "f0_gap", "lam", "q", "m"}
+    shown = {"L", "B", "sigma_l", "sigma_g", "f0_gap", "lam", "C", "q", "m"}
     return ", ".join(
         f"{name} = {fraction_text(value)}"
         for name, value in exact.values.items()
