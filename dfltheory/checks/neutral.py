@@ -89,9 +89,7 @@ def _others(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     ]
 
 
-def _displays_without(
-    theorem: Theorem, name: str, registry: Registry
-) -> list[Theorem]:
+def _displays_without(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
     """Return lemmas or displays of the same paper that lack one mechanism alone.
 
     They have the same left-hand side. A display without the network's lam is another
