@@ -16,7 +16,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.cli import run
 from dfltheory.errors import InputError
-from dfltheory.proofs import Script, check
+from dfltheory.proofs import Corollary, Script, check
 from dfltheory.proofs.flat_text import flat_proof
 from tests.bounds.finite_problems import gossip_run
 
@@ -127,3 +127,19 @@ def test_every_fact_holds_in_runs_of_the_algorithm():
         )
         assert all(finite_problem.number(d.expr, 0)[1] >= 0 for d in last.demands)
         assert [v for v in map(finite_problem.violation, last.trail()) if v] == []
+
+
+@pytest.mark.parametrize(("factor", "proved"), [(1, True), (sp.Rational(1, 10), False)])
+def test_bound_with_the_step_for_all_rounds_follows_under_its_condition(factor, proved):
+    tuned = registry.get("wang_joshi2021.corollary_3_tuned", "printed")
+    steps, *others = tuned.conditions
+    enough = replace(steps, left=steps.left * factor)
+    child = replace(
+        tuned,
+        assumptions=theorem().assumptions,
+        conditions=(enough, *others),
+    )
+    answer = check(child, Corollary(f"{tuned.key}:printed", CLAIM), {CLAIM: script()})
+    assert answer.proved == proved
+    lacks = [reason for reason in answer.missing if "step, a condition" in reason]
+    assert len(lacks) == len(answer.missing) == (not proved)

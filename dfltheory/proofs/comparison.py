@@ -15,6 +15,7 @@ import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.inequalities.roots import with_roots
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import expression, need
 from dfltheory.bounds.regions import conditions_of, joint_glossary
@@ -256,12 +257,8 @@ def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
     missing = ["the proof has weights that its script does not name"] * bool(
         fact.lags - {PLAIN} - set(script.lags)
     )
-    pairs = {
-        (str(symbol), closed)
-        for weights in script.lags
-        for symbol, closed in weights.meanings.items()
-    }
-    names = [name for name, _ in pairs]
+    meanings = [pair for weights in script.lags for pair in weights.meanings.items()]
+    names = [str(symbol) for symbol, _ in dict.fromkeys(meanings)]
     twice = {name for name in names if names.count(name) > 1 or name in theorem.symbols}
     spoken = (
         *fact.left.values(),
@@ -304,7 +301,9 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
         source.assumptions
     ) <= set(theorem.assumptions):
         missing.append(f"{theorem} covers other runs than {source}")
-    for_all_steps = source.kind == "theorem" and theorem.kind != "theorem"
+    for_all_steps = theorem.kind != "theorem" and (
+        source.kind == "theorem" or not source.schedule
+    )
     if not for_all_steps and source.schedule != theorem.schedule:
         missing.append(f"{theorem} and {source} have different schedules")
     missing += [
@@ -345,7 +344,9 @@ def _not_implied(
     step sizes and meets the source's conditions, and then the source's bound is at most
     the corollary's.
     """
-    region = Region(conditions_of(theorem), glossary=glossary_of(theorem))
+    conditions, known = conditions_of(theorem), glossary_of(theorem)
+    region = Region(conditions, glossary=known)
+    larger = with_roots(conditions, known)
     values = {
         theorem.glossary[name].symbol: sp.sympify(value)
         for name, value in schedule.items()
@@ -362,7 +363,7 @@ def _not_implied(
     missing += [
         f"not shown: {c.name}, a condition of {source}"
         for c in source.conditions
-        if not region.holds(scheduled(c.slack), c.strict)
+        if not any(r.holds(scheduled(c.slack), c.strict) for r in (region, larger))
     ]
     own = {name: theorem.expand(part) for name, part in theorem.parts.items()}
     derived = {name: scheduled(part) for name, part in source.parts.items()}
