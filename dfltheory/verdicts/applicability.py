@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def _missing_statements(
 # -- hyperparameters -------------------------------------------------------------------
 
 
-def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | None:
+def _hyperparameter_obstacle(algorithm: Algorithm[Any], theorem: Theorem) -> str | None:
     """Return why a statement does not cover a hyperparameter at its value.
 
     It is about the first such hyperparameter; None if there is none.
@@ -191,7 +191,7 @@ def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> str | No
     return None
 
 
-def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[str]:
+def _contained_hyperparameters(algorithm: Algorithm[Any], theorem: Theorem) -> set[str]:
     """Return the hyperparameters that the statement covers at every value."""
     contained = quantities_of(theorem)
     if theorem.scope.participation == "sampled":
@@ -220,7 +220,7 @@ def quantities_of(theorem: Theorem) -> set[str]:
     return names
 
 
-def unrestricted_steps(theorem: Theorem, kind: type[Algorithm]) -> set[str]:
+def unrestricted_steps(theorem: Theorem, kind: type[Algorithm[Any]]) -> set[str]:
     """Return the step sizes of an algorithm that a statement covers at every value.
 
     They are given by glossary name. A statement with constants that contains no step
@@ -239,9 +239,9 @@ def unrestricted_steps(theorem: Theorem, kind: type[Algorithm]) -> set[str]:
     return steps
 
 
-def hyperparameter_values(algorithm: Algorithm) -> dict[str, object]:
+def hyperparameter_values(algorithm: Algorithm[Any]) -> dict[str, object]:
     """Every hyperparameter by glossary name, or by the field's name if it has none."""
-    values = {}
+    values: dict[str, object] = {}
     for entry in fields(algorithm):
         values[algorithm.glossary.get(entry.name, entry.name)] = getattr(
             algorithm, entry.name
@@ -300,7 +300,7 @@ def _unknown_quantities(
 
 def _failing_conditions(theorem: Theorem, values: Mapping[str, Number]) -> str | None:
     """Return the conditions that fail at the means over seeds, or None."""
-    means = {}
+    means: dict[str, Any] = {}
     for name in theorem.needs:
         value = values[name]
         means[name] = float(np.mean(value)) if np.ndim(value) else value

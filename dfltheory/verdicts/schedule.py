@@ -69,7 +69,7 @@ class PlannedRun(Source):
 
     def __init__(
         self,
-        task: Task,
+        task: Task[Any],
         rounds: int,
         topology: object = None,
         needed: Collection[str] = (),
@@ -108,13 +108,15 @@ def network_values(
 # -- algorithms on a schedule
 
 
-def algorithm_class(theorem: Theorem | str) -> type[Algorithm]:
+def algorithm_class(theorem: Theorem | str) -> type[Algorithm[Any]]:
     """Return the algorithm that a theorem covers, in its most general form."""
     kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
 
-def fixed_hyperparameters(theorem: Theorem, kind: type[Algorithm]) -> dict[str, object]:
+def fixed_hyperparameters(
+    theorem: Theorem, kind: type[Algorithm[Any]]
+) -> dict[str, object]:
     """Return the hyperparameters whose value the scope of a theorem fixes."""
     required = theorem.scope.hyperparameters
     fixed = {name: value for name, value in required.items() if value != ANY}
@@ -122,10 +124,10 @@ def fixed_hyperparameters(theorem: Theorem, kind: type[Algorithm]) -> dict[str, 
 
 
 def hyperparameter_fields(
-    kind: type[Algorithm], values: Mapping[str, Any]
+    kind: type[Algorithm[Any]], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Values by glossary name as fields of an algorithm class, without other names."""
-    found = {}
+    found: dict[str, Any] = {}
     for entry in fields(kind):
         name = kind.glossary.get(entry.name, entry.name)
         if name in values:
@@ -136,13 +138,13 @@ def hyperparameter_fields(
 
 def scheduled_algorithm(
     theorem: Theorem | str,
-    task: Task,
+    task: Task[Any],
     rounds: int,
     topology: object = None,
     *,
     variant: str | None = None,
     step: Step = "schedule",
-    algorithm: type[Algorithm] | str | None = None,
+    algorithm: type[Algorithm[Any]] | str | None = None,
     **given: Any,
 ) -> Any:
     """Return a theorem's algorithm with its hyperparameters at one task and horizon.
@@ -214,9 +216,9 @@ def scheduled_algorithm(
     return kind(**chosen)
 
 
-def _required_fields(kind: type[Algorithm]) -> set[str]:
+def _required_fields(kind: type[Algorithm[Any]]) -> set[str]:
     """Return the fields of an algorithm class that have no default."""
-    required = set()
+    required: set[str] = set()
     for entry in fields(kind):
         if entry.default is MISSING and entry.default_factory is MISSING:
             required.add(entry.name)
@@ -233,7 +235,7 @@ def scheduling(theorems: Sequence[Theorem]) -> Theorem:
 
 def step_sizes(
     theorem: Theorem,
-    task: Task,
+    task: Task[Any],
     rounds: int,
     known: Mapping[str, object],
     topology: object = None,
@@ -371,7 +373,7 @@ def _values_of_conditions(
     """
     in_conditions = symbol_names(theorem.expand(c.slack) for c in theorem.conditions)
     values: Values = {}
-    missing = []
+    missing: list[str] = []
     for name in theorem.needs:
         if name in steps:
             continue

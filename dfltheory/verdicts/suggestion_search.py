@@ -143,7 +143,7 @@ class _Search:
         They equal it, or the statement replaces them.
         """
         steps = set(self.theorem.glossary) & set(self.theorem.schedule)
-        found = []
+        found: list[str] = []
         for name in steps:
             if not self.theorem.glossary[name].step:
                 continue
@@ -302,7 +302,7 @@ class _Search:
         distance = np.where(good, distance, np.inf)
         i, j = np.unravel_index(int(distance.argmin()), distance.shape)
         chosen = {one: float(first[i]), other: float(second[j])}
-        changes = []
+        changes: list[Change] = []
         for name in (one, other):
             rounded = self._rounded_of_pair(name, chosen)
             chosen[name] = rounded
