@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,7 +78,7 @@ class History(RunMeasures):
         grad_norm_sq: ArrayLike | None = None,
         /,
         *,
-        algorithm: Algorithm | str,
+        algorithm: Algorithm[Any] | str,
         hyperparameters: Mapping[str, object] | None = None,
         network: object = None,
         constants: Mapping[str, float] | ProblemConstants | None = None,

@@ -61,7 +61,7 @@ OF_NETWORK = frozenset(f.name for f in fields(NetworkConstants)) - {
 def measured_run(
     measures: Mapping[str, ArrayLike],
     *,
-    algorithm: Algorithm | str,
+    algorithm: Algorithm[Any] | str,
     hyperparameters: Mapping[str, object] | None,
     network: object,
     constants: Mapping[str, float] | ProblemConstants | None,
@@ -120,8 +120,8 @@ def measured_run(
 
 
 def algorithm_with(
-    algorithm: Algorithm | str, hyperparameters: Mapping[str, object] | None
-) -> Algorithm:
+    algorithm: Algorithm[Any] | str, hyperparameters: Mapping[str, object] | None
+) -> Algorithm[Any]:
     """Return an algorithm, or that of a class's name and hyperparameters.
 
     A hyperparameter may be left out only if its default is the value at which its
@@ -145,7 +145,7 @@ def algorithm_with(
     return kind(**complete(kind, {**algorithms.spoken(algorithm)[1], **given}))
 
 
-def complete(kind: type[Algorithm], given: dict[str, Any]) -> dict[str, Any]:
+def complete(kind: type[Algorithm[Any]], given: dict[str, Any]) -> dict[str, Any]:
     """Return the hyperparameters by field; InputError names all that are missing."""
     own = {entry.name: entry for entry in fields(kind)}
     for name in given:
@@ -246,7 +246,7 @@ def _total_rounds(T: float | None, measured: NDArray[np.int64]) -> int:
 
 
 def _divided(
-    constants: Mapping[str, float] | ProblemConstants | None, algorithm: Algorithm
+    constants: Mapping[str, float] | ProblemConstants | None, algorithm: Algorithm[Any]
 ) -> tuple[ProblemConstants, dict[str, float], dict[str, float]]:
     """Return constants of the problem, other stated ones, and those of the start."""
     if isinstance(constants, ProblemConstants):
@@ -326,7 +326,7 @@ def _refuse_measured_constants(
 # -- the network -----------------------------------------------------------------
 
 
-def _sequence(network: object, algorithm: Algorithm) -> MixingSequence | None:
+def _sequence(network: object, algorithm: Algorithm[Any]) -> MixingSequence | None:
     """Return the network as a sequence of matrices; None: unknown."""
     if network is None:
         return None

@@ -36,7 +36,7 @@ class Recorded(Algorithm):
         return True
 
 
-def recorded(algorithm: Algorithm) -> AlgorithmRecord:
+def recorded(algorithm: Algorithm[Any]) -> AlgorithmRecord:
     """Return the name, the hyperparameters, and the module and name of the class."""
     if isinstance(algorithm, Recorded):
         return (
@@ -49,7 +49,7 @@ def recorded(algorithm: Algorithm) -> AlgorithmRecord:
     return algorithm.name, asdict(algorithm), kind.__module__, kind.__qualname__
 
 
-def algorithm_of(document: AlgorithmRecord) -> Algorithm:
+def algorithm_of(document: AlgorithmRecord) -> Algorithm[Any]:
     """Return the algorithm that :func:`recorded` describes.
 
     A file runs no code: the class is looked up only in modules that have been imported,

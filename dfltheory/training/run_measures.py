@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -88,7 +88,7 @@ class RunFacts:
 class RunMeasures:
     """The fields of a :class:`~dfltheory.training.history.History`, and its tables."""
 
-    algorithm: Algorithm
+    algorithm: Algorithm[Any]
     rounds: int
     rounds_measured: np.ndarray
     grad_norm_sq: np.ndarray
@@ -99,7 +99,7 @@ class RunMeasures:
     x0_sq: np.ndarray
     x0_spread: np.ndarray
     constants: ProblemConstants = _ConstantsOfRun()  # type: ignore[assignment]
-    problem: Task | None = None
+    problem: Task[Any] | None = None
     task: str = "task"
     seed: int = 0
     extra: dict[str, np.ndarray] = field(default_factory=dict)

@@ -259,7 +259,7 @@ def quantities_of(theorem: Theorem) -> set[str]:
     return names
 
 
-def unrestricted_steps(theorem: Theorem, kind: type[Algorithm]) -> set[str]:
+def unrestricted_steps(theorem: Theorem, kind: type[Algorithm[Any]]) -> set[str]:
     """Return the step sizes of an algorithm that a statement covers at every value.
 
     They are given by glossary name. A statement with constants that contains no step
@@ -278,9 +278,9 @@ def unrestricted_steps(theorem: Theorem, kind: type[Algorithm]) -> set[str]:
     return steps
 
 
-def hyperparameter_values(algorithm: Algorithm) -> dict[str, object]:
+def hyperparameter_values(algorithm: Algorithm[Any]) -> dict[str, object]:
     """Every hyperparameter by glossary name, or by the field's name if it has none."""
-    values = {}
+    values: dict[str, object] = {}
     for entry in fields(algorithm):
         values[algorithm.glossary.get(entry.name, entry.name)] = getattr(
             algorithm, entry.name
@@ -345,7 +345,7 @@ def _condition_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> Obstacle | None:
     """Return the conditions that fail at the means over seeds, or None."""
-    means = {}
+    means: dict[str, Any] = {}
     for name in theorem.needs:
         value = values[name]
         means[name] = float(np.mean(value)) if np.ndim(value) else value

@@ -77,7 +77,7 @@ def compare(
     confidence: float = 0.95,
     method: Method = "student",
     constants: Literal["known", "estimate"] = "known",
-    estimate_on: Task | None = None,
+    estimate_on: Task[Any] | None = None,
     **replaced: float,
 ) -> Verdict:
     """Compare one run with one theorem.
@@ -170,7 +170,7 @@ def _with_cited_constants(
     )
 
 
-def _with_estimates(run: History, task: Task | None) -> History:
+def _with_estimates(run: History, task: Task[Any] | None) -> History:
     """Return the run with constants that were measured along it."""
     from dfltheory.tasks.estimate import of_run
 
@@ -323,7 +323,7 @@ def _bounds(values: RunValues, inputs: Mapping[str, Number], eps: float) -> Boun
     """
     theorem = values.theorem
     gap, error = np.broadcast_arrays(inputs.get("f0_gap", 0.0), values.f0_gap_error)
-    found = []
+    found: list[np.ndarray] = []
     for end in (np.maximum(gap - error, 0.0), gap, gap + error):
         point = dict(inputs)
         if "f0_gap" in inputs:

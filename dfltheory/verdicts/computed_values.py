@@ -44,7 +44,10 @@ def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
 
 
 def computed_values(
-    theorem: Theorem, values: Mapping[str, Number], W: object, task: Task | None = None
+    theorem: Theorem,
+    values: Mapping[str, Number],
+    W: object,
+    task: Task[Any] | None = None,
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the values of computed quantities, and their rounding errors.
 
@@ -111,7 +114,7 @@ def _by_formula(
     values: Mapping[str, Number],
     errors: Mapping[str, float],
     W: object,
-    task: Task | None,
+    task: Task[Any] | None,
 ) -> tuple[float, float]:
     """Return the value of a formula, and how far errors of its quantities move it."""
     if W is None and computation.uses_network:
@@ -130,7 +133,10 @@ def _by_formula(
 
 
 def _evaluated(
-    computation: Computation, known: Mapping[str, float], W: object, task: Task | None
+    computation: Computation,
+    known: Mapping[str, float],
+    W: object,
+    task: Task[Any] | None,
 ) -> tuple[float, float]:
     """Return the value at exact quantities, and its error by rounding of W."""
     at = dict(known)
@@ -210,7 +216,7 @@ def _with_error(
         value = float(function(*(np.float64(at[name]) for name in names)))
         error = 64 * np.finfo(float).eps * abs(value)
         for moved, size in errors.items():
-            changes = []
+            changes: list[float] = []
             for end in (at[moved] - size, at[moved] + size):
                 point = {**at, moved: end}
                 moved_value = function(*(np.float64(point[name]) for name in names))
@@ -222,7 +228,7 @@ def _with_error(
 @cache
 def _functions(computation: Computation) -> tuple[Callable[..., np.ndarray], ...]:
     """Return each call's argument as a function of eigenvalue and quantities."""
-    functions = []
+    functions: list[Callable[..., Any]] = []
     for call in computation.calls:
         by_name = {str(symbol): symbol for symbol in call.argument.free_symbols}
         quantities = [by_name[name] for name in call.names]

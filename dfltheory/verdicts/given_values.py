@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -179,7 +179,7 @@ def refuse_contradictions(
         )
 
 
-def refuse_understatements(given: Mapping[str, object], task: Task) -> None:
+def refuse_understatements(given: Mapping[str, object], task: Task[Any]) -> None:
     """Raise InputError where a given constant is less than the task's."""
     constants = task.constants
     for name, exact in constants.known().items():
@@ -199,7 +199,7 @@ def refuse_understatements(given: Mapping[str, object], task: Task) -> None:
             )
 
 
-def refuse_one_block(theorem: Theorem, task: Task) -> None:
+def refuse_one_block(theorem: Theorem, task: Task[Any]) -> None:
     """Raise InputError for partial personalization on a task without two blocks."""
     if not theorem.scope.two_blocks:
         return

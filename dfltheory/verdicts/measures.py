@@ -27,7 +27,7 @@ Numbers = float | Array
 # -- measures: recorded by a run, or derived from what it recorded -------------------
 
 
-def dist_sq(task: Task, models: Tensor, mean: Tensor) -> Tensor:
+def dist_sq(task: Task[Any], models: Tensor, mean: Tensor) -> Tensor:
     """||xbar^t - x*||^2, for ``train(..., metrics=[dfl.verdicts.dist_sq])``.
 
     For tasks with a known minimizer ``x_star`` (d,) of f, such as quadratics.

@@ -38,7 +38,7 @@ def missing_statements(
     if theorem.scope.bounded_gradients:
         names.add("B")
     unknown = {name for name in names if not _is_finite(values, name)}
-    facts = []
+    facts: list[str] = []
     if run.network_facts is None and theorem.scope.network != "none":
         facts.append(_NETWORK)
         unknown -= _OF_NETWORK

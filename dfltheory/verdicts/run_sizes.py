@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -78,8 +78,8 @@ class Sizes:
     value_error: Numbers = 0.0
     minimizer_error: Numbers = 0.0
     largest: Numbers = 0.0
-    weights: Mapping[str, Numbers] = field(default_factory=dict)
-    blocks: Mapping[str, Block] = field(default_factory=dict)
+    weights: Mapping[str, Numbers] = field(default_factory=dict[str, Numbers])
+    blocks: Mapping[str, Block] = field(default_factory=dict[str, Block])
     known: bool = True
 
 
@@ -243,7 +243,7 @@ def _smallest_normal(run: History) -> float:
     return float(torch.finfo(getattr(torch, name)).tiny)
 
 
-def memory_of(algorithm: Algorithm) -> float:
+def memory_of(algorithm: Algorithm[Any]) -> float:
     """Return how often the rounding error of one round is repeated.
 
     An algorithm carries it on in its state.

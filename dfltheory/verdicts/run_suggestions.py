@@ -169,7 +169,7 @@ def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
     """How quantities that the run does not know by itself follow from the others."""
     theorem, source = values.theorem, values.source
     independent = {n: v for n, v in known.items() if n not in ("rho0", "S2")}
-    followed = []
+    followed: list[str] = []
     for name, value in source.derived(theorem, independent).items():
         if math.isclose(float(np.mean(value)), known.get(name, math.nan)):
             followed.append(name)
@@ -187,7 +187,7 @@ def _on_schedule(theorem: Theorem, known: Mapping[str, float]) -> Suggestions | 
     with suppress(InputError):
         if not all_hold(theorem, {name: known[name] for name in theorem.needs}).all():
             return None
-        changes = []
+        changes: list[Change] = []
         for name, value in theorem.step_sizes(**known).items():
             if name in known and name not in theorem.needs:
                 rounded = float(f"{value:.8g}")

@@ -60,7 +60,7 @@ class RunValues(Mapping[str, Any]):
     source: Source
     theorem: Theorem
     known: Values
-    given: Mapping[str, float] = field(default_factory=dict)
+    given: Mapping[str, float] = field(default_factory=dict[str, float])
     gap: Gap | None = None
 
     def __getitem__(self, name: str) -> Any:

@@ -57,7 +57,7 @@ class PlannedRun(Source):
 
     def __init__(
         self,
-        task: Task,
+        task: Task[Any],
         rounds: int,
         topology: object = None,
         needed: Collection[str] = (),
@@ -83,13 +83,15 @@ class PlannedRun(Source):
 # -- algorithms on a schedule
 
 
-def algorithm_class(theorem: Theorem | str) -> type[Algorithm]:
+def algorithm_class(theorem: Theorem | str) -> type[Algorithm[Any]]:
     """Return the algorithm that a theorem covers, in its most general form."""
     kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
 
-def fixed_hyperparameters(theorem: Theorem, kind: type[Algorithm]) -> dict[str, object]:
+def fixed_hyperparameters(
+    theorem: Theorem, kind: type[Algorithm[Any]]
+) -> dict[str, object]:
     """Return the hyperparameters whose value the scope of a theorem fixes."""
     required = theorem.scope.hyperparameters
     fixed = {name: value for name, value in required.items() if value != ANY}
@@ -98,13 +100,13 @@ def fixed_hyperparameters(theorem: Theorem, kind: type[Algorithm]) -> dict[str, 
 
 def scheduled_algorithm(
     theorem: Theorem | str,
-    task: Task,
+    task: Task[Any],
     rounds: int,
     topology: object = None,
     *,
     variant: str | None = None,
     step: Step = "schedule",
-    algorithm: type[Algorithm] | str | None = None,
+    algorithm: type[Algorithm[Any]] | str | None = None,
     **given: Any,
 ) -> Any:
     """Return a theorem's algorithm with its hyperparameters at one task and horizon.
@@ -176,9 +178,9 @@ def scheduled_algorithm(
     return kind(**chosen)
 
 
-def _required_fields(kind: type[Algorithm]) -> set[str]:
+def _required_fields(kind: type[Algorithm[Any]]) -> set[str]:
     """Return the fields of an algorithm class that have no default."""
-    required = set()
+    required: set[str] = set()
     for entry in fields(kind):
         if entry.default is MISSING and entry.default_factory is MISSING:
             required.add(entry.name)
@@ -187,7 +189,7 @@ def _required_fields(kind: type[Algorithm]) -> set[str]:
 
 def step_sizes(
     theorem: Theorem,
-    task: Task,
+    task: Task[Any],
     rounds: int,
     known: Mapping[str, object],
     topology: object = None,

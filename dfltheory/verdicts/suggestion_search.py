@@ -294,7 +294,7 @@ class _Search:
         distance = np.where(good, distance, np.inf)
         i, j = np.unravel_index(int(distance.argmin()), distance.shape)
         chosen = {one: float(first[i]), other: float(second[j])}
-        changes = []
+        changes: list[Change] = []
         for name in (one, other):
             rounded = self._rounded_of_pair(name, chosen)
             chosen[name] = rounded

@@ -125,7 +125,7 @@ class Suggestions:
     """
 
     alternatives: tuple[Suggestion, ...] = ()
-    largest_step: Mapping[str, float] = field(default_factory=dict)
+    largest_step: Mapping[str, float] = field(default_factory=dict[str, float])
     note: str = ""
 
     def __bool__(self) -> bool:
@@ -167,7 +167,7 @@ def suggestions_from_dict(document: Any) -> Suggestions:
 
 
 def _suggestion_from_dict(entry: Mapping[str, Any]) -> Suggestion:
-    changes = []
+    changes: list[Change] = []
     for change in entry["changes"]:
         low, high = change["low"], change["high"]
         low = -math.inf if low is None else float(low)

@@ -112,17 +112,17 @@ class Verdict:
     ratio: float
     ratio_ci: tuple[float, float]
     trivial: float
-    terms: dict[str, float] = field(default_factory=dict)
+    terms: dict[str, float] = field(default_factory=dict[str, float])
     conditions: tuple[str, ...] = ()
-    slack: dict[str, float] = field(default_factory=dict)
+    slack: dict[str, float] = field(default_factory=dict[str, float])
     estimated: tuple[str, ...] = ()
     seeds: int = 0
     rounds: int = 0
     confidence: float = 0.95
     seeds_needed: int | None = None
     method: str = "student"
-    given: dict[str, float] = field(default_factory=dict)
-    at: dict[str, float] = field(default_factory=dict)
+    given: dict[str, float] = field(default_factory=dict[str, float])
+    at: dict[str, float] = field(default_factory=dict[str, float])
     status: Status = NOT_EXAMINED
     suggestions: ComputedSuggestions = ComputedSuggestions()
     left_hand_side: LeftHandSide | None = field(default=None, repr=False, compare=False)

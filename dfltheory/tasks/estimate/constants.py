@@ -210,7 +210,7 @@ def piloted(task: Task) -> ProblemConstants:
     return along(task, pilot(task)).constants()
 
 
-def of_run(task: Task, run: object, **options: Any) -> Estimates:
+def of_run(task: Task[Any], run: object, **options: Any) -> Estimates:
     """Return the constants for judging a finished run, by :func:`along`.
 
     ``run`` is a History, or models (S, m, d).
