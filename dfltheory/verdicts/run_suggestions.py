@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def suggestions_for(
     known: dict[str, float] = {}
     for name, value in values.known.items():
         if name in theorem.glossary and np.all(np.isfinite(value)):
-            known[name] = float(np.mean(value))
+            known[name] = _mean(value)
     if not set(theorem.needs) <= set(known):
         return Suggestions()
     derive = _derivation(values, known)
@@ -72,13 +73,18 @@ def _statements_with_constants(theorem: Theorem) -> str:
     return f"with constants: variant {', '.join(others)} of {theorem.key}"
 
 
+def _mean(value: Any) -> float:
+    """Return the mean over seeds of a number or an array."""
+    return float(np.mean(value))  # pyright: ignore[reportUnknownArgumentType]
+
+
 def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
     """How quantities that the run does not know by itself follow from the others."""
     theorem, source = values.theorem, values.source
     independent = {n: v for n, v in known.items() if n not in ("rho0", "S2")}
     followed: list[str] = []
     for name, value in source.derived(theorem, independent).items():
-        if math.isclose(float(np.mean(value)), known.get(name, math.nan)):
+        if math.isclose(_mean(value), known.get(name, math.nan)):
             followed.append(name)
 
     def derive(changed: Values) -> dict[str, Number]:
