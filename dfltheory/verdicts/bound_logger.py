@@ -107,7 +107,7 @@ class BoundLogger:
 
     def _record(self, rounds: list[int], measures: dict[str, Floats]) -> History:
         """Return the run with these measures (S, R)."""
-        parts = {**self.description, **measures}
+        parts: dict[str, Any] = {**self.description, **measures}
         return History.from_measurements(rounds=rounds, **parts)
 
     @property

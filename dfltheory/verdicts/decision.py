@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import sympy as sp
+import sympy as sp  # pyright: ignore[reportMissingTypeStubs]
 
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem

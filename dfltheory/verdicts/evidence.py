@@ -101,8 +101,8 @@ def lower_limits(samples: Array, tail: float) -> Array:
     Columns are those of ``samples`` (S, R) >= 0.
     """
     # log(1 + c (x - 1)) <= c (x - 1): no evidence against the mean itself
-    high = samples.mean(axis=0)
-    low = np.zeros_like(high)
+    high: Array = samples.mean(axis=0)
+    low: Array = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         enough = _enough(samples, middle, tail)

@@ -127,7 +127,8 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
     """Return the least true f0_gap: f* is at most every f of the run."""
     gap = gap_at_start(run, theorem)
     if gap is not None and run.constants.standing_of("f_star") == "exact":
-        least = float(np.mean(gap.value - gap.error))
+        gaps = gap.value - gap.error
+        least = float(np.mean(gaps))  # pyright: ignore[reportUnknownArgumentType]
         return least, f"this problem has f0_gap = {least:g} exactly"
     start, values = objective_at_start(run, theorem), objective(run, theorem)
     if start is None or values is None:

@@ -122,10 +122,10 @@ class LeftHandSide:
                 return self.samples.mean(axis=1, keepdims=True)
             case "sum":
                 return self.samples.sum(axis=1, keepdims=True)
-        raise InputError(
-            f"{self.theorem}: the aggregate {self.theorem.lhs.aggregate!r} is not"
-            " judged by runs"
-        )
+            case aggregate:
+                raise InputError(
+                    f"{self.theorem}: the aggregate {aggregate!r} is not judged by runs"
+                )
 
     def over_columns(self, values: ArrayLike) -> Array:
         """Return the left-hand side of each column of ``values`` (..., k).

@@ -258,9 +258,8 @@ def memory_of(algorithm: Algorithm[Any]) -> float:
     alpha = hyperparameters.get("alpha")
     if alpha is not None and "lam_admm" not in hyperparameters:
         return 1 / (1 - alpha)
-    unknown = (
-        isinstance(algorithm, Recorded) or type(algorithm).init is not Algorithm.init
-    )
+    base: type[Algorithm[Any]] = Algorithm
+    unknown = isinstance(algorithm, Recorded) or type(algorithm).init is not base.init
     return math.inf if unknown else 1.0
 
 

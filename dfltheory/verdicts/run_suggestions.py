@@ -165,13 +165,18 @@ def applies_after(
     return find_obstacle(changed, theorem, values) is None
 
 
+def _mean(value: Any) -> float:
+    """Return the mean over seeds of a number or an array."""
+    return float(np.mean(value))  # pyright: ignore[reportUnknownArgumentType]
+
+
 def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
     """How quantities that the run does not know by itself follow from the others."""
     theorem, source = values.theorem, values.source
     independent = {n: v for n, v in known.items() if n not in ("rho0", "S2")}
     followed: list[str] = []
     for name, value in source.derived(theorem, independent).items():
-        if math.isclose(float(np.mean(value)), known.get(name, math.nan)):
+        if math.isclose(_mean(value), known.get(name, math.nan)):
             followed.append(name)
 
     def derive(changed: Values) -> dict[str, Number]:

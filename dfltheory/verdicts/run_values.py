@@ -82,8 +82,9 @@ class RunValues(Mapping[str, Any]):
         for name in self.theorem.needs:
             if name in self.known:
                 value = self.known[name]
-                is_array = isinstance(value, np.ndarray)
-                found[name] = float(np.mean(value)) if is_array else value
+                if isinstance(value, np.ndarray):
+                    value = float(value.mean())
+                found[name] = value
         return found
 
     @cached_property
@@ -268,12 +269,12 @@ class RecordedRun(Source):
         """On the run's one matrix; with several matrices nothing of them is known."""
         from dfltheory.verdicts.computed_values import computed_values
 
-        W = None
+        matrix = None
         if self.run.topology is not None:
             sequence = graphs.as_sequence(self.run.topology)
             if not sequence.random and getattr(sequence, "period", None) == 1:
-                W = sequence.matrix(0, np.random.default_rng(0))
-        found, errors = computed_values(theorem, values, W, self.run.problem)
+                matrix = sequence.matrix(0, np.random.default_rng(0))
+        found, errors = computed_values(theorem, values, matrix, self.run.problem)
         return found, {n: RoundingError(shift=e) for n, e in errors.items()}
 
     def start(self, theorem: Theorem) -> Values:

@@ -56,7 +56,7 @@ def running_upper_limits(
     give no limit for an earlier horizon, the limit of the previous block holds: more
     rounds have no larger minimum.
     """
-    rounds = samples.shape[1]
+    rounds: int = samples.shape[1]
     ends = np.unique(
         [*np.geomspace(1, rounds, _BLOCKS).astype(int), max(1, rounds - 1), rounds]
     )
@@ -81,8 +81,9 @@ def _upper_limits_of_minimum(
 
     For h = first..R, from ``samples`` (S, R).
     """
-    horizons = np.arange(first, samples.shape[1] + 1)
-    known = np.flatnonzero(np.zeros(samples.shape[1]) if sure is None else sure)
+    rounds: int = samples.shape[1]
+    horizons = np.arange(first, rounds + 1)
+    known = np.flatnonzero(np.zeros(rounds) if sure is None else sure)
     limits = _least_until(horizons, known + 1, samples[:, known].mean(axis=0))
     if samples.shape[0] < 2:
         return limits
@@ -126,23 +127,27 @@ def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
     rotations of R^S: N is counted over directions in which the picked column's t
     exceeds the quantile of p. Skewness is left to the limits themselves.
     """
-    seeds, many = samples.shape
+    seeds: int = samples.shape[0]
+    many: int = samples.shape[1]
     if many == 1 or seeds == 2:  # two seeds do not show the dependence
         return tail / many
     columns = samples - samples.mean(axis=0)
     columns /= np.linalg.norm(columns, axis=0)
     rng = np.random.default_rng(0)
     along = columns[:, np.arange(_DIRECTIONS) * many // _DIRECTIONS].T
-    across = rng.normal(size=along.shape)
+    across = rng.normal(size=(_DIRECTIONS, seeds))
     across -= (across * along).sum(axis=1, keepdims=True) * along
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     beyond = (rng.permutation(_DIRECTIONS)[:, None] + 0.5) / _DIRECTIONS
-    each = tail / many
+    each: float = tail / many
     for _ in range(_ROUNDS_OF_TAIL):
         cosine, sine = _angle(each * beyond, seeds)
         least = _angle(np.array(each), seeds)[0]
-        fail = ((cosine * along + sine * across) @ columns >= least).sum(axis=1)
-        before, each = each, tail / (many * np.mean(1 / np.maximum(fail, 1)))
+        fail: NDArray[np.int64] = (
+            (cosine * along + sine * across) @ columns >= least
+        ).sum(axis=1)
+        before = each
+        each = tail / (many * float(np.mean(1 / np.maximum(fail, 1))))
         if abs(each - before) < 0.02 * before:
             break
     return float(min(each, tail))
@@ -173,10 +178,11 @@ def averages(
     before them, down to single rounds (of long runs only so many of these, evenly
     spaced).
     """
-    rounds = samples.shape[1]
+    rounds: int = samples.shape[1]
     sums, counts, at = samples[:, ::-1], np.ones(rounds), np.arange(rounds, 0, -1)
     shortest, length = rounds / _MOST_ROUNDS, 1
-    ends, found = [], []
+    ends: list[NDArray[np.int64]] = []
+    found: list[NDArray[np.float64]] = []
     while True:
         part = slice(1)
         if not few:

@@ -215,7 +215,7 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
         .multinomial(seeds, [1 / seeds] * seeds, size=draws)
         .astype(float)
     )
-    means = counts @ z / seeds
+    means: NDArray[np.float64] = counts @ z / seeds
     variances = (counts @ z**2 / seeds - means**2) / (seeds - 1)
     still = variances <= 1e-12
     ratios = np.where(

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import combinations
+from typing import Any
 
 import numpy as np
-import sympy as sp
+import sympy as sp  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
 from dfltheory.bounds.clauses import Number, symbol_names
@@ -132,7 +133,7 @@ class _Search:
     # -- values after a change ---------------------------------------------------------
 
     def _rule(self, name: str) -> sp.Expr:
-        return sp.sympify(self.theorem.schedule[name])
+        return _sympy.sympify(self.theorem.schedule[name])
 
     def _followed(self) -> tuple[str, ...]:
         """Return step sizes that follow the schedule.
@@ -160,7 +161,7 @@ class _Search:
         symbols = sorted(rule.free_symbols, key=str)
         numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
         with np.errstate(all="ignore"):
-            return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
+            return _sympy.lambdify(symbols, rule, modules="numpy")(*numbers)
 
     def at(self, changes: Values) -> dict[str, Number]:
         """All values after some changes, which may be arrays."""
@@ -183,7 +184,7 @@ class _Search:
                 symbols = sorted(solution.free_symbols, key=str)
                 numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
                 with np.errstate(all="ignore"):
-                    formula = sp.lambdify(symbols, solution, modules="numpy")
+                    formula = _sympy.lambdify(symbols, solution, modules="numpy")
                     found[other] = formula(*numbers)
         return found
 
@@ -213,7 +214,7 @@ class _Search:
             solved = equalities(conditions_of(self.theorem), self.theorem.glossary)[0]
             points = {n: np.atleast_1d(v) for n, v in self.values.items()}
             for name, solution in solved.items():
-                value = float(values_of([sp.sympify(solution)], points)[0][0])
+                value = float(values_of([_sympy.sympify(solution)], points)[0][0])
                 if math.isfinite(value):
                     fixed[name] = value
         return fixed
