@@ -262,10 +262,7 @@ def page(made: Sequence[Row]) -> str:
             " corrected."
         ),
         "",
-        (
-            "Written by `python -m validation.scorecard results` after"
-            " `make validate`."
-        ),
+        ("Written by `python -m validation.scorecard results` after `make validate`."),
         "",
         markdown(made, LINKS),
         (

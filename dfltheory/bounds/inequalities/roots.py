@@ -43,11 +43,12 @@ def root_conditions(
 
 def _root(
     side: Expr,
-    rounded: Callable[[float], int],
+    rounded: Callable[[Expr], int],
     is_nonnegative: Callable[[Expr], bool],
 ) -> Expr | None:
     """Return the square root of a product of nonnegative factors, or a bound of it."""
-    number, product = sp.factor(side).as_coeff_Mul()
+    factored: Expr = sp.factor(side)
+    number, product = factored.as_coeff_Mul()
     if not number.is_Rational or number < 0:
         return None
     share = sp.Rational(rounded(sp.sqrt(number * _DIGITS**2)), _DIGITS)
