@@ -5,12 +5,19 @@ a paper. Lines differ in dashes and markers as well as in color, so that figures
 read in grayscale. Three parameters are shared:
 
 ===========  ===========================================================================
-``ax``       the matplotlib axes to draw on; by default those of a new figure
+``ax``       the matplotlib axes to draw on; by default those of a new figure. Labels,
+             ticks, legend and notes have 8 points on both; a title is never changed
 ``legend``   whether to draw a legend, below the axes; where bounds are drawn it says
-             how far they are above the measurements
-``columns``  1 or 2, the columns of a paper that a new figure spans; its text has 8
-             points
+             how far they are above the measurements, and of theorems that are not
+             applicable, why, and what would make them apply
+``columns``  1 or 2, the columns of a paper that a new figure spans
 ===========  ===========================================================================
+
+A figure of given axes that has no layout engine gets the constrained layout of
+matplotlib, so that the legend is not cut off, and is made higher where the legend would
+leave too little room. Axes that no layout moves have the legend inside. The first
+figure sets ``pdf.fonttype`` and ``ps.fonttype`` of matplotlib to 42 (TrueType), since
+publishers reject Type 3 fonts.
 
 =======================  ===============================================================
 :func:`curves`           measured left-hand side and bounds over the horizon; the first

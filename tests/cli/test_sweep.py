@@ -1,5 +1,6 @@
 """``dfltheory sweep`` as people and programs call it."""
 
+import csv
 import dataclasses
 import json
 
@@ -7,6 +8,8 @@ import pytest
 
 from dfltheory import bounds
 from dfltheory.cli import run
+from dfltheory.experiments.results import load_results
+from dfltheory.verdicts.compare import compare
 from tests.drawing import drawing
 
 TEXT = """
@@ -80,6 +83,30 @@ def test_a_violated_bound_is_a_failed_check(file, capsys, monkeypatch, undrawn):
         for v in c["verdicts"]
     ]
     assert "violated" in kinds
+
+
+def test_table_and_file_say_what_would_make_a_theorem_apply(file, capsys, undrawn):
+    theorem = '[theorem]\nkey = "dfedsam.theorem_4_5"\nvariants = ["corrected"]\n'
+    text = TEXT.replace("m = 4", "m = 8").replace("K = 1", "K = 5")
+    text = text.replace("eta = 0.05", "eta = 0.02")
+    file.write_text(text.replace("[sweep]", f"{theorem}[sweep]"))
+    assert run(["sweep", str(file), "--jobs", "1", "--out", "here"]) == 0
+    printed = capsys.readouterr().out
+    results = load_results("here")
+    (ring,) = results.where(topology__name="ring")
+    (verdict,) = ring.verdicts
+    assert verdict.kind == "not applicable"
+    assert verdict.suggestions.alternatives
+    alone = compare(ring.history, "dfedsam.theorem_4_5", variant="corrected")
+    assert str(verdict.suggestions) == str(alone.suggestions)
+    with open("here/results.csv", newline="") as table:
+        rows = list(csv.DictReader(table))
+    suggested = {row["topology.name"]: row["suggestion"] for row in rows}
+    assert suggested == {"ring": str(verdict.suggestions), "complete": ""}
+    cells = [line.split("│") for line in printed.splitlines() if "│" in line]
+    column = next(row.index(cell) for row in cells for cell in row if "applies" in cell)
+    words = " ".join(row[column].strip() for row in cells)
+    assert str(verdict.suggestions) in words
 
 
 def test_listing_runs_nothing(file, capsys):

@@ -18,8 +18,9 @@ MARKERS = ("o", "s", "^")
 def label(key: str, variant: str) -> str:
     """Return author, year and number of a statement, short enough for the figure."""
     source = bounds.get(key, variant).source.split(", ")
-    author = source[0].replace(" and Joshi", ", Joshi").replace(" et al.", "")
+    author = source[0].replace(" and Joshi", "").replace(" et al.", "")
     number = source[2].removeprefix("proof of ")
+    number = number.replace("Theorem", "Thm.").replace("Corollary", "Cor.")
     steps = f", $K$ = {STEPS_BETWEEN}" if "_network" in key else ""
     long = ", long" if key.endswith("_long") else ""
     tuned = ", tuned" if key.endswith("_tuned") else ""
@@ -48,6 +49,6 @@ def paper_standard() -> Axes:
             )
         ax.axvline(1.0, color="black", linewidth=0.8)
         ax.set_yticks(list(rows.values()), [label(*name) for name in rows])
-        ax.set_xlabel("bound / measured value")
+        ax.set_xlabel("bound / measured value", loc="right")
         figure.legend(loc="outside lower center")
     return ax
