@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import sympy as sp
 
@@ -43,16 +44,16 @@ def root_conditions(
 
 def _root(
     side: Expr,
-    rounded: Callable[[Expr], int],
+    rounded: Callable[[Any], int],
     is_nonnegative: Callable[[Expr], bool],
 ) -> Expr | None:
     """Return the square root of a product of nonnegative factors, or a bound of it."""
-    factored: Expr = sp.factor(side)
-    number, product = factored.as_coeff_Mul()
+    factors: Any = sp.factor(side)
+    number, product = factors.as_coeff_Mul()
     if not number.is_Rational or number < 0:
         return None
     share = sp.Rational(rounded(sp.sqrt(number * _DIGITS**2)), _DIGITS)
-    root = share
+    root: Expr = share
     for base, exponent in product.as_powers_dict().items():
         size = -base if exponent.is_even and is_nonnegative(-base) else base
         if not exponent.is_Rational or not is_nonnegative(size):
