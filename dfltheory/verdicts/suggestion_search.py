@@ -44,6 +44,9 @@ from dfltheory.verdicts.tried_values import (
     tried_values,
 )
 
+_sympy: Any = sp
+"""sympy has no annotations."""
+
 Derive = Callable[[Values], Mapping[str, Number]]
 """Returns quantities that are computed from others, as rho0 from rho and T."""
 
