@@ -7,7 +7,7 @@ that is named for an obstacle returns the reason in one line, or None.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Literal, NamedTuple
 
@@ -264,17 +264,41 @@ def _schedule_obstacle(theorem: Theorem, values: Mapping[str, Number]) -> str | 
     fixed = [name for name in replaced if name in values]
     if not fixed:
         return None
-    try:
-        scheduled = theorem.step_sizes(**values)
-    except InputError as missing:
-        return str(missing)
-    for name in fixed:
-        if not math.isclose(
-            scheduled[name], values[name], rel_tol=_SAME, abs_tol=1e-300
-        ):
-            covered = f"{name} = {scheduled[name]:.6g}"
-            return f"it covers {covered}, and this run has {name} = {values[name]:.6g}"
+    for place, point in points_of_starts(values):
+        try:
+            scheduled = theorem.step_sizes(**point)
+        except InputError as missing:
+            return f"{missing}{place}"
+        for name in fixed:
+            if not math.isclose(
+                scheduled[name], point[name], rel_tol=_SAME, abs_tol=1e-300
+            ):
+                covered = f"it covers {name} = {scheduled[name]:.6g}{place}"
+                return f"{covered}, and this run has {name} = {point[name]:.6g}"
     return None
+
+
+def points_of_starts(
+    values: Mapping[str, Number],
+) -> Iterator[tuple[str, dict[str, Number]]]:
+    """Yield the values of each start, with the seed in words.
+
+    A statement is about one start. If all seeds share theirs, there is one point, and
+    no words.
+    """
+    starts = max((np.size(v) for v in values.values() if np.ndim(v)), default=0)
+    if not starts:
+        yield "", {name: of_start(value, 0) for name, value in values.items()}
+    for start in range(starts):
+        point = {name: of_start(value, start) for name, value in values.items()}
+        yield f" for the start of seed {start}", point
+
+
+def of_start(value: Number, start: int) -> Number:
+    """Return the value of one start, of values that may differ between starts."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return float(value[start] if value.ndim else value)
 
 
 def _unknown_quantities(
@@ -299,21 +323,22 @@ def _unknown_quantities(
 
 
 def _failing_conditions(theorem: Theorem, values: Mapping[str, Number]) -> str | None:
-    """Return the conditions that fail at the means over seeds, or None."""
-    means = {}
-    for name in theorem.needs:
-        value = values[name]
-        means[name] = float(np.mean(value)) if np.ndim(value) else value
-    try:
-        checked = theorem.check_conditions(**means)
-    except InputError as outside_range:  # as lam = 1 on a network that is not connected
-        return str(outside_range)
-    failing = [
-        f"{c.name} fails, by {-float(slack):.3g}"
-        for c, slack, holds in checked
-        if not holds
-    ]
-    return "; ".join(failing) or None
+    """Return the conditions that fail at the start of some seed, or None."""
+    needed = {name: values[name] for name in theorem.needs}
+    for place, point in points_of_starts(needed):
+        try:
+            checked = theorem.check_conditions(**point)
+        # as lam = 1 on a network that is not connected
+        except InputError as outside_range:
+            return f"{outside_range}{place}"
+        failing = [
+            f"{c.name} fails, by {-float(slack):.3g}{place}"
+            for c, slack, holds in checked
+            if not holds
+        ]
+        if failing:
+            return "; ".join(failing)
+    return None
 
 
 __all__ = [
@@ -323,6 +348,8 @@ __all__ = [
     "find_obstacle",
     "hyperparameter_values",
     "obstacle_of",
+    "of_start",
+    "points_of_starts",
     "quantities_of",
     "unrestricted_steps",
 ]
