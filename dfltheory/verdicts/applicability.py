@@ -28,14 +28,15 @@ _SAME = 1e-6
 """Step sizes that differ by less, relatively, follow the same schedule."""
 
 
-ObstacleKind = Literal["form", "scope", "schedule", "unknown", "condition"]
+ObstacleKind = Literal["form", "task", "scope", "schedule", "unknown", "condition"]
 
 
 class Obstacle(NamedTuple):
     """Why a theorem does not apply to a run.
 
-    The kind says what it is about: the form of the statement, its scope, the step
-    sizes of its schedule, a quantity that is not known, or a condition.
+    The kind says what it is about: the form of the statement, the task of the run, the
+    scope of the statement, the step sizes of its schedule, a quantity that is not
+    known, or a condition.
     """
 
     kind: ObstacleKind
@@ -65,6 +66,8 @@ def find_obstacle(
             "it is no upper bound: it says how hard some problem is, which need not be"
             " this one",
         )
+    if run.facts is not None and run.facts.broken_assumption is not None:
+        return Obstacle("task", run.facts.broken_assumption)
     reason = _scope_obstacle(run, theorem, values)
     if reason is not None:
         return Obstacle("scope", reason)
@@ -332,7 +335,7 @@ def _failing_conditions(theorem: Theorem, values: Mapping[str, Number]) -> str |
         except InputError as outside_range:
             return f"{outside_range}{place}"
         failing = [
-            f"{c.name} fails, by {-float(slack):.3g}{place}"
+            f"{c.name} fails, by {abs(float(slack)):.3g}{place}"
             for c, slack, holds in checked
             if not holds
         ]

@@ -240,7 +240,7 @@ class _Comparison:
             worst = int(evidence.in_bounds(each[:, None], own_bounds).argmax())
             bound = float(own_bounds[worst])
             measured = _interval_of_start(left, worst)
-            at = {name: of_start(value, worst) for name, value in inputs.items()}
+            at = {n: float(of_start(v, worst)) for n, v in inputs.items()}
         if not (left.exact or bounds.nominal.ndim):
             free = distribution_free_upper_end(left, self.confidence)
             if float(left.raised(free)) <= bounds.low:
