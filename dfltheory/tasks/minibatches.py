@@ -108,7 +108,10 @@ class MinibatchTask(Task[Batch]):
     def broken_assumption(self) -> str | None:
         """Why no theorem applies to runs on this task, or None."""
         if self.measured is not None:
-            return "f and its gradient are measured on a part of the data only"
+            return (
+                "f and its gradient are measured on a part of the data only: measure"
+                " them on all of it (--measure-on 0)"
+            )
         if self.drops:
             return "with dropout, gradients are those of another function than f"
         if self.augment is not None:

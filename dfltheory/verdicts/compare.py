@@ -14,7 +14,7 @@ The kinds, in the order in which they are tested:
     the whole interval lies at or below the bound; ``method`` names what its upper end
     assumes of the seeds (:data:`~dfltheory.verdicts.verdict.ASSUMED`);
 ``undecided``
-    the interval contains the bound.
+    the interval contains the bound, or the run stopped before it could be decided.
 
 Theorems bound expectations; :mod:`dfltheory.verdicts.statistics` makes intervals of
 them. A kind is issued only if it survives the worst-case rounding error of the bound,
