@@ -83,6 +83,8 @@ class MinibatchTask(Task[Batch]):
     batch : examples a minibatch; None: all of a client's examples
     network, layout, criterion : the module, where its parameters are in x, its loss
     drops : whether the module draws random numbers while it is trained
+    measured : the task on which f and its gradient are measured (see
+        tasks.measured_on); None: this one
     """
 
     X: Tensor
@@ -99,7 +101,24 @@ class MinibatchTask(Task[Batch]):
     drops: bool
     preprocess: Callable[[Tensor], Tensor] | None
     augment: Callable[[Tensor, Sequence[torch.Generator]], Tensor] | None
+    measured: Self | None = None
     _classes: int
+
+    @property
+    def broken_assumption(self) -> str | None:
+        """Why no theorem applies to runs on this task, or None."""
+        if self.measured is not None:
+            return (
+                "f and its gradient are measured on a part of the data only: measure"
+                " them on all of it (--measure-on 0)"
+            )
+        if self.drops:
+            return "with dropout, gradients are those of another function than f"
+        if self.augment is not None:
+            return "augment changes minibatches: gradients are not unbiased for f"
+        if self.batch is not None and self.sampling == "epochs":
+            return 'with sampling = "epochs", minibatches are not independent'
+        return None
 
     @property
     def blocks(self) -> tuple[slice, ...]:

@@ -13,7 +13,8 @@ from dfltheory.tasks.minibatches import MinibatchTask
 def proved_constants(task: MinibatchTask) -> ProblemConstants:
     """Return what is proved of any run on this task.
 
-    f* >= 0 for the named losses, and L of linear models.
+    f* >= 0 for the named losses, L of linear models, and sigma_l = 0 without
+    minibatches.
 
     The Hessian of one example's loss is C (x) a a', a = (input, 1): for the
     cross-entropy C = diag(q) - q q' with probabilities q, whose norm is at most
@@ -28,8 +29,12 @@ def proved_constants(task: MinibatchTask) -> ProblemConstants:
     which SAM's analysis needs: at most k max_ij m p_i ||a_ij||^2 + weight_decay,
     that of one example drawn again and again.
     """
-    if task.criterion not in LOSSES.values() or task.drops:
+    if task.drops:
         return ProblemConstants()
+    exact_gradients = task.batch is None and task.augment is None
+    sigma_l = 0.0 if exact_gradients else None
+    if task.criterion not in LOSSES.values():
+        return ProblemConstants(sigma_l=sigma_l)
     standing: dict[str, Standing] = {"f_star": "bound"}
     layers = dense_layers(task.network)
     entropy = task.criterion is LOSSES["cross_entropy"]
@@ -40,14 +45,14 @@ def proved_constants(task: MinibatchTask) -> ProblemConstants:
         and task.X[0].numel() == task.layout.shapes[0][-1]
     )
     if layers is None or not linear or task.augment is not None or entropy != labels:
-        return ProblemConstants(f_star=0.0, standing=standing)
+        return ProblemConstants(sigma_l=sigma_l, f_star=0.0, standing=standing)
     outputs, bias = task.layout.shapes[0][0], layers[0][1] is not None
     if task.batch is not None or (entropy and outputs > 2 and not bias):
         standing["L"] = "bound"
     size = torch.stack([_curvature(task, i, bias) for i in range(task.m)])
     size = size if task.scale is None else size * task.scale
     L = (0.5 if entropy else 2 / outputs) * float(size.max()) + task.weight_decay
-    return ProblemConstants(L=L, f_star=0.0, standing=standing)
+    return ProblemConstants(L=L, sigma_l=sigma_l, f_star=0.0, standing=standing)
 
 
 def _curvature(task: MinibatchTask, i: int, bias: bool) -> Tensor:

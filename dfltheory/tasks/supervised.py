@@ -87,8 +87,6 @@ class Supervised(MinibatchTask):
     """
 
     name = "supervised"
-    # see tasks.measured_on: f and its gradient are measured on this one
-    measured: Supervised | None = None
 
     def __init__(
         self,

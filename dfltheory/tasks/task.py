@@ -60,6 +60,15 @@ class Task(abc.ABC, Generic[Minibatch]):
         """What is known of this problem, exactly or as a proved bound."""
         return ProblemConstants()
 
+    @property
+    def broken_assumption(self) -> str | None:
+        """Why no theorem applies to runs on this task, or None.
+
+        Theorems assume that stochastic gradients are independent and unbiased for the f
+        that is measured.
+        """
+        return None
+
     # -- what an algorithm sees
 
     @abc.abstractmethod

@@ -59,7 +59,8 @@ _FACTS = record(
         "eps": number(0, 1),
         "common_start": maybe(truth),
         **dict.fromkeys(("dfltheory", "torch"), line(100)),
-    }
+    },
+    {"broken_assumption": maybe(line(1000))},  # absent in files of earlier releases
 )
 
 

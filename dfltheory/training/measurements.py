@@ -26,6 +26,7 @@ from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
 from dfltheory.graphs import MixingSequence
 from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.stated_start import AT_START, stated_start
+from dfltheory.training.stated_values import StatedRun
 from dfltheory.version import __version__
 
 Floats = NDArray[np.float64]
@@ -86,7 +87,9 @@ def measured_run(
     _refuse_constants_of_network(stated, sequence)
     _refuse_measured_constants(stated, arrays, problem)
     one_of("precision", str(precision), PRECISIONS)
+    eps = torch.finfo(getattr(torch, precision)).eps
     begun = stated_start(start, of_start, arrays, rounds_measured, precision)
+    StatedRun(problem, stated, arrays, rounds_measured, begun.x0_sq, eps).check()
     unknown = np.full((S, R), np.nan)
     return {
         "algorithm": known_algorithm,
@@ -108,7 +111,7 @@ def measured_run(
         "stated": stated,
         "facts": RunFacts(
             precision=precision,
-            eps=torch.finfo(getattr(torch, precision)).eps,
+            eps=eps,
             common_start=begun.common,
             dfltheory=__version__,
             torch="unknown",

@@ -73,7 +73,7 @@ class Run:
         x = starting_models(task, seeds, x0, seed).clone(
             memory_format=torch.contiguous_format
         )
-        self.facts = RunFacts.of(x)
+        self.facts = RunFacts.of(x, task.broken_assumption)
         if algorithm.one_start and not self.facts.common_start:
             raise InputError(
                 f"{type(algorithm).__name__} begins at one model: give all clients the"

@@ -64,6 +64,8 @@ class RunFacts:
         that was measured elsewhere does not state it.
     dfltheory, torch : str
         The versions.
+    broken_assumption : str or None
+        Why no theorem applies to the run's task, as the task says it.
     """
 
     precision: str
@@ -71,9 +73,10 @@ class RunFacts:
     common_start: bool | None
     dfltheory: str
     torch: str
+    broken_assumption: str | None = None
 
     @classmethod
-    def of(cls, start: Tensor) -> RunFacts:
+    def of(cls, start: Tensor, broken_assumption: str | None = None) -> RunFacts:
         """Return the facts of a run that begins at the models x^0 (S, m, d)."""
         return cls(
             precision=str(start.dtype).removeprefix("torch."),
@@ -81,6 +84,7 @@ class RunFacts:
             common_start=bool((start == start[:, :1]).all()),
             dfltheory=__version__,
             torch=str(torch.__version__),
+            broken_assumption=broken_assumption,
         )
 
 

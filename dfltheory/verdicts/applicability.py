@@ -7,7 +7,7 @@ that is named for an obstacle returns the reason in one line, or None.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -30,6 +30,7 @@ _SAME = 1e-6
 
 ObstacleKind = Literal[
     "form",
+    "task",
     "algorithm",
     "blocks",
     "gradients",
@@ -54,8 +55,8 @@ class Obstacle(NamedTuple):
     Attributes
     ----------
     kind : str
-        What it is about: the form of the statement; the algorithm, the blocks of the
-        model, bounded gradients, a hyperparameter, the network or the start, which its
+        What it is about: the form of the statement; the task of the run; the algorithm,
+        the blocks of the model, bounded gradients, a hyperparameter, the network or the start, which its
         scope restricts; what a run from elsewhere does not state; the step sizes of its
         schedule; quantities that are not known or out of their range; a condition; or
         the measurement of its left-hand side.
@@ -96,6 +97,8 @@ def find_obstacle(
             "it is no upper bound: it says how hard some problem is, which need not be"
             " this one",
         )
+    if run.facts is not None and run.facts.broken_assumption is not None:
+        return Obstacle("task", run.facts.broken_assumption)
     for find in (
         _scope_obstacle,
         _unstated_obstacle,
@@ -305,23 +308,47 @@ def _schedule_obstacle(
     fixed = [name for name in replaced if name in values]
     if not fixed:
         return None
-    try:
-        scheduled = theorem.step_sizes(**values)
-    except InputError as missing:
-        symbols = symbol_names([theorem.schedule[name] for name in fixed])
-        names = sorted(name for name in symbols if not _is_known(name, values))
-        return Obstacle("unknown", str(missing), tuple(names))
-    for name in fixed:
-        if not math.isclose(
-            scheduled[name], values[name], rel_tol=_SAME, abs_tol=1e-300
-        ):
-            covered = f"{name} = {scheduled[name]:.6g}"
-            return Obstacle(
-                "schedule",
-                f"it covers {covered}, and this run has {name} = {values[name]:.6g}",
-                (name,),
-            )
+    for place, point in points_of_starts(values):
+        try:
+            scheduled = theorem.step_sizes(**point)
+        except InputError as missing:
+            symbols = symbol_names([theorem.schedule[name] for name in fixed])
+            names = sorted(name for name in symbols if not _is_known(name, values))
+            return Obstacle("unknown", f"{missing}{place}", tuple(names))
+        for name in fixed:
+            if not math.isclose(
+                scheduled[name], point[name], rel_tol=_SAME, abs_tol=1e-300
+            ):
+                covered = f"it covers {name} = {scheduled[name]:.6g}{place}"
+                return Obstacle(
+                    "schedule",
+                    f"{covered}, and this run has {name} = {point[name]:.6g}",
+                    (name,),
+                )
     return None
+
+
+def points_of_starts(
+    values: Mapping[str, Number],
+) -> Iterator[tuple[str, dict[str, Number]]]:
+    """Yield the values of each start, with the seed in words.
+
+    A statement is about one start. If all seeds share theirs, there is one point, and
+    no words.
+    """
+    starts = max((np.size(v) for v in values.values() if np.ndim(v)), default=0)
+    if not starts:
+        yield "", {name: of_start(value, 0) for name, value in values.items()}
+    for start in range(starts):
+        point = {name: of_start(value, start) for name, value in values.items()}
+        yield f" for the start of seed {start}", point
+
+
+def of_start(value: Number, start: int) -> Number:
+    """Return the value of one start, of values that may differ between starts."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return float(value[start] if value.ndim else value)
 
 
 def _unknown_obstacle(
@@ -344,22 +371,23 @@ def _is_known(name: str, values: Mapping[str, Number]) -> bool:
 def _condition_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> Obstacle | None:
-    """Return the conditions that fail at the means over seeds, or None."""
-    means: dict[str, Any] = {}
-    for name in theorem.needs:
-        value = values[name]
-        means[name] = float(np.mean(value)) if np.ndim(value) else value
-    try:
-        checked = theorem.check_conditions(**means)
-    except InputError as outside_range:  # as lam = 1 on a network that is not connected
-        names = _out_of_range(theorem, means)
-        return Obstacle("range", str(outside_range), names)
-    failing = [
-        f"{c.name} fails, by {-float(slack):.3g}"
-        for c, slack, holds in checked
-        if not holds
-    ]
-    return Obstacle("condition", "; ".join(failing)) if failing else None
+    """Return the conditions that fail at the start of some seed, or None."""
+    needed = {name: values[name] for name in theorem.needs}
+    for place, point in points_of_starts(needed):
+        try:
+            checked = theorem.check_conditions(**point)
+        # as lam = 1 on a network that is not connected
+        except InputError as outside_range:
+            names = _out_of_range(theorem, point)
+            return Obstacle("range", f"{outside_range}{place}", names)
+        failing = [
+            f"{c.name} fails, by {abs(float(slack)):.3g}{place}"
+            for c, slack, holds in checked
+            if not holds
+        ]
+        if failing:
+            return Obstacle("condition", "; ".join(failing))
+    return None
 
 
 def _out_of_range(theorem: Theorem, values: Mapping[str, Number]) -> tuple[str, ...]:
@@ -382,6 +410,8 @@ __all__ = [
     "find_obstacle",
     "hyperparameter_values",
     "obstacle_of",
+    "of_start",
+    "points_of_starts",
     "quantities_of",
     "unrestricted_steps",
 ]

@@ -9,12 +9,12 @@ The kinds, in the order in which they are tested:
     end assumes nothing of the seeds' distribution (:mod:`dfltheory.verdicts.evidence`);
 ``vacuous``
     not violated, but the bound is at least what is known of this left-hand side without
-    any theorem (:func:`~dfltheory.verdicts.left_hand_side.trivial_bound`);
+    any theorem (:func:`~dfltheory.verdicts.measures.trivial_bound`);
 ``holds``
     the whole interval lies at or below the bound; ``method`` names what its upper end
     assumes of the seeds (:data:`~dfltheory.verdicts.verdict.ASSUMED`);
 ``undecided``
-    the interval contains the bound.
+    the interval contains the bound, or the run stopped before it could be decided.
 
 Theorems bound expectations; :mod:`dfltheory.verdicts.statistics` makes intervals of
 them. A kind is issued only if it survives the worst-case rounding error of the bound,
@@ -40,20 +40,25 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
-from dfltheory.verdicts.applicability import Obstacle, find_obstacle
+from dfltheory.verdicts.applicability import (
+    Obstacle,
+    find_obstacle,
+    hyperparameter_values,
+    of_start,
+)
 from dfltheory.verdicts.decision import (
     Bounds,
     decide,
     underflows,
     without_missing_rounds,
+    worst_start_counts,
 )
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     distribution_free_upper_end,
     measured_interval,
-    trivial_bound,
 )
-from dfltheory.verdicts.measures import precision
+from dfltheory.verdicts.measures import precision, trivial_bound
 from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_suggestions import suggestions_for
 from dfltheory.verdicts.run_values import RecordedRun, RunValues, run_values
@@ -227,7 +232,7 @@ class _Comparison:
             "status": theorem.status,
             "estimated": self.values.estimated,
             "conditions": tuple(map(str, theorem.conditions)),
-            "slack": _slack(theorem, self.values.needed),
+            "slack": _slack(self.values),
         }
 
     def not_applicable(self, obstacle: Obstacle, method: Method) -> Verdict:
@@ -255,14 +260,13 @@ class _Comparison:
         bound = float(bounds.nominal.mean())
         at = self.values.needed
         assumed = self.assumed
-        if left.exact and bounds.nominal.ndim:
-            # each start has its own expectation and bound: the worst start counts
-            each = left.over_columns(left.columns)
-            worst = int(evidence.in_bounds(each[:, None], bounds.nominal).argmax())
-            bound = float(bounds.nominal[worst])
-            value = float(each[worst])
-            measured = Interval(value, value, value)
-            at = {name: _of_start(value, worst) for name, value in inputs.items()}
+        if worst_start_counts(left, bounds):
+            each = left.over_columns(left.known_columns)
+            own_bounds = np.broadcast_to(bounds.nominal, each.shape)
+            worst = int(evidence.in_bounds(each[:, None], own_bounds).argmax())
+            bound = float(own_bounds[worst])
+            measured = _interval_of_start(left, worst)
+            at = {n: float(of_start(v, worst)) for n, v in inputs.items()}
         if not (left.exact or bounds.nominal.ndim):
             free = distribution_free_upper_end(left, self.confidence)
             if float(left.raised(free)) <= bounds.low:
@@ -308,11 +312,13 @@ def _ratio(measured: Interval, bound: float) -> Interval:
     return Interval(math.inf, math.inf, math.inf)
 
 
-def _of_start(value: Number, start: int) -> float:
-    """Return the value of one start, of values that may differ between starts."""
-    if not isinstance(value, np.ndarray):
-        return value
-    return float(value[start] if value.ndim else value)
+def _interval_of_start(left: LeftHandSide, start: int) -> Interval:
+    """Return the left-hand side of one start, without randomness.
+
+    It has a width only if the measure is unknown in some round.
+    """
+    parts = (left.known_columns, left.least_columns, left.columns)
+    return Interval(*(float(left.over_columns(part[start])) for part in parts))
 
 
 def _bounds(values: RunValues, inputs: Mapping[str, Number], eps: float) -> Bounds:
@@ -328,23 +334,29 @@ def _bounds(values: RunValues, inputs: Mapping[str, Number], eps: float) -> Boun
         point = dict(inputs)
         if "f0_gap" in inputs:
             point["f0_gap"] = end
-        found.append(np.asarray(theorem.evaluate(where="raise", **point), dtype=float))
+        # conditions are judged at the values of each start, not at these ends
+        value = theorem.evaluate(where="ignore", **point)
+        found.append(np.asarray(value, dtype=float))
     rounded = bound_error(theorem, inputs, eps, values.start_errors)
     return Bounds(found[0] - rounded, found[1], found[2] + rounded)
 
 
-def _slack(theorem: Theorem, values: Mapping[str, Number]) -> dict[str, float]:
-    """Right minus left side of each condition; empty if a needed value is unknown."""
-    if set(values) != set(theorem.needs) or not all(
-        np.isfinite(v) for v in values.values()
+def _slack(values: RunValues) -> dict[str, float]:
+    """Right minus left side of each condition, the least of all starts.
+
+    Empty if a needed value is unknown.
+    """
+    theorem = values.theorem
+    known = {name: values[name] for name in theorem.needs if name in values}
+    if set(known) != set(theorem.needs) or not all(
+        np.all(np.isfinite(v)) for v in known.values()
     ):
         return {}
     try:
-        return {
-            c.name: float(slack) for c, slack, _ in theorem.check_conditions(**values)
-        }
+        checked = theorem.check_conditions(**known)
     except InputError:  # a value is out of its range, such as lam = 1
         return {}
+    return {c.name: float(np.min(slack)) for c, slack, _ in checked}
 
 
 __all__ = ["compare"]

@@ -43,11 +43,11 @@ class Decision(NamedTuple):
 
 
 def without_missing_rounds(left: LeftHandSide, decision: Decision) -> Decision:
-    """Withdraw a kind that rounds which were not measured could change."""
+    """Withdraw a kind that rounds which the run left out could change."""
     one_round_holds = decision.kind == "holds" and left.is_minimum
     one_round_violates = decision.kind == "violated" and left.is_maximum
     decided = decision.kind in ("holds", "violated")
-    if left.complete or one_round_holds or one_round_violates or not decided:
+    if not left.thinned or one_round_holds or one_round_violates or not decided:
         return decision
     measured, planned = left.rounds.size, len(left.theorem.lhs.rounds(left.run.rounds))
     reason = (
@@ -66,27 +66,18 @@ def decide(
     method: str,
 ) -> Decision:
     """Return the kind, its reason, and how many seeds would decide it."""
-    limits, percent = (
-        f"[{interval.low:.3g}, {interval.high:.3g}]",
-        f"{100 * confidence:g} %",
-    )
-    measured = f"measured {interval.estimate:.3g} {limits} ({percent})"
-    if left.exact:
-        starts = (
-            f"(exact, the worst of {left.seeds} starts)"
-            if bounds.high.ndim
-            else "(exact)"
-        )
-        measured = f"measured {interval.estimate:.3g} {starts}"
+    limits = f"[{interval.low:.3g}, {interval.high:.3g}]"
+    percent = f"{100 * confidence:g} %"
+    measured = _described(left, interval, bounds, percent)
     least, tail = float(bounds.low.mean()), (1 - confidence) / 2
-    per_start = (
-        per_start_columns(left, left.columns) if bounds.high.ndim else left.columns
-    )
-    ratios = evidence.in_bounds(left.lowered(per_start), bounds.high)
+    lower, upper = left.least_columns, left.columns
+    if bounds.high.ndim:
+        lower, upper = per_start_columns(left, lower), per_start_columns(left, upper)
+    ratios = evidence.in_bounds(left.lowered(lower), bounds.high)
     log_e, seeds = -math.inf, None
     if left.exact:  # given the starts, each seed is an expectation
         above = bool((left.over_columns(ratios) > 1).any())
-        within = bool((left.raised(left.over_columns(per_start)) <= bounds.low).all())
+        within = bool((left.raised(left.over_columns(upper)) <= bounds.low).all())
     else:
         log_e = _log_evidence(left, ratios)
         above = log_e >= -math.log(tail)
@@ -105,16 +96,13 @@ def decide(
         return Decision(
             "holds", f"{measured} is within the bound {bound:.3g} ({assumption})"
         )
+    if left.unknown is not None:
+        reason = f"{left.unknown}, and what is known, {limits}, decides nothing about"
+        return Decision("undecided", f"{reason} the bound {bound:.3g}", seeds)
     if interval.low > bound or interval.high <= bound < math.inf:
         side = "exceeds" if interval.low > bound else "is within"
-        reason = f"{measured} {side} the bound {bound:.3g} by no more than rounding may"
-        if not left.sizes.known:
-            reason = (
-                f"{measured} {side} the bound {bound:.3g}, but the sizes of the models,"
-                " and so rounding errors, are unknown: measure model_sq, or state"
-                " x0_sq, sigma_l and sigma_g"
-            )
-        return Decision("undecided", reason)
+        relation = f"{measured} {side} the bound {bound:.3g}"
+        return Decision("undecided", f"{relation}{_rounding_decides(left)}")
     if seeds is not None:
         few = f"{left.seeds} seeds are too few to say so whatever their law"
         strength = f"(evidence {math.exp(min(log_e, 700.0)):.3g} of {1 / tail:.3g})"
@@ -122,6 +110,40 @@ def decide(
         return Decision("undecided", reason, seeds)
     contains = f"the interval {limits} ({percent}) straddles the bound {bound:.3g}"
     return Decision("undecided", f"{contains}: {_remedy(left, interval)}")
+
+
+def worst_start_counts(left: LeftHandSide, bounds: Bounds) -> bool:
+    """Return whether each start has an expectation, or a bound, of its own.
+
+    A statement without randomness is then about each start, and the worst one counts.
+    """
+    return left.exact and (bounds.high.ndim > 0 or left.seeds_differ)
+
+
+def _described(
+    left: LeftHandSide, interval: Interval, bounds: Bounds, percent: str
+) -> str:
+    """Return what was measured, in words."""
+    value = f"measured {interval.estimate:.3g}"
+    if worst_start_counts(left, bounds):
+        value += f" (exact, the worst of {left.seeds} starts)"
+    elif left.exact:
+        value += " (exact)"
+    else:
+        value += f" [{interval.low:.3g}, {interval.high:.3g}] ({percent})"
+    if left.unknown is None:
+        return value
+    return f"{value}, as far as it is known ({left.unknown}),"
+
+
+def _rounding_decides(left: LeftHandSide) -> str:
+    """Return the end of a sentence that says how close a value is to the bound."""
+    if left.sizes.known:
+        return " by no more than rounding may"
+    return (
+        ", but the sizes of the models, and so rounding errors, are unknown: measure"
+        " model_sq, or state x0_sq, sigma_l and sigma_g"
+    )
 
 
 def _log_evidence(left: LeftHandSide, ratios: Array) -> float:
@@ -165,4 +187,4 @@ def underflows(theorem: Theorem, values: Mapping[str, Number], bound: Number) ->
     return False
 
 
-__all__ = ["Bounds", "decide", "without_missing_rounds"]
+__all__ = ["Bounds", "decide", "without_missing_rounds", "worst_start_counts"]

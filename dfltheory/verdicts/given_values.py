@@ -56,6 +56,12 @@ def check_given(
                 f"{name} = {value:g} cannot be given: {reason}, and with less the "
                 "assumptions of a theorem are not met; more is allowed"
             )
+        if name == "mu":
+            most, reason = _largest_convexity(run, given)
+            if value > most + 1e-6 * abs(most):
+                raise InputError(
+                    f"mu = {value:g} cannot be given: {reason}; less is allowed"
+                )
 
 
 def _fixed_values(run: History, rho0: float | None) -> dict[str, float]:
@@ -111,6 +117,21 @@ def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
     if name == "B":
         return _largest_gradient(run)
     return -math.inf, ""
+
+
+def _largest_convexity(run: History, given: Mapping[str, float]) -> tuple[float, str]:
+    """Return the largest mu that may be true, with the reason.
+
+    It is the exact value of the problem, and otherwise L.
+    """
+    mu, L = run.constants.mu, run.constants.L
+    if mu is not None and run.constants.standing_of("mu") == "exact":
+        return mu, f"this problem has mu = {mu:g} exactly"
+    if "L" in given:
+        L = given["L"]
+    elif run.constants.standing_of("L") == "estimate":
+        L = None
+    return (math.inf, "") if L is None else (L, f"mu is at most L = {L:g}")
 
 
 def _largest_gradient(run: History) -> tuple[float, str]:
@@ -190,6 +211,11 @@ def refuse_understatements(given: Mapping[str, object], task: Task[Any]) -> None
             or constants.standing_of(name) != "exact"
         ):
             continue
+        if name == "mu" and value > exact + 1e-6 * abs(exact):
+            raise InputError(
+                f"mu = {value:g} contradicts the task, which has mu = {exact:g}"
+                " exactly: give at most that, or leave mu out"
+            )
         # no upper bounds; finite where a run goes
         if name in ("mu", "f_star") or not math.isfinite(exact):
             continue

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dfltheory.bounds.theorem import LeftSide, Theorem
+from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.measures import (
     MissingMeasure,
+    ceiling,
     invalid_measure,
     is_deterministic,
     measured,
@@ -64,7 +64,7 @@ class LeftHandSide:
         """Why the run did not measure the left-hand side, and what to do; or None."""
         in_span = self._in_span
         found = missing_measure(
-            self.run, self.theorem.lhs, self.aggregate, in_span, self.complete
+            self.run, self.theorem.lhs, self.aggregate, in_span, self.thinned
         )
         if found is not None:
             return found
@@ -86,18 +86,28 @@ class LeftHandSide:
 
     @cached_property
     def samples(self) -> Array:
-        """The measure at these rounds, (S, R); infinite from divergence on."""
+        """The measure at these rounds, (S, R).
+
+        An upper end: infinite where it is unknown, because the run had diverged before
+        that round, or because the value is not finite. Overflow is no measurement: an
+        intermediate result may overflow where the measure does not.
+        """
         data = measured(self.run, self.theorem.lhs.measure)
         if data is None:
             raise InputError(f"{self.theorem}: {self.unmeasured}")
-        data = data.astype(float)
-        if self.run.diverged_at is not None:
-            data = np.where(
-                self.run.rounds_measured >= self.run.diverged_at, np.inf, data
-            )
-        in_span = data[:, self._in_span]
+        in_span = data[:, self._in_span].astype(float)
         rounded_zero = (in_span < 0) & (in_span >= -self.rounding.of_zero)
-        return np.where(rounded_zero, 0.0, in_span)
+        in_span = np.where(rounded_zero, 0.0, in_span)
+        return np.where(np.isfinite(in_span), in_span, np.inf)
+
+    @cached_property
+    def unknown(self) -> str | None:
+        """Why the measure is unknown in some of these rounds, or None."""
+        if np.isfinite(self.samples).all():
+            return None
+        if self.run.diverged_at is None:
+            return f"{self.theorem.lhs.measure} is not finite in some round"
+        return f"the run stopped at round {self.run.diverged_at} of {self.run.rounds}"
 
     @property
     def is_minimum(self) -> bool:
@@ -113,15 +123,37 @@ class LeftHandSide:
     def columns(self) -> Array:
         """The quantities whose expectations give the left-hand side, (S, k).
 
-        Every round of a minimum or a maximum; the single mean or sum otherwise.
+        Every round of a minimum or a maximum; the single mean or sum otherwise. They
+        are infinite where they are unknown, as the samples are.
         """
+        return self._aggregated(self.samples)
+
+    @cached_property
+    def least_columns(self) -> Array:
+        """The columns at their lower end: what is unknown is at least 0.
+
+        All planned rounds count, also those after the end of the run: which rounds are
+        known depends on the samples.
+        """
+        known = np.where(np.isfinite(self.samples), self.samples, 0.0)
+        return self._aggregated(known)
+
+    @property
+    def known_columns(self) -> Array:
+        """The columns that an estimate is made of.
+
+        They give the least of the known rounds, and otherwise a lower end.
+        """
+        return self.columns if self.is_minimum else self.least_columns
+
+    def _aggregated(self, samples: Array) -> Array:
         match self.aggregate:
             case "min" | "max":
-                return self.samples
+                return samples
             case "mean" | "last":
-                return self.samples.mean(axis=1, keepdims=True)
+                return samples.mean(axis=1, keepdims=True)
             case "sum":
-                return self.samples.sum(axis=1, keepdims=True)
+                return samples.sum(axis=1, keepdims=True)
             case aggregate:
                 raise InputError(
                     f"{self.theorem}: the aggregate {aggregate!r} is not judged by runs"
@@ -146,9 +178,14 @@ class LeftHandSide:
         )
 
     @property
+    def thinned(self) -> bool:
+        """Whether the run left out rounds that the theorem covers."""
+        return self.rounds.size < len(self.theorem.lhs.rounds(self.run.rounds))
+
+    @property
     def complete(self) -> bool:
-        """Whether every round that the theorem covers was measured."""
-        return self.rounds.size == len(self.theorem.lhs.rounds(self.run.rounds))
+        """Whether every round that the theorem covers was measured, and is finite."""
+        return not self.thinned and self.unknown is None
 
     @property
     def seeds(self) -> int:
@@ -162,6 +199,11 @@ class LeftHandSide:
         A measure of the start alone is one in every run.
         """
         return is_deterministic(self.run) or bool(self._at_start.all())
+
+    @property
+    def seeds_differ(self) -> bool:
+        """Whether the left-hand side is not the same for all seeds."""
+        return bool((self.columns != self.columns[:1]).any())
 
     @property
     def _at_start(self) -> NDArray[np.bool_]:
@@ -222,21 +264,34 @@ def measured_interval(
         Y_t - b.
     """
     columns, tail = left.columns, (1 - confidence) / 2
-    estimate = float(left.over_columns(columns.mean(axis=0)))
-    if left.exact or not math.isfinite(estimate):
-        return Interval(estimate, estimate, estimate)
+    estimate = float(left.over_columns(left.known_columns.mean(axis=0)))
+    if left.exact:
+        return _ends_of_expectation(left, estimate)
     own = np.zeros(()) if bounds is None else bounds
     shifted = columns - (own - own.mean())[:, None] if own.ndim else columns
     high = _upper_end(left, shifted, tail, method)
+    least = left.least_columns
     if own.ndim:
-        columns = evidence.in_bounds(per_start_columns(left, columns), own) * own.mean()
-    finite = columns[:, np.isfinite(columns).all(axis=0)]
+        least = evidence.in_bounds(per_start_columns(left, least), own) * own.mean()
+    finite = least[:, np.isfinite(least).all(axis=0)]
     low = estimate
     if finite.size and left.is_maximum:
         low = evidence.largest_lower_limit(finite, tail)
     elif finite.size:
         low = evidence.least_lower_limit(finite, tail)
     return Interval(estimate, min(low, estimate), max(high, estimate))
+
+
+def _ends_of_expectation(left: LeftHandSide, estimate: float) -> Interval:
+    """Return the interval of a left-hand side without randomness.
+
+    It has a width only if the measure is unknown in some round.
+    """
+    if left.unknown is None:
+        return Interval(estimate, estimate, estimate)
+    low = float(left.over_columns(left.least_columns.mean(axis=0)))
+    high = float(left.over_columns(left.columns.mean(axis=0)))
+    return Interval(estimate, low, high)
 
 
 def _upper_end(
@@ -274,82 +329,22 @@ def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
     return columns.min(axis=1, keepdims=True) if left.is_minimum else columns
 
 
-# -- what is known without a theorem
-
-
 def proved_ceiling(left: LeftHandSide) -> float:
-    """Return :func:`ceiling` from the constants of the problem itself.
+    """Return :func:`~dfltheory.verdicts.measures.ceiling` from proved constants.
 
-    Given constants do not count.
+    They are those of the task: constants that the caller gave, or stated of a run that
+    was measured elsewhere, do not count.
     """
+    if left.run.stated is not None:
+        return math.inf
     values = left.run.constants.known() | {"T": left.run.rounds}
     return ceiling(values, left.run, left.theorem.lhs)
 
 
-def ceiling(
-    values: Mapping[str, float], run: History | None, lhs: LeftSide | None
-) -> float:
-    """Return what is proved to bound the left-hand side; inf: nothing.
-
-    Gradients that are bounded by B are so at every point. An estimated B is a
-    measurement along the run and does not count.
-    """
-    measure = "grad_norm_sq" if lhs is None else lhs.measure
-    proved = run is None or run.constants.standing_of("B") != "estimate"
-    if measure not in ("grad_norm_sq", "grad_norm_sq_w") or not proved:
-        return math.inf
-    is_sum = lhs is not None and lhs.aggregate == "sum"
-    rounds = len(lhs.rounds(int(values["T"]))) if lhs is not None and is_sum else 1
-    return values.get("B", math.inf) ** 2 * rounds
-
-
-def trivial_bound(
-    values: Mapping[str, float],
-    run: History | None = None,
-    lhs: LeftSide | None = None,
-) -> float:
-    """Return what is known of a left-hand side without any theorem.
-
-    For every algorithm.
-
-    Returns
-    -------
-    float
-        The least of the following bounds; inf if none applies.
-
-        - *Gradients bounded by B* (:func:`ceiling`): every minimum, mean and maximum
-          over rounds of ||grad f||^2 is at most B^2, and a sum at most B^2 times the
-          number of rounds.
-        - *A minimum over rounds that contain the start*: for every L-smooth f, f* <=
-          f(x - grad f(x)/L) <= f(x) - ||grad f(x)||^2/(2L), so that the minimum is at
-          most E||grad f(xbar^s)||^2 <= 2 L f0_gap. (DFedADMM's auxiliary point is the
-          mean model at round 0.)
-
-        Nothing similar is known of a mean over rounds, since noise can move a run to
-        steeper places than its start, nor of the two-block measures, whose gradients
-        lie at other points than F(ubar^0, V^0) - F* does.
-    """
-    known = [ceiling(values, run, lhs)]
-    if (
-        lhs is None
-        or lhs.aggregate != "min"
-        or lhs.start not in lhs.rounds(int(values["T"]))
-    ):
-        return min(known)
-    at_start = lhs.measure == "grad_norm_sq" or (
-        lhs.measure == "grad_norm_sq_w" and lhs.start == 0
-    )
-    if at_start and {"L", "f0_gap"} <= set(values):
-        known.append(2 * values["L"] * float(np.mean(values["f0_gap"])))
-    return min(known)
-
-
 __all__ = [
     "LeftHandSide",
-    "ceiling",
     "distribution_free_upper_end",
     "measured_interval",
     "per_start_columns",
     "proved_ceiling",
-    "trivial_bound",
 ]

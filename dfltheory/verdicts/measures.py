@@ -5,7 +5,8 @@ Nothing here imports torch until it is called, for the verifier in rational numb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -181,7 +182,65 @@ def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
     return None if start is None else gap_above_minimum(start, run)
 
 
-# -- magnitudes, for rounding errors
+# -- what is known of a measure without a theorem
+
+
+def ceiling(
+    values: Mapping[str, float], run: History | None, lhs: LeftSide | None
+) -> float:
+    """Return what is proved to bound the left-hand side; inf: nothing.
+
+    Gradients that are bounded by B are so at every point. An estimated B is a
+    measurement along the run and does not count.
+    """
+    measure = "grad_norm_sq" if lhs is None else lhs.measure
+    proved = run is None or run.constants.standing_of("B") != "estimate"
+    if measure not in ("grad_norm_sq", "grad_norm_sq_w") or not proved:
+        return math.inf
+    is_sum = lhs is not None and lhs.aggregate == "sum"
+    rounds = len(lhs.rounds(int(values["T"]))) if lhs is not None and is_sum else 1
+    return values.get("B", math.inf) ** 2 * rounds
+
+
+def trivial_bound(
+    values: Mapping[str, float],
+    run: History | None = None,
+    lhs: LeftSide | None = None,
+) -> float:
+    """Return what is known of a left-hand side without any theorem.
+
+    For every algorithm.
+
+    Returns
+    -------
+    float
+        The least of the following bounds; inf if none applies.
+
+        - *Gradients bounded by B* (:func:`ceiling`): every minimum, mean and maximum
+          over rounds of ||grad f||^2 is at most B^2, and a sum at most B^2 times the
+          number of rounds.
+        - *A minimum over rounds that contain the start*: for every L-smooth f, f* <=
+          f(x - grad f(x)/L) <= f(x) - ||grad f(x)||^2/(2L), so that the minimum is at
+          most E||grad f(xbar^s)||^2 <= 2 L f0_gap. (DFedADMM's auxiliary point is the
+          mean model at round 0.)
+
+        Nothing similar is known of a mean over rounds, since noise can move a run to
+        steeper places than its start, nor of the two-block measures, whose gradients
+        lie at other points than F(ubar^0, V^0) - F* does.
+    """
+    known = [ceiling(values, run, lhs)]
+    if (
+        lhs is None
+        or lhs.aggregate != "min"
+        or lhs.start not in lhs.rounds(int(values["T"]))
+    ):
+        return min(known)
+    at_start = lhs.measure == "grad_norm_sq" or (
+        lhs.measure == "grad_norm_sq_w" and lhs.start == 0
+    )
+    if at_start and {"L", "f0_gap"} <= set(values):
+        known.append(2 * values["L"] * float(np.mean(values["f0_gap"])))
+    return min(known)
 
 
 # -- what a run did not measure --------------------------------------------------------
@@ -205,7 +264,7 @@ def missing_measure(
     lhs: LeftSide,
     aggregate: str,
     in_span: NDArray[np.bool_],
-    complete: bool,
+    thinned: bool,
 ) -> MissingMeasure | None:
     """Return what was not measured, or None.
 
@@ -218,8 +277,8 @@ def missing_measure(
         How its rounds are combined.
     in_span : (R,) array of bool
         Which measured rounds it covers.
-    complete : bool
-        Whether every round that it covers was measured.
+    thinned : bool
+        Whether the run left out rounds that it covers.
     """
     if aggregate == "each":
         return MissingMeasure(
@@ -242,7 +301,7 @@ def missing_measure(
         return MissingMeasure(
             "none of the rounds that it covers was measured", EVERY_ROUND
         )
-    if lhs.aggregate == "sum" and not complete:
+    if lhs.aggregate == "sum" and thinned:
         planned = len(lhs.rounds(run.rounds))
         return MissingMeasure(
             f"its left-hand side is a sum over {planned} rounds, of which"
@@ -302,6 +361,7 @@ __all__ = [
     "DERIVED",
     "Gap",
     "METRICS",
+    "ceiling",
     "dist_sq",
     "gap_above_minimum",
     "gap_at_start",
@@ -311,4 +371,5 @@ __all__ = [
     "objective_at_start",
     "precision",
     "rounds_ahead",
+    "trivial_bound",
 ]

@@ -57,6 +57,10 @@ def note_on(left: LeftHandSide, obstacle: Obstacle, given: Mapping[str, float]) 
 # -- remedies by the kind of the obstacle ----------------------------------------------
 
 
+def _task_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
+    return "train on a task whose minibatch gradients are those of the measured f"
+
+
 def _algorithm_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
     names = f"train {' or '.join(left.theorem.scope.names)}"
     others = _statements_about(left.run, left.theorem)
@@ -111,6 +115,7 @@ def _network_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
 
 
 _REMEDIES: dict[ObstacleKind, Callable[[LeftHandSide, Obstacle], str]] = {
+    "task": _task_remedy,
     "algorithm": _algorithm_remedy,
     "blocks": _blocks_remedy,
     "gradients": _gradients_remedy,

@@ -114,7 +114,7 @@ def test_gap_follows_from_loss_and_f_star_or_is_measured():
 def test_saved_record_is_read_back_equal(tmp_path):
     runs = [
         record(),
-        record(network=None, loss=VALUES, own=VALUES, constants={"f0_gap": 1.0}),
+        record(network=None, loss=VALUES, own=VALUES, constants={"f0_gap": 3.0}),
         record(grad_norm_sq=VALUES, model_sq=VALUES, start="common"),
     ]
     for k, run in enumerate(runs):
@@ -203,3 +203,96 @@ def test_bad_statement_is_refused_with_an_input_error(case):
     with pytest.raises(DFLTheoryError) as refused:
         record(**changes)
     assert "\n" not in str(refused.value)
+
+
+FLAT = [[1.0, 1.0, 1.0]]
+FALLING = [[5.0, 3.0, 1.0]]
+CONTRADICTIONS = {
+    "f0_gap": {"loss": FALLING, "constants": {"f0_gap": 0.01}},
+    "B": {"grad_norm_sq": FLAT, "constants": {"B": 0.1}},
+    "f_gap": {
+        "loss": [[5.0, 4.0, 4.0]],
+        "f_gap": [[0.1, 0.05, 0.05]],
+        "constants": {"f_star": 0.0},
+    },
+    "f_star": {"loss": [[1.0, 0.5, 0.2]], "constants": {"f_star": 0.9}},
+    "f - f* = -3": {"f_gap": [[-3.0, 0.1, 0.1]]},
+    "L = 1": {
+        "grad_norm_sq": [[100.0] * 3],
+        "constants": {"f0_gap": 0.01, "L": 1.0, "x0_sq": 1.0},
+    },
+    "L = 1:": {
+        "grad_norm_sq": [[1.0, 1.0, 9.0]],
+        "loss": FLAT,
+        "model_sq": FLAT,
+        "constants": {"f_star": 0.0, "L": 1.0},
+    },
+    "mu = 0.5": {
+        "grad_norm_sq": [[1.0, 1.0, 0.1]],
+        "loss": FLAT,
+        "model_sq": FLAT,
+        "constants": {"f_star": 0.0, "L": 4.0, "mu": 0.5},
+    },
+    "mu": {"grad_norm_sq": FLAT, "constants": {"L": 1.0, "mu": 10.0}},
+    "model_sq": {"consensus": [[0.0, 9.0, 9.0]], "model_sq": FLAT},
+    "independent": {
+        "grad_norm_sq": [[2.0, 2.9, 3.1]] * 2 + [[2.0, 2.7, 3.0]],
+        "constants": {"sigma_l": 5.0},
+    },
+}
+
+
+@pytest.mark.parametrize("named", CONTRADICTIONS)
+def test_statements_that_contradict_each_other_are_refused(named):
+    parts = CONTRADICTIONS[named]
+    with pytest.raises(InputError) as refused:
+        stated(**parts)
+    assert named in str(refused.value)
+    # an estimate may be off
+    constants = dict(parts.get("constants", {}))
+    if "B" in constants:
+        estimate = ProblemConstants(**constants, standing={"B": "estimate"})
+        stated(**parts | {"constants": estimate})
+
+
+def stated(**parts):
+    description = {"algorithm": "DFedAvg", "hyperparameters": {"eta": 0.1, "K": 1}}
+    return dfl.History.from_measurements(**description | parts)
+
+
+def test_statements_that_agree_are_accepted():
+    stated(loss=FALLING, constants={"f0_gap": 4.0})
+    stated(grad_norm_sq=FLAT, constants={"B": 1.0})
+    stated(loss=FALLING, f_gap=[[4.5, 2.5, 0.5]], constants={"f_star": 0.5})
+    stated(
+        grad_norm_sq=FLAT,
+        loss=FLAT,
+        model_sq=FLAT,
+        constants={"f_star": 0.5, "L": 1.0, "mu": 1.0},
+    )
+    stated(consensus=FLAT, model_sq=FLAT)
+
+
+def test_seeds_without_noise_or_from_one_start_may_be_equal():
+    stated(grad_norm_sq=FLAT * 3, constants={"sigma_l": 0.0})
+    stated(grad_norm_sq=FLAT * 3)
+    stated(grad_norm_sq=[[1.0]] * 3, constants={"sigma_l": 5.0})
+    stated(
+        accuracy=[[0.1, 0.5]] * 2,
+        loss=[[1.0, 0.5], [1.0, 0.4]],
+        constants={"sigma_l": 5.0},
+    )
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32", "float16"])
+def test_rounding_is_no_contradiction(precision):
+    eps = torch.finfo(getattr(torch, precision)).eps
+    loss = np.array([[1.0, 0.75, 0.5]])
+    stated(loss=loss, constants={"f_star": 0.5 * (1 + 8 * eps)}, precision=precision)
+    stated(
+        grad_norm_sq=2 * (loss - 0.5) * (1 + 8 * eps),
+        loss=loss,
+        model_sq=loss,
+        constants={"f_star": 0.5, "L": 1.0},
+        precision=precision,
+    )

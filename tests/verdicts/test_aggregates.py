@@ -34,8 +34,8 @@ from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     distribution_free_upper_end,
     measured_interval,
-    trivial_bound,
 )
+from dfltheory.verdicts.measures import trivial_bound
 from dfltheory.verdicts.rounding import RoundingError
 from dfltheory.verdicts.statistics import max_interval, upper_of_maximum
 from tests.counterexamples.test_rational import PRINTED, trap

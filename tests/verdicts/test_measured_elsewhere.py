@@ -10,10 +10,12 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import plots
+from dfltheory.bounds import GLOSSARY
 from dfltheory.bounds.theorem_file import template
 from dfltheory.errors import InputError
 from dfltheory.verdicts import unknown_sizes
 from dfltheory.verdicts.run_sizes import run_sizes
+from tests.verdicts.statements import AVERAGE, TO_LAST, statement
 
 M, D = 6, 3
 W = dfl.graphs.metropolis(dfl.graphs.ring(M))
@@ -275,3 +277,20 @@ def test_unknown_disagreement_does_not_make_the_size_of_models_smaller():
     without = unknown_sizes.model_size(unknown, distances, 1.0)
     assert without == unknown_sizes.distance_travelled(unknown, distances, 1.0)
     assert without > unknown_sizes.model_size(large, distances, 1.0) == 2 + 1e-2
+
+
+def test_stated_bound_of_gradients_is_not_proved():
+    """It would make the upper end of the interval finite for every distribution."""
+    B = GLOSSARY["B"].symbol
+    theorem = statement(
+        "grad_norm_sq", "min", 0.9 * B**2, rounds=TO_LAST, bounded_gradients=True
+    )
+    run = dfl.History.from_measurements(
+        1e-3 * np.random.default_rng(0).random((200, 5)),
+        algorithm="DFedAvg",
+        hyperparameters={"eta": 0.1, "K": 1},
+        network=AVERAGE,
+        constants={"B": 1.0, "sigma_l": 1.0, "L": 1.0, "sigma_g": 0.1, "x0_sq": 1.0},
+        start="common",
+    )
+    assert dfl.compare(run, theorem).method == "student"

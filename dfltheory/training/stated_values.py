@@ -1,0 +1,259 @@
+"""Contradictions between what is stated and what was measured of a run.
+
+Each check is an inequality that every run obeys. Estimated constants are not checked:
+they may be off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
+
+Floats = NDArray[np.float64]
+
+DIGITS = 1e-6
+"""Relative rounding of numbers that are written in a file."""
+OF_EQUAL_VALUES = 1e-3
+"""Largest difference, relative to their parts, of two values of one quantity."""
+DISCRETE = frozenset({"accuracy", "client_accuracy", "sent_bits"})
+"""Measures that independent seeds may share."""
+
+
+@dataclass(frozen=True)
+class StatedRun:
+    """What is stated of a run, and its measures.
+
+    Attributes
+    ----------
+    problem : ProblemConstants
+    stated : mapping
+        Further values by glossary name, as f0_gap.
+    arrays : mapping
+        Measures by name, (S, R) each.
+    rounds : (R,) array
+    x0_sq : (S,) array
+        mean_i ||x_i^0||^2; NaN: unknown.
+    eps : float
+        The rounding unit of the run's arithmetic.
+    """
+
+    problem: ProblemConstants
+    stated: Mapping[str, float]
+    arrays: Mapping[str, Floats]
+    rounds: NDArray[np.int64]
+    x0_sq: Floats
+    eps: float
+
+    def check(self) -> None:
+        """Raise InputError if two statements contradict each other."""
+        self._check_curvature()
+        self._check_minimum()
+        self._check_decrease()
+        self._check_bounded_gradients()
+        self._check_gradients()
+        self._check_consensus()
+        self._check_seeds()
+
+    def constant(self, name: str) -> float | None:
+        """Return a constant of the problem that is no estimate, or None."""
+        if self.problem.standing_of(name) == "estimate":
+            return None
+        return self.problem.known().get(name)
+
+    @property
+    def tolerance(self) -> float:
+        """Relative rounding of a stated or measured value."""
+        return max(DIGITS, 32 * self.eps)
+
+    # -- the objective -----------------------------------------------------------------
+
+    def gaps(self) -> tuple[Floats, Floats] | None:
+        """Return f - f* and its rounding, (S, R) each; None if it is unknown.
+
+        Of a stated f0_gap: (1, 1), at round 0, where measures are means over seeds.
+        """
+        f_star, loss = self.constant("f_star"), self.arrays.get("loss")
+        if "f_gap" in self.arrays:
+            gap = self.arrays["f_gap"]
+            return gap, self.tolerance * (np.abs(gap) + abs(f_star or 0.0))
+        if loss is None or f_star is None:
+            return None
+        return loss - f_star, self.tolerance * (np.abs(loss) + abs(f_star))
+
+    def _check_curvature(self) -> None:
+        mu, L = self.constant("mu"), self.constant("L")
+        if mu is not None and L is not None and mu > L * (1 + self.tolerance):
+            raise InputError(
+                f"mu = {mu:g} contradicts L = {L:g}: strong convexity is at most"
+                " smoothness"
+            )
+
+    def _check_minimum(self) -> None:
+        found, loss = self.gaps(), self.arrays.get("loss")
+        f_star = self.constant("f_star")
+        if found is None:
+            return
+        gap, error = found
+        s, r = _most(-gap - error)
+        if gap[s, r] < -error[s, r]:
+            raise InputError(
+                f"f - f* = {gap[s, r]:g} at round {self.rounds[r]} must not be"
+                " negative: f_star is at most every f of the run"
+            )
+        if "f_gap" not in self.arrays or loss is None or f_star is None:
+            return
+        relative = max(OF_EQUAL_VALUES, 32 * self.eps)
+        beyond = np.abs(loss - f_star - gap)
+        beyond = beyond - relative * (np.abs(loss) + abs(f_star) + np.abs(gap))
+        s, r = _most(beyond)
+        if beyond[s, r] > 0:
+            raise InputError(
+                f"f_gap = {gap[s, r]:g} at round {self.rounds[r]} contradicts loss -"
+                f" f_star = {loss[s, r] - f_star:g}: give one of them"
+            )
+
+    def _check_decrease(self) -> None:
+        """f0_gap is at least the decrease of f in the run."""
+        gap, loss = self.stated.get("f0_gap"), self.arrays.get("loss")
+        if gap is None or loss is None or self.rounds[0] != 0:
+            return
+        decrease = float(loss[:, 0].mean() - loss.min())
+        size = gap + float(np.abs(loss).max())
+        if gap < decrease - self.tolerance * size:
+            raise InputError(
+                f"f0_gap = {gap:g} contradicts the loss, which decreases by"
+                f" {decrease:g} in this run"
+            )
+
+    # -- gradients ---------------------------------------------------------------------
+
+    def _check_bounded_gradients(self) -> None:
+        B, squares = self.constant("B"), self.arrays.get("grad_norm_sq")
+        if B is None or squares is None:
+            return
+        largest = math.sqrt(float(squares.max()))
+        if largest * (1 - self.tolerance) > B:
+            raise InputError(
+                f"B = {B:g} contradicts grad_norm_sq: a gradient has length"
+                f" {largest:g}, which B bounds"
+            )
+
+    def _check_gradients(self) -> None:
+        """2 mu (f - f*) <= ||grad f||^2 <= 2 L (f - f*).
+
+        Only where the size of the models is known: the gradient may be the rounding
+        error of a large model.
+        """
+        squares, found = self.arrays.get("grad_norm_sq"), self.gaps()
+        known = np.isfinite(self._sizes())
+        at_start = found is None
+        if found is None and "f0_gap" in self.stated:
+            gap = np.full((1, 1), self.stated["f0_gap"])
+            found, known = (gap, self.tolerance * gap), known & (self.rounds == 0)
+        if squares is None or found is None or not known.any():
+            return
+        squares = squares[:, known]
+        if at_start:
+            squares = squares.mean(axis=0, keepdims=True)
+            gap, error = found
+        else:
+            gap, error = (part[:, known] for part in found)
+        moved = 8 * self.eps * self._sizes()[known]
+        self._check_upper(squares, gap, error, moved, self.rounds[known])
+        self._check_lower(squares, gap, error, moved, self.rounds[known])
+
+    def _sizes(self) -> Floats:
+        """Return the largest root mean square of ||x_i|| in each round, (R,)."""
+        if "model_sq" in self.arrays:
+            return np.sqrt(self.arrays["model_sq"].max(axis=0))
+        return np.where(self.rounds == 0, np.sqrt(self.x0_sq.max()), np.nan)
+
+    def _check_upper(
+        self,
+        squares: Floats,
+        gap: Floats,
+        error: Floats,
+        moved: Floats,
+        rounds: NDArray[np.int64],
+    ) -> None:
+        L = self.constant("L")
+        if L is None:
+            return
+        gap_above = gap + error + np.sqrt(squares) * moved + L * moved**2
+        root = np.sqrt(2 * L * np.maximum(gap_above, 0.0))
+        s, r = _most(np.sqrt(squares) * (1 - self.tolerance) - root - L * moved)
+        most = (root + L * moved)[s, r]
+        if np.sqrt(squares[s, r]) * (1 - self.tolerance) > most:
+            raise InputError(
+                f"grad_norm_sq = {squares[s, r]:g} at round {rounds[r]} contradicts"
+                f" f - f* = {gap[s, r]:g} and L = {L:g}: it is at most"
+                f" 2 L (f - f*) = {2 * L * gap[s, r]:g}"
+            )
+
+    def _check_lower(
+        self,
+        squares: Floats,
+        gap: Floats,
+        error: Floats,
+        moved: Floats,
+        rounds: NDArray[np.int64],
+    ) -> None:
+        mu, L = self.constant("mu"), self.constant("L")
+        if mu is None or mu <= 0 or L is None:
+            return
+        gap_below = gap - error - np.sqrt(squares) * moved - L * moved**2
+        root = np.sqrt(2 * mu * np.maximum(gap_below, 0.0)) * (1 - self.tolerance)
+        s, r = _most(root - np.sqrt(squares) - L * moved)
+        if np.sqrt(squares[s, r]) + (L * moved)[r] < root[s, r]:
+            raise InputError(
+                f"grad_norm_sq = {squares[s, r]:g} at round {rounds[r]} contradicts"
+                f" f - f* = {gap[s, r]:g} and mu = {mu:g}: it is at least"
+                f" 2 mu (f - f*) = {2 * mu * gap[s, r]:g}"
+            )
+
+    # -- models and seeds --------------------------------------------------------------
+
+    def _check_consensus(self) -> None:
+        if not {"consensus", "model_sq"} <= set(self.arrays):
+            return
+        consensus, size = self.arrays["consensus"], self.arrays["model_sq"]
+        s, r = _most(consensus - size * (1 + self.tolerance))
+        if consensus[s, r] > size[s, r] * (1 + self.tolerance):
+            raise InputError(
+                f"consensus = {consensus[s, r]:g} at round {self.rounds[r]} contradicts"
+                f" model_sq = {size[s, r]:g}, which is at least as large"
+            )
+
+    def _check_seeds(self) -> None:
+        """Seeds of a run with noise are independent, and not copies of each other."""
+        later = self.rounds > 0
+        if not self.problem.sigma_l or not later.any():
+            return
+        names = [name for name in self.arrays if name not in DISCRETE]
+        if not names:
+            return
+        rows = np.concatenate([self.arrays[n][:, later] for n in names], axis=1)
+        distinct = {row.tobytes(): s for s, row in reversed(list(enumerate(rows)))}
+        for s, row in enumerate(rows):
+            if distinct[row.tobytes()] != s:
+                raise InputError(
+                    f"seeds {distinct[row.tobytes()]} and {s} have equal measures, and"
+                    f" sigma_l = {self.problem.sigma_l:g}: seeds of a run with noise"
+                    " must be independent; give each once"
+                )
+
+
+def _most(values: Floats) -> tuple[int, int]:
+    """Return the place of the largest value."""
+    s, r = np.unravel_index(int(np.argmax(values)), values.shape)
+    return int(s), int(r)
+
+
+__all__ = ["StatedRun"]
