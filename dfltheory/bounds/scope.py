@@ -138,13 +138,14 @@ class Scope:
         """Return whether it covers a kind of network sequence with Q gossip steps.
 
         With one gossip step, a draw for each round is a draw for each gossip step.
-        ``any`` includes all kinds but ``windows``, whose single matrices need not
-        contract.
+        ``any`` includes the given sequences, ``fixed`` and ``periodic`` ones. It does
+        not include ``windows``, whose single matrices need not contract, nor fresh
+        draws: their lam is a root mean square, and a single draw need not contract.
         """
         kinds = {kind}
         if gossip_steps == 1 and kind in (FRESH_STEP, FRESH_ROUND):
             kinds = {FRESH_STEP, FRESH_ROUND}
-        if kind != "windows":
+        if kind in ("fixed", "periodic"):
             kinds.add("any")
         return not kinds.isdisjoint(self.sequence)
 

@@ -17,6 +17,7 @@ from dfltheory.constants import FRESH_STEP
 from dfltheory.errors import InputError
 from dfltheory.graphs import MixingSequence, as_sequence
 from dfltheory.graphs.matrices import Matrix
+from dfltheory.graphs.sequences import has_one_draw_per_round
 
 Law = list[tuple[float, np.ndarray]]
 
@@ -131,7 +132,7 @@ def laws_of(sequence: MixingSequence, t: int, times: int) -> list[Law]:
 
     They are in order; the round has ``times`` gossip steps.
     """
-    if not getattr(sequence, "one_per_round", False):
+    if not has_one_draw_per_round(sequence):
         return [law_of(sequence, t * times + q) for q in range(times)]
     if times == 0:
         return []

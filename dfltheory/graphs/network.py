@@ -7,7 +7,7 @@ lambda^2 = ||E[(W - P)'(W - P)]|| with P = 11'/m.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,9 +23,13 @@ from dfltheory.graphs.sequences import (
     MixingSequence,
     Rounds,
     as_sequence,
+    distinct,
     rounding,
     rounds_of,
 )
+
+_PRODUCTS = 200
+"""Largest number of rounds over which push-sum's constants are sampled."""
 
 
 def network_constants(
@@ -62,6 +66,7 @@ def network_constants(
     """
     sequence = as_sequence(network)
     drawn = rounds_of(sequence, rounds, seed)
+    drawn = replace(drawn, matrices=list(distinct(drawn.matrices).values()))
     reports = check_rounds(drawn, DOUBLY_STOCHASTIC)
     is_doubly_stochastic = all(report.ok for report in reports)
     standing: dict[str, Standing] = {}
@@ -83,7 +88,9 @@ def network_constants(
         for report in reports:
             if not _is_column_stochastic(report):
                 report.raise_if_failed()
-        constants = push_sum_constants(sequence, rounds=rounds, seed=seed)
+        constants = push_sum_constants(
+            sequence, rounds=min(rounds, _PRODUCTS), seed=seed
+        )
         delta, factor = constants.delta, constants.C
         q = constants.q_effective
         window = 1

@@ -10,13 +10,13 @@ a name of :data:`dfltheory.constants.SEQUENCES` (see :func:`kind_of`).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 
-from dfltheory.constants import SEQUENCES
+from dfltheory.constants import FRESH_ROUND, SEQUENCES
 from dfltheory.errors import GraphError, InputError, one_of
 from dfltheory.graphs.matrices import (
     ROUNDING,
@@ -216,6 +216,31 @@ def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
     return Rounds(matrices, period is not None, rounding(sequence))
 
 
+MOST_MATRICES = 10_000
+"""Largest number of matrices of a run that are examined."""
+
+
+def matrices_used(sequence: MixingSequence, rounds: int, gossip_steps: int) -> int:
+    """Return how many matrices of a sequence the rounds of a run use."""
+    steps = 1 if has_one_draw_per_round(sequence) else gossip_steps
+    return max(1, rounds * steps)
+
+
+def distinct(matrices: Iterable[Matrix]) -> dict[int, Matrix]:
+    """Return the distinct ones of some matrices, each with its first place."""
+    found: dict[int, Matrix] = {}
+    seen: set[tuple[bytes, ...]] = set()
+    for place, W in enumerate(matrices):
+        if isinstance(W, np.ndarray):
+            key = (W.tobytes(),)
+        else:
+            key = (W.indptr.tobytes(), W.indices.tobytes(), W.data.tobytes())
+        if key not in seen:
+            seen.add(key)
+            found[place] = W
+    return found
+
+
 def rounding(sequence: MixingSequence) -> float:
     """Return the rounding unit of a sequence; by default that of float64."""
     return getattr(sequence, "eps", ROUNDING)
@@ -265,6 +290,16 @@ def kind_of(sequence: MixingSequence) -> str:
     return "fixed" if period == 1 else "periodic"
 
 
+def has_one_draw_per_round(sequence: MixingSequence) -> bool:
+    """Return whether all gossip steps of round t use the matrix W_t.
+
+    It is so for a sequence with ``one_per_round``, and for one that declares fresh
+    draws for each round as its kind.
+    """
+    declared = bool(getattr(sequence, "one_per_round", False))
+    return declared or kind_of(sequence) == FRESH_ROUND
+
+
 def standing(drawn: Rounds) -> str:
     """Return in words whether results on these rounds hold for all rounds."""
     if drawn.exact:
@@ -284,7 +319,8 @@ def as_sequence(topology: object, kind: str | None = None) -> MixingSequence:
         ``f(t)`` or ``f(t, rng)`` that is called in each round.
     kind : str, optional
         Kind of a callable, a name of :data:`dfltheory.constants.SEQUENCES`. Without
-        it, only theorems that cover ``any`` sequence apply to its runs.
+        it, only theorems that cover ``any`` sequence apply to its runs. With "fresh
+        draws each round", all gossip steps of a round use one matrix.
 
     Returns
     -------

@@ -19,6 +19,13 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.rates.measured import Measured, measure, together
+from dfltheory.rates.objections import (
+    differ,
+    not_applicable,
+    not_exceeded,
+    other_step_sizes,
+    refuse_other_schedules,
+)
 from dfltheory.rates.power_laws import Exponent, Limit, fit_exponent
 from dfltheory.rates.predicted import (
     GAP,
@@ -28,19 +35,20 @@ from dfltheory.rates.predicted import (
     has_logarithm,
     judge,
     predict,
-    symbols_of,
 )
 from dfltheory.rates.transient import Transient, measure_transient
-from dfltheory.rates.varied import is_of_network, step_factors, with_value
+from dfltheory.rates.varied import is_of_network, with_value
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
 
+Array = NDArray[np.float64]
 Run = History | Instance | Measured
 
 _LIMITS: dict[str, Limit] = {"T": "up", "K": "up", "m": "up", GAP: "down"}
 """The end of a quantity's axis that a claim is about."""
-_SAME = 1e-6
-"""Relative deviation up to which two values of a run are equal."""
+_FEWEST = 3
+"""Number of points that an exponent with an interval needs."""
+_NO_EXPONENT = Exponent(math.nan, -math.inf, math.inf, math.nan)
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,9 @@ class RateFit:
     verdict : {"consistent", "refuted", "undecided"}
         ``refuted`` if the left-hand side falls more slowly (grows faster) towards the
         quantity's limit than predicted and the interval excludes the prediction. A
-        faster decay is consistent with an upper bound.
+        faster decay is consistent with an upper bound. A bound with constants is
+        refuted only if it covers the runs and a point exceeds it: at points below it
+        the exponent may change later on.
     reason : str
         Why the verdict is undecided.
     terms : tuple of str
@@ -172,7 +182,9 @@ def rate_fit(
     over : sequence of float
         At least 3 values, positive.
     predicted : float, optional
-        Exponent to compare with, in place of that of the theorem's rate.
+        Exponent to compare with, in place of that of the theorem's rate. The verdict is
+        then about this number: the runs need not meet the theorem's conditions, and the
+        points may lie below its bound.
     confidence : float
         Level of the interval, which comes from independent seeds where the runs are
         random.
@@ -186,8 +198,8 @@ def rate_fit(
     UnknownNameError
         If no rate predicts an exponent in ``vary``.
     InputError
-        If the runs do not follow the theorem's schedule, or the points make no power
-        law.
+        If the runs do not follow the theorem's schedule or did not measure every round
+        of its left-hand side, or the points make no power law.
     """
     thm = load(theorem, variant)
     along_network = is_of_network(thm, vary)
@@ -195,25 +207,33 @@ def rate_fit(
         check_quantity(vary)
     runs = [_run_at(experiment, thm, vary, value) for value in over]
     points = [measure(run, thm) for run in runs]
+    values = [point.values for point in points]
     prediction, reason = None, ""
     if predicted is None and thm.schedule and not along_network:
-        values = [point.values for point in points]
-        _refuse_other_schedules(thm, vary, values)
+        refuse_other_schedules(thm, vary, values)
         prediction, reason = _prediction(thm, vary, over, values)
     fit = fit_points(
         vary,
         over,
         [point.estimate for point in points],
-        [_bound_at(thm, point.values) for point in points],
+        [_bound_at(thm, point_values) for point_values in values],
         confidence,
         predicted=predicted,
         prediction=prediction,
         reason=reason,
         deviations=together(points),
+        rounded=[point.rounded for point in points],
+        has_constants=not thm.order,
     )
+    obstacle = not_applicable(vary, over, points) if predicted is None else ""
+    objection = obstacle
+    if predicted is None and fit.verdict == "refuted" and not obstacle:
+        objection = other_step_sizes(thm, values)
+    if objection:
+        fit = replace(fit, verdict="undecided", reason=objection)
     if along_network:
         return replace(fit, latex=thm.glossary[vary].latex)
-    if vary != "m":
+    if vary != "m" or obstacle:
         return fit
     experiments = [run for run in runs if isinstance(run, Instance)]
     return replace(fit, transient=measure_transient(thm, experiments, confidence))
@@ -230,6 +250,8 @@ def fit_points(
     prediction: Prediction | None = None,
     reason: str = "",
     deviations: ArrayLike | None = None,
+    rounded: Sequence[bool] | None = None,
+    has_constants: bool = True,
 ) -> RateFit:
     """Fit points that were measured elsewhere, as in a sweep.
 
@@ -242,10 +264,30 @@ def fit_points(
         nan where it is unknown.
     deviations : (seeds, n) array_like, optional
         As in `fit_exponent`.
+    rounded : (n,) sequence of bool, optional
+        Points that rounding dominates. They do not count.
+    has_constants : bool
+        Whether the bound has constants; False for the order O(.) of a bound.
     """
-    exponent = fit_exponent(
-        x, measured, confidence, deviations=deviations, limit=_LIMITS.get(vary)
-    )
+    counts = np.ones(len(x), dtype=bool) if rounded is None else ~np.array(rounded)
+    enough = counts.sum() >= _FEWEST or counts.all()
+    exponent = _NO_EXPONENT
+    if enough:
+        exponent = fit_exponent(
+            np.asarray(x, dtype=float)[counts],
+            np.asarray(measured, dtype=float)[counts],
+            confidence,
+            deviations=None
+            if deviations is None
+            else np.asarray(deviations)[:, counts],
+            limit=_LIMITS.get(vary),
+        )
+    elif not reason:
+        reason = (
+            f"only {counts.sum()} of {len(x)} points lie above their rounding error,"
+            f" and an exponent needs {_FEWEST}: choose values at which it is larger"
+        )
+    is_claim_of_caller = predicted is not None
     slack, terms = 0.0, ()
     if prediction is not None:
         predicted, slack, terms = (
@@ -261,6 +303,12 @@ def fit_points(
     verdict = "undecided" if reason else judge(exponent, predicted, vary, slack)
     if verdict == "undecided" and not reason:
         reason = "the local exponents do not converge"
+    if verdict == "refuted" and has_constants and not is_claim_of_caller:
+        reason = not_exceeded(
+            np.asarray(measured, dtype=float)[counts],
+            np.asarray(bound, dtype=float)[counts],
+        )
+        verdict = "undecided" if reason else verdict
     return RateFit(
         vary,
         tuple(map(float, x)),
@@ -307,13 +355,13 @@ def _prediction(
         return None, f"the bound contains a logarithm of {vary}"
     prediction = predict(theorem, vary, values)
     for name in sorted(prediction.quantities):
-        if _differ([point.get(name, math.nan) for point in values]):
+        if differ([point.get(name, math.nan) for point in values]):
             return None, f"{name} of the runs changes with {vary}"
     seen = [
         _value_of(vary, point) / value
         for point, value in zip(values, over, strict=True)
     ]
-    if _differ(seen):
+    if differ(seen):
         return None, f"{vary} of the runs is not what it was set to"
     return prediction, ""
 
@@ -323,25 +371,3 @@ def _value_of(vary: str, values: Mapping[str, float]) -> float:
     if vary == GAP:
         return 1 - values.get("lam", math.nan)
     return values.get(vary, math.nan)
-
-
-def _differ(numbers: Sequence[float]) -> bool:
-    """Return whether known numbers differ by more than rounding."""
-    if not np.isfinite(numbers).all():
-        return False
-    return max(numbers) - min(numbers) > _SAME * max(map(abs, numbers))
-
-
-def _refuse_other_schedules(
-    theorem: Theorem, vary: str, values: Sequence[Mapping[str, float]]
-) -> None:
-    """Raise InputError unless the runs follow the schedule up to a constant factor."""
-    factors = [step_factors(theorem, point) for point in values]
-    for name in set(factors[0]) - symbols_of(vary):
-        seen = [point[name] for point in factors if name in point]
-        if _differ(seen):
-            raise InputError(
-                f"{name} of the runs is not the schedule of {theorem} times one factor:"
-                f" the factors run from {min(seen):.6g} to {max(seen):.6g}. Follow the"
-                " schedule, or give predicted=..."
-            )

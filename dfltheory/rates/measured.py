@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.exact import average_over, exactly
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
+from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import RunValues, run_values
@@ -27,6 +29,8 @@ moments.
 """
 _MOST_ROUNDS = 10**5
 """Largest horizon that is simulated round by round."""
+_ROUNDING_SHARE = 0.01
+"""Largest relative rounding error of a value that counts in a fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +44,18 @@ class Measured:
         Relative deviation of each seed from the estimate; None where nothing is random.
     values : mapping
         The run's values by glossary name.
+    obstacle : str or None
+        Why the theorem does not cover the run, whatever its step sizes.
+    rounded : bool
+        Whether rounding may change the estimate by more than 1 %, as at the least
+        gradient that the floating-point type can show.
     """
 
     estimate: float
     deviations: NDArray[np.float64] | None
     values: Mapping[str, float]
+    obstacle: str | None = None
+    rounded: bool = False
 
 
 def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
@@ -56,17 +67,15 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     Raises
     ------
     InputError
-        If the run diverged or measured no round of the left-hand side, or if an
-        experiment is too long to be simulated.
+        If the run diverged or did not measure every round of the left-hand side, or if
+        an experiment is too long to be simulated.
     """
     if isinstance(run, Measured):
         return run
     if isinstance(run, Instance):
         return _measure_experiment(run, theorem)
     left = LeftHandSide(run, theorem)
-    if not left.samples.size:
-        raise InputError(f"the run measured no round that {theorem} is about")
-    if theorem.lhs.aggregate == "sum" and left.unmeasured:
+    if left.unmeasured is not None:
         raise InputError(f"{theorem}: {left.unmeasured}")
     means = left.columns.mean(axis=0)
     # for a minimum (maximum) over rounds, the seeds deviate at the round of the least
@@ -75,10 +84,52 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     estimate = float(per_seed.mean())
     if not np.isfinite(estimate):
         raise InputError("the run diverged: it has no exponent")
+    if not left.complete:
+        planned = len(theorem.lhs.rounds(run.rounds))
+        raise InputError(
+            f"{theorem} is about {planned} rounds, of which the run measured"
+            f" {left.rounds.size}: train with evaluate_every = 1"
+        )
     deviations = None
     if len(per_seed) > 1 and estimate != 0 and not is_deterministic(run):
         deviations = per_seed / estimate - 1
-    return Measured(estimate, deviations, _means(run_values(run, theorem)))
+    values = run_values(run, theorem)
+    return Measured(
+        estimate,
+        deviations,
+        _means(values),
+        _obstacle(run, theorem, values),
+        _is_rounded(left, estimate),
+    )
+
+
+def _is_rounded(left: LeftHandSide, estimate: float) -> bool:
+    """Return whether rounding may change a value by more than 1 %."""
+    lowest, highest = float(left.lowered(estimate)), float(left.raised(estimate))
+    tolerance = _ROUNDING_SHARE * estimate
+    return lowest < estimate - tolerance or highest > estimate + tolerance
+
+
+def _obstacle(run: History, theorem: Theorem, values: RunValues) -> str | None:
+    """Return why the theorem does not cover the run, or None.
+
+    As in `compare`, except that a rate needs neither the constants of an O(.), nor
+    those that only the bound contains, nor the scheduled step sizes themselves: a
+    constant factor changes no exponent.
+    """
+    conditions = symbol_names(
+        theorem.expand(side) for c in theorem.conditions for side in (c.left, c.right)
+    )
+    known = {
+        name: value
+        for name, value in values.items()
+        if name in theorem.needs or name not in theorem.schedule
+    }
+    for name in set(theorem.needs) - conditions - {"B"}:
+        if not np.isfinite(known.get(name, np.nan)).all():
+            known[name] = 1.0  # any finite value: only the bound contains it
+    stated = replace(theorem, order=False) if theorem.order else theorem
+    return obstacle_of(run, stated, known)
 
 
 def together(points: Sequence[Measured]) -> NDArray[np.float64] | None:
@@ -104,9 +155,14 @@ def known_values(experiment: Instance, theorem: Theorem) -> dict[str, float]:
 
     They come from its first two rounds.
     """
+    return _means(run_values(_first_rounds(experiment), theorem))
+
+
+def _first_rounds(experiment: Instance) -> History:
+    """Return two rounds of an experiment, with the number of rounds of all of it."""
     run = _expectation(replace(experiment, rounds=2))
     run.rounds = experiment.rounds
-    return _means(run_values(run, theorem))
+    return run
 
 
 def mean_in_closed_form(experiment: Instance, theorem: Theorem) -> float | None:
@@ -147,7 +203,10 @@ def _measure_experiment(experiment: Instance, theorem: Theorem) -> Measured:
         if estimate is not None and not np.isfinite(estimate):
             raise InputError("the experiment diverges: it has no exponent")
         if estimate is not None:
-            return Measured(estimate, None, known_values(experiment, theorem))
+            run = _first_rounds(experiment)
+            values = run_values(run, theorem)
+            obstacle = _obstacle(run, theorem, values)
+            return Measured(estimate, None, _means(values), obstacle)
     if experiment.rounds > _MOST_ROUNDS:
         raise InputError(
             f"T = {experiment.rounds} rounds are too many to simulate: take T <="

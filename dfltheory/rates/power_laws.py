@@ -119,7 +119,7 @@ def fit_exponent(
     else:
         freedom = len(samples) - 1
         error = (samples @ weights).std(ddof=1) / np.sqrt(len(samples))
-        bends = bend and _bends_beyond_randomness(residual, samples)
+        bends = bend and _bends_beyond_randomness(log_x, log_y, samples)
     half = float(stats.t.isf((1 - confidence) / 2, freedom) * error)
     covered = [slope - half, slope + half]
     if bends:
@@ -195,18 +195,26 @@ def _local_slopes(log_x: Array, log_y: Array) -> Array:
 
 
 def _bends_beyond_randomness(
-    residual: Array, samples: Array, level: float = 0.05
+    log_x: Array, log_y: Array, samples: Array, level: float = 0.05
 ) -> bool:
-    """Reject a straight line by an F test.
+    """Reject a straight line by t tests of its polynomial contrasts.
 
-    The variance is that of each point's mean over seeds.
+    Each contrast, the part of log y along a polynomial of degree 2, 3, ... in log x, is
+    zero on a line. Its variance comes from the same contrast of each seed, so that
+    deviations which the points share cancel, as a start of the seed's own. The level is
+    divided among the contrasts.
     """
     seeds, points = samples.shape
-    variance = samples.var(axis=0, ddof=1) / seeds
-    if not (variance > 0).all():
-        return bool(np.abs(residual[variance == 0]).max() > _ROUNDING)
-    statistic = np.sum(residual**2 / variance) / (points - 2)
-    return bool(stats.f.sf(statistic, points - 2, seeds - 1) < level)
+    scaled = (log_x - log_x.mean()) / np.ptp(log_x)
+    powers = np.vander(scaled, points, increasing=True)
+    distinct = len(np.unique(log_x))
+    contrasts = np.linalg.qr(powers[:, :distinct])[0][:, 2:]
+    if not contrasts.size:
+        return False
+    sizes = np.abs(log_y @ contrasts)
+    errors = (samples @ contrasts).std(axis=0, ddof=1) / np.sqrt(seeds)
+    critical = float(stats.t.isf(level / (2 * contrasts.shape[1]), seeds - 1))
+    return bool((sizes > np.maximum(critical * errors, _ROUNDING)).any())
 
 
 def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:

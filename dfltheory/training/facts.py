@@ -19,8 +19,10 @@ from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
 from dfltheory.graphs.definition_1 import DRAWS, check_rounds
 from dfltheory.graphs.matrices import Matrix, asymmetry, entry_tolerance
 from dfltheory.graphs.sequences import (
+    MOST_MATRICES,
     MixingSequence,
     Rounds,
+    distinct,
     kind_of,
     period_of,
     rounding,
@@ -44,8 +46,8 @@ class NetworkFacts:
     m : int
         Number of clients.
     proved : bool
-        Whether all matrices were examined (fixed, periodic), or only a sample of
-        rounds.
+        Whether all matrices of the run were examined, or only a sample of them (of
+        random ones, and of more than 10,000).
     directed : bool
         Whether some examined matrix is not symmetric.
     definition_1, doubly_stochastic, column_stochastic, row_stochastic : str or None
@@ -85,19 +87,27 @@ class NetworkFacts:
 
     @classmethod
     def of(
-        cls, sequence: MixingSequence, rounds: int, known: NetworkConstants
+        cls, sequence: MixingSequence, used: int, known: NetworkConstants
     ) -> NetworkFacts:
         """Return the facts of a sequence of mixing matrices that a run used.
 
-        A whole period is examined if there is one, else the first rounds, at most 20.
+        A whole period is examined if there is one. Otherwise all matrices that the run
+        used are examined, at most 10,000; of matrices that depend on randomness or on
+        losses at most 20. ``used`` is the number of matrices that the run used, and
         ``known`` are the constants of the sequence.
         """
         period = period_of(sequence)
-        matrices = list(drawn(sequence, range(period or max(1, min(rounds, DRAWS)))))
-        reports = check_rounds(Rounds(matrices, period is not None, rounding(sequence)))
+        is_given = not (sequence.random or getattr(sequence, "needs_losses", False))
+        most = MOST_MATRICES if is_given else DRAWS
+        matrices = list(drawn(sequence, range(period or max(1, min(used, most)))))
+        examined_all = period is not None or (is_given and used <= most)
+        different = distinct(matrices)
+        reports = check_rounds(
+            Rounds(list(different.values()), examined_all, rounding(sequence))
+        )
 
         def first(laws: Iterable[str] | None = None) -> str | None:
-            for t, report in enumerate(reports):
+            for t, report in zip(different, reports, strict=True):
                 for failure in report.failures:
                     if laws is None or failure.law in laws:
                         return (
@@ -110,9 +120,10 @@ class NetworkFacts:
         return cls(
             kind=_kind(sequence, period),
             m=int(sequence.m),
-            proved=period is not None,
+            proved=examined_all,
             directed=any(
-                asymmetry(W) > entry_tolerance(rounding(sequence)) for W in matrices
+                asymmetry(W) > entry_tolerance(rounding(sequence))
+                for W in different.values()
             ),
             definition_1=first(),
             doubly_stochastic=first(DOUBLY_STOCHASTIC),

@@ -16,6 +16,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.constants import NetworkConstants, ProblemConstants
 from dfltheory.errors import GraphError, InputError, shown
 from dfltheory.files import reading
+from dfltheory.graphs.sequences import MOST_MATRICES, matrices_used
 from dfltheory.training import storage
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history_file import (
@@ -176,7 +177,9 @@ class History(RunMeasures):
         # push-sum also runs on doubly stochastic matrices, and has its own constants
         # there
         is_push_sum = self.algorithm.mixing == "column-stochastic"
-        examined = 200 if self.random_network else max(1, min(200, self.rounds))
+        examined = (
+            200 if self.random_network else min(self._matrices_used, MOST_MATRICES)
+        )
         for push_sum in (True, None) if is_push_sum else (None,):
             with contextlib.suppress(GraphError):
                 return graphs.network_constants(
@@ -193,8 +196,16 @@ class History(RunMeasures):
         They are not known for a record that was made without a topology.
         """
         if self.topology is not None:
-            return NetworkFacts.of(self.topology, self.rounds, self.network)
+            return NetworkFacts.of(self.topology, self._matrices_used, self.network)
         return None if self.algorithm.needs_topology else NetworkFacts("none", self.m)
+
+    @property
+    def _matrices_used(self) -> int:
+        """Number of mixing matrices that the run used."""
+        if self.topology is None:
+            return 0
+        steps = self.algorithm.gossip_steps
+        return matrices_used(self.topology, self.rounds, steps)
 
     @cached_property
     def random_network(self) -> bool:

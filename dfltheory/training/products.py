@@ -13,7 +13,11 @@ from torch import Tensor
 
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import Matrix, to_dense
-from dfltheory.graphs.sequences import MixingSequence, period_of
+from dfltheory.graphs.sequences import (
+    MixingSequence,
+    has_one_draw_per_round,
+    period_of,
+)
 from dfltheory.training.laws import Laws
 
 SPARSE_BELOW = 0.1
@@ -144,7 +148,7 @@ class MatrixSource:
 
     The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``: the same matrix
     if the sequence is constant, the next one if it depends on time, a new draw if it is
-    random. A sequence with ``one_per_round`` uses W_t for all gossip steps of round t.
+    random. A sequence with one draw per round uses W_t for all gossip steps of round t.
     Matrices that are not known before the first round are checked by ``laws`` when they
     are drawn.
     """
@@ -162,7 +166,7 @@ class MatrixSource:
         self.needs_losses = bool(getattr(sequence, "needs_losses", False))
         self.per_seed = bool(sequence.random or self.needs_losses)
         self.constant = self.period == 1
-        self.one_per_round = bool(getattr(sequence, "one_per_round", False))
+        self.one_per_round = has_one_draw_per_round(sequence)
         self._laws, self._product = laws, product
         self._prepared: tuple[Matrix, int, MatrixProduct] | None = None
 

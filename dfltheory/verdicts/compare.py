@@ -43,7 +43,6 @@ from dfltheory.verdicts import evidence
 from dfltheory.verdicts.applicability import (
     Obstacle,
     find_obstacle,
-    hyperparameter_values,
     of_start,
 )
 from dfltheory.verdicts.decision import (
@@ -59,6 +58,7 @@ from dfltheory.verdicts.left_hand_side import (
     measured_interval,
 )
 from dfltheory.verdicts.measures import precision, trivial_bound
+from dfltheory.verdicts.network_scope import sampled_law
 from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_suggestions import suggestions_for
 from dfltheory.verdicts.run_values import RecordedRun, RunValues, run_values
@@ -279,6 +279,9 @@ class _Comparison:
         if decision.kind == "violated" and underflows(theorem, inputs, bounds.nominal):
             reason = f"the bound {bound:.3g} underflows: its digits are lost"
             decision = decision._replace(kind="undecided", reason=reason)
+        law = sampled_law(left.run.network_facts)
+        if decision.kind == "violated" and law:
+            decision = decision._replace(reason=f"{decision.reason}, {law}")
         needed = None
         if decision.kind == "undecided" and not left.exact:
             needed = decision.seeds or seeds_needed(measured, bound, left.seeds)

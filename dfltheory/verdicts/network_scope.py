@@ -6,12 +6,19 @@ from collections.abc import Callable
 
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.constants import SEQUENCES
-from dfltheory.graphs.sequences import MixingSequence, rounds_of
+from dfltheory.graphs.definition_1 import DRAWS
+from dfltheory.graphs.sequences import (
+    MOST_MATRICES,
+    MixingSequence,
+    distinct,
+    matrices_used,
+    rounds_of,
+)
 from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.training.facts import NetworkFacts
 
-_MOST_ROUNDS = 200
-"""Rounds whose matrices are checked by a third-party law."""
+_MOST_DRAWS = 200
+"""Number of draws that are checked by a third-party law."""
 
 
 def law_obstacle(
@@ -33,8 +40,14 @@ def law_obstacle(
     obstacle = _sequence_obstacle(facts, scope, gossip_steps)
     if obstacle is not None:
         return obstacle
+    if facts.kind == "varying" and not facts.proved:
+        return (
+            "its law of the network was examined on a sample of the run's mixing"
+            " matrices only: give a list that repeats, or at most"
+            f" {MOST_MATRICES} matrices"
+        )
     if callable(law):
-        return _own_law_obstacle(law, topology, rounds)
+        return _own_law_obstacle(law, topology, rounds, gossip_steps)
     not_symmetric = "it is not symmetric" if facts.directed else None
     failures = {
         "definition 1": facts.definition_1,
@@ -48,6 +61,13 @@ def law_obstacle(
     return f"the mixing matrix breaks {name}: {failures[law]}"
 
 
+def sampled_law(facts: NetworkFacts | None) -> str:
+    """Return what a verdict on random matrices presumes; empty if nothing."""
+    if facts is None or facts.kind != "random" or facts.proved:
+        return ""
+    return f"presuming the law of its random matrices, which {DRAWS} draws obey"
+
+
 def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
     if covers_none and not has_none:
         return "it covers runs without a network, and this run has one"
@@ -57,7 +77,10 @@ def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
 
 
 def _own_law_obstacle(
-    law: Callable[..., str | None], topology: MixingSequence | None, rounds: int
+    law: Callable[..., str | None],
+    topology: MixingSequence | None,
+    rounds: int,
+    gossip_steps: int,
 ) -> str | None:
     """Return what a third-party law says of the matrices of a run."""
     if topology is None:
@@ -65,11 +88,13 @@ def _own_law_obstacle(
             "its own law of the network cannot be checked on a run from a file, which"
             " contains no matrices"
         )
-    matrices = rounds_of(topology, min(max(rounds, 1), _MOST_ROUNDS)).matrices
+    most = _MOST_DRAWS if topology.random else MOST_MATRICES
+    used = matrices_used(topology, rounds, gossip_steps)
+    matrices = rounds_of(topology, min(used, most)).matrices
     if isinstance(law, NetworkLaw) and law.of == "sequence":
         failure = law.failure_of(matrices)
         return None if failure is None else f"the network breaks its law: {failure}"
-    for matrix in matrices:
+    for matrix in distinct(matrices).values():
         failure = law(matrix)
         if failure is not None:
             return f"the mixing matrix breaks its law: {failure}"
@@ -85,7 +110,14 @@ def _sequence_obstacle(
             "it needs mixing matrices that do not depend on the samples, and these"
             " follow the losses"
         )
-    if facts.kind != "losses" and scope.covers_sequence(facts.sequence, gossip_steps):
+    # of random matrices of no declared law, lam is known in the mean only
+    undeclared = (
+        facts.kind == "random"
+        and facts.sequence == "any"
+        and scope.network != "column-stochastic"
+    )
+    covered_kind = scope.covers_sequence(facts.sequence, gossip_steps)
+    if facts.kind != "losses" and covered_kind and not undeclared:
         return None
     if scope.sequence == ("fixed",):
         return (
@@ -103,4 +135,4 @@ def _sequence_obstacle(
     )
 
 
-__all__ = ["law_obstacle"]
+__all__ = ["law_obstacle", "sampled_law"]

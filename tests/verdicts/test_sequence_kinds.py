@@ -30,6 +30,7 @@ from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.exact import RandomMixing, exact_history
+from dfltheory.exact.network import laws_of
 from dfltheory.graphs import OnePerRound, kind_of
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
@@ -37,6 +38,7 @@ from dfltheory.proofs.moments import SAMPLED, Algorithm, RuleError, X
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.training.setup import EqualWeights
+from dfltheory.verdicts.network_scope import law_obstacle
 from tests.bounds import proved
 
 RARE = RandomMixing([np.eye(2), np.full((2, 2), 0.5)], [0.99, 0.01])
@@ -243,12 +245,18 @@ def test_an_undeclared_sequence_is_covered_by_any_alone_and_the_reason_says_what
     def drawn(t, rng):
         return PATH if rng.random() < 0.5 else LAZY
 
+    def alternating(t):
+        return (PATH, LAZY)[t % 2]
+
     others = tuple(kind for kind in SEQUENCES if kind != "any")
     verdict = judged(drawn, replace(SCOPE, sequence=others))
     assert verdict.kind == "not applicable"
     assert "kind" in verdict.reason
     assert FRESH_STEP in verdict.reason
     verdict = judged(drawn, replace(SCOPE, sequence=("any",)))
+    assert verdict.kind == "not applicable"  # lam of draws is a root mean square
+    assert FRESH_STEP in verdict.reason
+    verdict = judged(alternating, replace(SCOPE, sequence=("any",)))
     assert verdict.kind != "not applicable", verdict.reason
     declared = graphs.as_sequence(drawn, kind=FRESH_STEP)
     assert (
@@ -264,11 +272,119 @@ def test_an_undeclared_sequence_is_covered_by_any_alone_and_the_reason_says_what
 def test_what_a_scope_covers(kind, covered, steps):
     fresh = {FRESH_STEP, FRESH_ROUND}
     same = kind == covered or (steps == 1 and {kind, covered} == fresh)
-    expected = same or (covered == "any" and kind != "windows")
+    expected = same or (covered == "any" and kind in ("fixed", "periodic"))
     assert (
         Scope(("DPSGD",), "symmetric", sequence=(covered,)).covers_sequence(kind, steps)
         is expected
     )
+
+
+def test_a_contraction_of_each_matrix_is_not_applied_to_random_matchings():
+    """lam^(2Q T) x0_spread bounds consensus if each matrix contracts by lam, and the
+    square of one matching is the matching itself.
+    """
+    spread = dfl.bounds.Condition("same clients", s.sigma_g, sp.Integer(0))
+    theorem = Theorem(
+        key="mine.contraction",
+        variant="printed",
+        kind="theorem",
+        title="contraction",
+        source="each matrix contracts",
+        lhs=LeftSide(measure="consensus", aggregate="last", last=s.T),
+        parts={"contraction": s.lam ** (2 * s.Q * s.T) * s.x0_spread},
+        conditions=(
+            dfl.bounds.Condition("step", s.eta * s.L, sp.Integer(1)),
+            dfl.bounds.Condition("no noise", s.sigma_l, sp.Integer(0)),
+            spread,
+        ),
+        scope=Scope(("DFedSAM",), "doubly stochastic", sequence=("any",)),
+    )
+    x0 = np.repeat(np.array([[[1.0], [-1.0], [2.0], [-2.0]]]), 60, 0)
+
+    def run(network):
+        return dfl.train(
+            DFedSAM(eta=1e-3, K=1, rho=0.0, Q=4),
+            dfl.tasks.Quadratic(1.0, [[0.0]] * 4),
+            network,
+            rounds=1,
+            seeds=60,
+            x0=x0,
+            progress=False,
+        )
+
+    verdict = dfl.compare(run(graphs.one_per_round(4)), theorem)
+    assert verdict.kind == "not applicable"
+    assert "fresh draws each round" in verdict.reason
+    W = graphs.metropolis(graphs.ring(4))
+    assert dfl.compare(run(W), theorem).kind == "holds"
+    named = replace(theorem, scope=replace(theorem.scope, sequence=(FRESH_ROUND,)))
+    verdict = dfl.compare(run(graphs.one_per_round(4)), named)
+    assert verdict.kind == "violated"
+    assert "draws" in verdict.reason  # the law of random matrices is sampled
+
+
+def test_push_sum_covers_undeclared_random_matrices_by_any():
+    def drawn(t, rng):
+        return PATH if rng.random() < 0.5 else LAZY
+
+    run = dfl.train(
+        dfl.algorithms.SGP(eta=0.01),
+        dfl.tasks.Quadratic(1.0, [[0.0]] * 3),
+        drawn,
+        rounds=3,
+        seeds=2,
+        progress=False,
+    )
+    scope = Scope(("SGP",), "column-stochastic", sequence=("any",))
+    facts = run.network_facts
+    assert (facts.kind, facts.sequence) == ("random", "any")
+    assert law_obstacle(facts, scope, run.topology, run.rounds, 1) is None
+    symmetric = replace(scope, network="symmetric")
+    assert law_obstacle(facts, symmetric, run.topology, run.rounds, 1) is not None
+
+
+class _DeclaredClass:
+    """A sequence of a class of its own that declares one draw for each round."""
+
+    m, random, kind = 2, True, FRESH_ROUND
+
+    def matrix(self, t, rng, losses=None):
+        return np.full((2, 2), 0.5) if rng.random() < 0.5 else np.eye(2)
+
+
+@pytest.mark.parametrize("made", ["function", "class"])
+def test_a_declared_draw_for_each_round_is_used_by_all_gossip_steps(made):
+    network = _DeclaredClass()
+    if made == "function":
+
+        def drawn(t, rng):
+            return _DeclaredClass().matrix(t, rng)
+
+        network = graphs.as_sequence(drawn, kind=FRESH_ROUND)
+    x0 = np.repeat(np.array([[[1.0], [-1.0]]]), 400, 0)
+    run = dfl.train(
+        DFedSAM(eta=1e-9, K=1, rho=0.0, Q=3),
+        dfl.tasks.Quadratic(1.0, [[0.0]] * 2),
+        network,
+        rounds=1,
+        seeds=400,
+        x0=x0,
+        progress=False,
+    )
+    assert run.network_facts.sequence == FRESH_ROUND
+    unmixed = (run.consensus[:, -1] > 0.5).mean()
+    # one draw stays unmixed with probability 1/2, three draws with probability 1/8
+    assert unmixed == pytest.approx(0.5, abs=0.1)
+
+
+def test_exact_expectations_use_a_declared_draw_in_all_gossip_steps():
+    law = [(0.5, np.eye(2)), (0.5, np.full((2, 2), 0.5))]
+    declared = RandomMixing([W for _, W in law], [p for p, _ in law])
+    object.__setattr__(declared, "kind", FRESH_ROUND)
+    same = OnePerRound(RandomMixing([W for _, W in law], [p for p, _ in law]))
+    for sequence in (declared, same):
+        (one,) = laws_of(sequence, 0, 3)
+        assert [p for p, _ in one] == [0.5, 0.5]
 
 
 def test_a_scope_has_kinds_of_the_list_alone():

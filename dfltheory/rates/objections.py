@@ -1,0 +1,76 @@
+"""Reasons why points do not judge a rate: scope, step sizes, points below the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import InputError
+from dfltheory.rates.measured import Measured
+from dfltheory.rates.predicted import symbols_of
+from dfltheory.rates.varied import step_factors
+
+Array = NDArray[np.float64]
+
+_SAME = 1e-6
+"""Relative deviation up to which two values of a run are equal."""
+
+
+def not_exceeded(measured: Array, bound: Array) -> str:
+    """Return why points do not contradict a bound with constants; empty if they do."""
+    if (measured > bound).any():
+        return ""
+    if np.isfinite(bound).all():
+        return (
+            "all points lie below the bound (pre-asymptotic): it promises its exponent"
+            " only where it is tight"
+        )
+    return (
+        "constants of the bound are unknown, and the points may lie below it"
+        " (pre-asymptotic)"
+    )
+
+
+def not_applicable(vary: str, over: Sequence[float], points: Sequence[Measured]) -> str:
+    """Return why the theorem does not cover the runs, at the first such value."""
+    for value, point in zip(over, points, strict=True):
+        if point.obstacle is not None:
+            return f"not applicable at {vary} = {value:g}: {point.obstacle}"
+    return ""
+
+
+def other_step_sizes(theorem: Theorem, values: Sequence[Mapping[str, float]]) -> str:
+    """Return why runs cannot refute a bound that holds at its scheduled steps alone."""
+    for point in values:
+        for name, factor in step_factors(theorem, point).items():
+            if name not in theorem.needs and abs(factor - 1) > _SAME:
+                return (
+                    f"the runs have {factor:.6g} times the scheduled {name}, and the"
+                    " bound holds at the schedule alone"
+                )
+    return ""
+
+
+def differ(numbers: Sequence[float]) -> bool:
+    """Return whether known numbers differ by more than rounding."""
+    if not np.isfinite(numbers).all():
+        return False
+    return max(numbers) - min(numbers) > _SAME * max(map(abs, numbers))
+
+
+def refuse_other_schedules(
+    theorem: Theorem, vary: str, values: Sequence[Mapping[str, float]]
+) -> None:
+    """Raise InputError unless the runs follow the schedule up to a constant factor."""
+    factors = [step_factors(theorem, point) for point in values]
+    for name in set(factors[0]) - symbols_of(vary):
+        seen = [point[name] for point in factors if name in point]
+        if differ(seen):
+            raise InputError(
+                f"{name} of the runs is not the schedule of {theorem} times one factor:"
+                f" the factors run from {min(seen):.6g} to {max(seen):.6g}. Follow the"
+                " schedule, or give predicted=..."
+            )
