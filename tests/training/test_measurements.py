@@ -273,6 +273,15 @@ def test_statements_that_agree_are_accepted():
     stated(consensus=FLAT, model_sq=FLAT)
 
 
+def test_upper_bound_of_the_gap_does_not_contradict_strong_convexity():
+    parts = {"grad_norm_sq": FLAT, "model_sq": FLAT}
+    stated(**parts, constants={"f0_gap": 10.0, "L": 1.0, "mu": 0.5})
+    below = ProblemConstants(
+        f_star=-9.0, L=1.0, mu=0.5, standing={"f_star": "bound", "L": "bound"}
+    )
+    stated(**parts, loss=FLAT, constants=below)
+
+
 def test_seeds_without_noise_or_from_one_start_may_be_equal():
     stated(grad_norm_sq=FLAT * 3, constants={"sigma_l": 0.0})
     stated(grad_norm_sq=FLAT * 3)
