@@ -22,6 +22,7 @@ from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.step_scales import step_scales
 from dfltheory.verdicts.admissible_steps import network_values
 from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.value_sources import Source, Values
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 LEAST_STEP = 1e-12
-"""Smallest step size that is tried."""
+"""Smallest multiple of a step size's scale that is tried."""
 LARGEST_STEP = 1e3
-"""Largest step size that is tried."""
+"""Largest multiple of a step size's scale that is tried."""
 GRID_SIZES = {0: 1, 1: 601, 2: 76}
 """Number of values of each step size on the first grid, by the number of step sizes."""
 FINE_GRID = 10 ** (np.arange(-8, 9) / 40)
@@ -201,7 +202,8 @@ def best_bounds(
     -------
     (P,) array
         The least bound on a grid of 40 values a decade (of two step sizes near the best
-        of 5 a decade); nan where no step size is admissible.
+        of 5 a decade), from 1e-12 to 1e3 times the scales of
+        :mod:`dfltheory.step_scales`; nan where no step size of the grid is admissible.
     dict
         The best step sizes, (P,) each.
     """
@@ -219,10 +221,11 @@ def best_bounds(
     meshes = _meshes(len(free))
     width = meshes[0].shape[1]
     bounds = np.full(places, np.nan)
-    steps = {name: np.ones(places) for name in (*free, *tied)}
     constants_at = {
         n: np.broadcast_to(np.asarray(v, float), (places,)) for n, v in given.items()
     }
+    scales = step_scales(theorem, constants_at)
+    steps = {name: np.ones(places) * scales.get(name, 1.0) for name in (*free, *tied)}
     parts = max(1, places * width // POINTS_AT_ONCE)
     for part in np.array_split(np.arange(places), parts):
         for mesh in meshes:

@@ -31,6 +31,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds.reference import load_all
 from dfltheory.checks.vacuous import trivials
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.step_scales import step_scales
 from dfltheory.typical_quadratics import expectation
 
 if TYPE_CHECKING:
@@ -264,10 +265,11 @@ def _entry(
     chosen = {n: float(v[0]) for n, v in steps.items()}
     if math.isnan(bound):
         return Entry(theorem, "silent", _why_silent(theorem, values))
+    scales = step_scales(theorem, constants(theorem, values))
     ends = [
         n
         for n, v in chosen.items()
-        if not LEAST_STEP < v < LARGEST_STEP and n not in values
+        if not LEAST_STEP < v / float(scales[n]) < LARGEST_STEP and n not in values
     ]
     if ends:  # of the whole grid: as where the left-hand side itself carries the step
         why = f"its bound falls with {', '.join(ends)} for ever: give what they are"

@@ -1,9 +1,9 @@
 """Network constants that a statement gives by a formula of m, on extreme graphs.
 
-Conditions such as ``q = (1 - m^-m)^(1/m)`` claim a contraction for every network that
-the statement covers. Small graphs on which mixing is slow, or weights are small, refute
-a formula that promises too much. A condition in one direction, as ``q <= 1 - 1/m``,
-excludes these graphs.
+Conditions such as ``q = (1 - m^-m)^(1/m)`` restrict the networks that a statement
+covers. If the author means that they hold on every network, small graphs on which
+mixing is slow, or weights are small, show that the formula promises too much. As a
+hypothesis it is right, and excludes these graphs. The finding is therefore a warning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.regions import conditions_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, error, warning
+from dfltheory.checks.finding import Finding, warning
 
 SIZES = range(2, 9)
 """Numbers of clients that are tried."""
@@ -147,19 +147,13 @@ _CONSTANTS = {
 
 @dataclass(frozen=True)
 class Formula:
-    """A constant as a function of m; ``exact``: equal to it, not only bounded by it."""
+    """A constant as a function of m."""
 
     of_m: Expr
-    exact: bool
 
     def at(self, m: int) -> float:
         """Return the stated value for m clients."""
         return float(self.of_m.subs(s.m, m))
-
-    @property
-    def finding(self) -> Callable[..., Finding]:
-        """Error for a wrong value; warning for a condition that excludes a graph."""
-        return error if self.exact else warning
 
 
 def check_network_constants(theorem: Theorem) -> Iterator[Finding]:
@@ -193,7 +187,7 @@ def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
         if name in (*_CONSTANTS, "C") and is_upper == (name != "delta"):
             is_exact = ends.get((name, not is_upper)) == formula
             if is_exact or formula.free_symbols:
-                found[name] = Formula(formula, is_exact)
+                found[name] = Formula(formula)
     return found
 
 
@@ -206,10 +200,11 @@ def _first_refuted(theorem: Theorem, name: str, formula: Formula) -> Iterator[Fi
             exact = constant.exact(network.matrix)
             excess = exact - stated if constant.larger_is_safe else stated - exact
             if not excess <= _ROUNDING:
-                yield formula.finding(
+                yield warning(
                     name,
                     f"{name} = {formula.of_m} is {stated:.6g} for m = {m}, but on the"
-                    f" {network.name} {constant.meaning} is {exact:.6g}",
+                    f" {network.name} {constant.meaning} is {exact:.6g}: the condition"
+                    " excludes this network",
                     m=m,
                     network=network.name,
                     stated=stated,
@@ -228,11 +223,12 @@ def _first_refuted_pair(theorem: Theorem, C: Formula, q: Formula) -> Iterator[Fi
             refuted = np.flatnonzero(exact > stated + _ROUNDING)
             if len(refuted):
                 i = int(refuted[0])
-                yield C.finding(
+                yield warning(
                     "C",
                     f"C q^t with C = {C.of_m} and q = {q.of_m} is {stated[i]:.6g} for m"
                     f" = {m} and t = {rounds[i]}, but on the {network.name} a model"
-                    f" that starts at e_j is {exact[i]:.6g} from the mean",
+                    f" that starts at e_j is {exact[i]:.6g} from the mean: the"
+                    " condition excludes this network",
                     m=m,
                     network=network.name,
                     stated=float(stated[i]),

@@ -90,7 +90,8 @@ def fit_exponent(
     Raises
     ------
     InputError
-        If there are fewer than 3 points, or they are not positive, or all x are equal.
+        If there are fewer than 3 points, or they are not positive, or all x are equal,
+        or a claim about a limit has fewer than 3 different x.
     """
     log_x, log_y = _logarithms(x, y)
     if len(log_x) < 3:
@@ -101,6 +102,11 @@ def fit_exponent(
         raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1")
     if not np.ptp(log_x) > 0:
         raise InputError("the points of a fit must not all have the same x")
+    distinct = len(np.unique(log_x))
+    if limit is not None and distinct < 3:
+        raise InputError(
+            f"an exponent at a limit needs at least 3 different x, not {distinct}"
+        )
     centered = log_x - log_x.mean()
     weights = centered / (centered @ centered)
     slope = float(weights @ log_y)

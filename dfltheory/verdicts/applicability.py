@@ -58,8 +58,8 @@ class Obstacle(NamedTuple):
         What it is about: the form of the statement; the task of the run; the algorithm,
         the blocks of the model, bounded gradients, a hyperparameter, the network or the
         start, which its scope restricts; what a run from elsewhere does not state; the
-        step sizes of its schedule; quantities that are not known or out of their range; a condition; or
-        the measurement of its left-hand side.
+        step sizes of its schedule; quantities that are not known or out of their range;
+        a condition; or the measurement of its left-hand side.
     reason : str
         The obstacle in one line.
     names : tuple of str

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dfltheory.errors import InputError
 from dfltheory.rates import Exponent, fit_exponent, judge
 from dfltheory.rates.power_laws import limiting_slope
+from validation.rate_errors import LAWS, false_refutations
 
 
 @given(st.floats(-3, 3), st.floats(0.01, 100))
@@ -214,3 +215,18 @@ def test_an_unbounded_interval_decides_nothing():
     assert judge(falling, -0.5, "1 - lam") == "undecided"
     assert judge(falling, -0.3, "1 - lam") == "refuted"
     assert judge(rising, -0.6, "1 - lam") == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("law", "most"), [("normal(1, 0.2)", 0.05), ("lognormal(2)", 0.13)]
+)
+def test_false_refutations_are_as_rare_as_the_documented_table_states(law, most):
+    assert false_refutations(LAWS[law], 8, trials=300) <= most
+
+
+def test_a_limit_needs_three_different_x_whether_or_not_the_points_bend():
+    y, samples = [1, 1.1, 0.5], [[0.1, 0.0, 0.1], [-0.1, 0.0, -0.1]]
+    for options in ({}, {"deviations": samples}, {"bend": False}):
+        with pytest.raises(InputError, match="different x"):
+            fit_exponent([1, 1, 2], y, limit="up", **options)
+        assert np.isfinite(fit_exponent([1, 1, 2], y, **options).estimate)
