@@ -269,7 +269,8 @@ def _entry(
     ends = [
         n
         for n, v in chosen.items()
-        if not LEAST_STEP < v / float(scales[n]) < LARGEST_STEP and n not in values
+        if not LEAST_STEP < v / float(scales.get(n, 1.0)) < LARGEST_STEP
+        and n not in values
     ]
     if ends:  # of the whole grid: as where the left-hand side itself carries the step
         why = f"its bound falls with {', '.join(ends)} for ever: give what they are"

@@ -201,7 +201,9 @@ def test_atlas_reports_the_status_of_each_statement():
     }
     assert found.best is not None
     assert found.best.theorem is DESCENT
-    assert "mostly optimization" in found.best.reason
+    # at eta = 1/L the terms are 6/25 and 1/4
+    assert found.best.steps["eta"] == pytest.approx(1 / 2)
+    assert "mostly noise" in found.best.reason
 
 
 def test_a_bound_that_falls_with_its_step_for_ever_says_nothing():
