@@ -30,7 +30,7 @@ SEQUENCES: dict[str, str] = {
         "an independent draw from one distribution for each round, applied in all its"
         " gossip steps"
     ),
-    "any": "a sequence of any origin whose matrices contract one by one",
+    "any": "any sequence that is not drawn at random, whose matrices contract",
 }
 """Kinds of network sequences that runs have and statements cover.
 

@@ -41,9 +41,8 @@ def notes(verdicts: Sequence[VerdictLike], *, with_ratios: bool) -> list[str]:
 def obstacle(verdict: VerdictLike) -> str:
     """Return why a theorem does not apply and what would change that, in symbols."""
     text = reason_in_symbols(verdict.reason, verdict.theorem)
-    if verdict.suggestions:
-        text += f"; {in_symbols(str(verdict.suggestions), verdict.theorem)}"
-    return text
+    values = verdict.suggestions.values_text
+    return f"{text}; {in_symbols(values, verdict.theorem)}" if values else text
 
 
 def reason_in_symbols(reason: str, theorem: Theorem | None) -> str:

@@ -75,8 +75,8 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     if isinstance(run, Instance):
         return _measure_experiment(run, theorem)
     left = LeftHandSide(run, theorem)
-    if left.unmeasured is not None:
-        raise InputError(f"{theorem}: {left.unmeasured}")
+    if left.missing is not None:
+        raise InputError(f"{theorem}: {left.missing.message}")
     means = left.columns.mean(axis=0)
     # for a minimum (maximum) over rounds, the seeds deviate at the round of the least
     # (largest) mean

@@ -258,6 +258,11 @@ class MissingMeasure(NamedTuple):
     reason: str
     remedy: str = ""
 
+    @property
+    def message(self) -> str:
+        """The reason, and the remedy if there is one."""
+        return f"{self.reason}: {self.remedy}" if self.remedy else self.reason
+
 
 def missing_measure(
     run: History,

@@ -68,6 +68,11 @@ def sampled_law(facts: NetworkFacts | None) -> str:
     return f"presuming the law of its random matrices, which {DRAWS} draws obey"
 
 
+def covered_sequences(scope: Scope) -> str:
+    """Return in words which sequences of matrices a statement covers."""
+    return ", or ".join(SEQUENCES[kind] for kind in scope.sequence)
+
+
 def _presence_obstacle(covers_none: bool, has_none: bool) -> str | None:
     if covers_none and not has_none:
         return "it covers runs without a network, and this run has one"
@@ -135,4 +140,4 @@ def _sequence_obstacle(
     )
 
 
-__all__ = ["law_obstacle", "sampled_law"]
+__all__ = ["covered_sequences", "law_obstacle", "sampled_law"]

@@ -21,6 +21,7 @@ from dfltheory.verdicts.given_values import (
     TWO_BLOCKS,
 )
 from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.network_scope import covered_sequences
 from dfltheory.verdicts.run_values import run_values
 
 MOST_KEYS = 4
@@ -107,10 +108,8 @@ def _network_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
         return "state the network: network=W, or train again"
     steps = run.algorithm.gossip_steps
     if facts.kind == "losses" or not scope.covers_sequence(facts.sequence, steps):
-        kinds = "one fixed matrix"
-        if scope.sequence != ("fixed",):
-            kinds = f"matrices that are {', '.join(scope.sequence)}"
-        return f"take {kinds} that the samples do not influence"
+        kinds = covered_sequences(scope)
+        return f"take {kinds}, which the samples do not influence"
     return connected_network(left.theorem)
 
 

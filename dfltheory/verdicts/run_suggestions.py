@@ -28,6 +28,7 @@ from dfltheory.verdicts.applicability import (
 from dfltheory.verdicts.given_values import NETWORK_NAMES
 from dfltheory.verdicts.hyperparameters import changed_run, settable_names
 from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.network_scope import covered_sequences
 from dfltheory.verdicts.obstacle_notes import note_on
 from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.suggestion_search import NOTHING_HELPS, Derive, suggest
@@ -210,10 +211,7 @@ def scope_note(theorem: Theorem) -> str:
     if scope.network == "none":
         parts.append("runs without a network")
     else:
-        kinds = "one fixed matrix"
-        if scope.sequence != ("fixed",):
-            kinds = f"matrices that are {', '.join(scope.sequence)}"
-        parts.append(f"networks of {kinds}, {law}")
+        parts.append(f"networks ({law}): {covered_sequences(scope)}")
     for name, value in scope.hyperparameters.items():
         parts.append(f"{name} = {value}")
     if scope.common_start:

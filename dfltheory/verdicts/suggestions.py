@@ -131,11 +131,15 @@ class Suggestions:
     def __bool__(self) -> bool:
         return bool(self.alternatives or self.note)
 
-    def __str__(self) -> str:
+    @property
+    def values_text(self) -> str:
+        """The values at which the theorem applies; empty if there are none."""
         if not self.alternatives:
-            return self.note
-        text = f"applies for {', or '.join(map(str, self.alternatives))}"
-        return f"{text}; {self.note}" if self.note else text
+            return ""
+        return f"applies for {', or '.join(map(str, self.alternatives))}"
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, [self.values_text, self.note]))
 
     def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Kind = Literal["holds", "violated", "undecided", "vacuous", "not applicable"]
 
 ASSUMED = {
-    "exact": "exact: nothing is left to chance, and there is no interval",
+    "exact": "exact: computed without sampling, so there is no interval",
     "bounded": "whatever the law of the seeds, none of which can exceed {most:.3g}",
     "student": "if the seeds are no more skewed than squared norms are",
     "bootstrap": "if the seeds show the tails of their law",

@@ -44,7 +44,7 @@ def unstable(rounds, measure="grad_norm_sq", aggregate="mean", bound=1.0):
         algorithm="DPSGD",
         rounds=TO_LAST,
         common_start=True,
-        letters={"order": "adapt-then-combine"},
+        hyperparameters={"order": "adapt-then-combine"},
     )
     return run, compare(run, theorem)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
+from dfltheory.constants import SEQUENCES
 from dfltheory.training.history import History
 from dfltheory.verdicts.applicability import OBSTACLE_KINDS, Obstacle
 from dfltheory.verdicts.left_hand_side import LeftHandSide
@@ -82,7 +83,7 @@ def test_disconnected_network_must_be_connected():
 
 
 def test_directed_network_needs_symmetric_weights():
-    own = theorem_4_5(algorithms=("SGP",), letters={}, network="symmetric")
+    own = theorem_4_5(algorithms=("SGP",), hyperparameters={}, network="symmetric")
     run = run_of(dfl.algorithms.SGP(eta=0.01), dfl.graphs.directed_ring(CLIENTS))
     assert "metropolis" in dfl.compare(run, own).suggestions.note
     after = run_of(dfl.algorithms.SGP(eta=0.01), dfl.graphs.metropolis(RING))
@@ -95,7 +96,7 @@ def test_changing_network_names_the_covered_sequences():
     suggestions = verdict_of(
         run_of(network=periodic), "dfedsam.theorem_4_5"
     ).suggestions
-    assert "one fixed matrix" in suggestions.note
+    assert SEQUENCES["fixed"] in suggestions.note
     assert "corrected" in suggestions.note
 
 
@@ -117,7 +118,7 @@ def test_different_starts_name_the_variants_that_cover_them():
 
 
 def test_wrong_local_steps_are_set_to_the_covered_number():
-    own = theorem_4_5(letters={"order": "adapt-then-combine", "K": 1})
+    own = theorem_4_5(hyperparameters={"order": "adapt-then-combine", "K": 1})
     verdict = dfl.compare(run_of(), own)
     assert verdict.kind == "not applicable"
     (suggestion,) = verdict.suggestions.alternatives
