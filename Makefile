@@ -48,6 +48,7 @@ generated: $(DEV) ## every page that code writes: audit, errata, proofs, counter
 	@$(BIN)/python -m validation.pages.power docs/counterexamples docs/power.md
 	@$(BIN)/python -m validation.pages.config docs/experiment-files.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.coverage docs/coverage.json docs/verdicts.md
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.bounds.drawn_slips docs/drawn-slips.md
 	@$(BIN)/python -m tests.fidelity.page docs/fidelity.md
 	@$(BIN)/python -m tests.mutation --page docs/reliability.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.pages.atlas docs/atlas.md
