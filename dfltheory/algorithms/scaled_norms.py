@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScaledNorm:
     """The norm ||x|| = unit * value of each row of x = unit * vector.
 

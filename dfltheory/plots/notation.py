@@ -96,10 +96,10 @@ def is_formula(text: str) -> bool:
 def condition(clause: Condition, theorem: Statement) -> str:
     """Return a condition in the notation of its theorem.
 
-    It is written as its name says it. If the name has letters that differ in the paper
+    It is written as its name says it. If the name has symbols that differ in the paper
     and in the glossary, it is written with its formula, if that is short.
     """
-    translation = _Translation(theorem, paper_letters=True)
+    translation = _Translation(theorem, paper_symbols=True)
     if translation.is_ambiguous(clause.name):
         formula = typeset(condition_latex(clause, theorem))
         is_short = "frac" not in formula and is_formula(formula)
@@ -109,7 +109,7 @@ def condition(clause: Condition, theorem: Statement) -> str:
 
 
 def in_symbols(
-    text: str, theorem: Statement | None = None, *, paper_letters: bool = False
+    text: str, theorem: Statement | None = None, *, paper_symbols: bool = False
 ) -> str:
     r"""Return text with names and relations as formulas for matplotlib.
 
@@ -121,11 +121,11 @@ def in_symbols(
         A reason or a suggestion, in which quantities have their glossary names.
     theorem : Statement, optional
         The statement whose notation is used; by default that of the glossary.
-    paper_letters : bool
-        Whether the text may contain letters of the paper, as names of conditions do:
-        then a name that the paper uses for another quantity is that letter.
+    paper_symbols : bool
+        Whether the text may contain symbols of the paper, as names of conditions do:
+        then a name that the paper uses for another quantity is that symbol.
     """
-    return _Translation(theorem, paper_letters).of(text)
+    return _Translation(theorem, paper_symbols).of(text)
 
 
 def setting_in_symbols(text: str) -> str:
@@ -179,11 +179,11 @@ def text_width(text: str) -> float:
 class _Translation:
     """Replaces names by the symbols of one statement."""
 
-    def __init__(self, theorem: Statement | None, paper_letters: bool):
+    def __init__(self, theorem: Statement | None, paper_symbols: bool):
         self.symbols = _symbols_of(theorem)
         notation = theorem.scope.notation if theorem is not None else {}
-        self.letters = set(notation.values()) if paper_letters else set()
-        if theorem is not None and paper_letters:
+        self.printed = set(notation.values()) if paper_symbols else set()
+        if theorem is not None and paper_symbols:
             defined = {str(d.symbol): d.latex for d in theorem.definitions}
             self.symbols = {**self.symbols, **defined}
 
@@ -201,11 +201,11 @@ class _Translation:
         return re.sub(r"(?<=eq\$) ", "\xa0", joined)
 
     def is_ambiguous(self, text: str) -> bool:
-        """Return whether a name may be a letter of the paper or of the glossary."""
+        """Return whether a name may be a symbol of the paper or of the glossary."""
         for found in _TOKEN.finditer(text):
             name = found["word"]
             greek = _as_greek(name) if name else None
-            if greek is None or greek in self.letters:
+            if greek is None or greek in self.printed:
                 continue
             if not self.symbols.get(name, greek).startswith(greek):
                 return True
@@ -238,9 +238,9 @@ class _Translation:
     def _symbol(self, name: str) -> str | None:
         """Return the LaTeX of a name, or None of a word."""
         greek = _as_greek(name)
-        if greek is not None and greek in self.letters:
+        if greek is not None and greek in self.printed:
             return greek
-        if name in self.letters:
+        if name in self.printed:
             return name
         return self.symbols.get(name) or _SPOKEN.get(name) or greek
 
@@ -254,13 +254,13 @@ def _symbols_of(theorem: Statement | None) -> Mapping[str, str]:
 
 
 def _as_greek(name: str) -> str | None:
-    r"""Return ``\eta_l`` for ``eta_l``; None if no Greek letter begins the name."""
-    letter, _, index = name.partition("_")
-    if letter not in _GREEK:
+    r"""Return ``\eta_l`` for ``eta_l``; None if the name does not begin with one."""
+    stem, _, index = name.partition("_")
+    if stem not in _GREEK:
         return None
     if index in ("min", "max"):
         index = rf"\{index}"
-    return rf"\{letter}_{{{index}}}" if index else rf"\{letter}"
+    return rf"\{stem}_{{{index}}}" if index else rf"\{stem}"
 
 
 def _power_of_ten(number: str) -> str:

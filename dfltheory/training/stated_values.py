@@ -26,7 +26,7 @@ DISCRETE = frozenset({"accuracy", "client_accuracy", "sent_bits"})
 """Measures that independent seeds may share."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StatedRun:
     """What is stated of a run, and its measures.
 

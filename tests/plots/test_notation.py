@@ -50,7 +50,7 @@ def test_symbols_are_those_of_the_paper():
     assert symbol("lam", theorem) == r"$\psi$"
     assert symbol("lam") == r"$\lambda$"
     assert in_symbols("lam_admm", theorem) == r"$\lambda$"
-    # the paper writes beta for L, and this condition is in its letters
+    # the paper writes beta for L, and this condition is in its notation
     paper = bounds.get("bubeck2015.theorem_3_12")
     clause = next(c for c in paper.conditions if "alpha + beta" in c.name)
     assert spaced(condition(clause, paper)) == r"$\eta$ = 2/($\alpha$ + $\beta$)"
@@ -72,7 +72,7 @@ def test_matplotlib_can_typeset_every_condition_and_symbol_of_the_registry():
     assert not is_formula(r"\nosuch")
 
 
-def test_conditions_have_no_names_with_underscores_or_greek_letters_in_words():
+def test_conditions_have_no_names_with_underscores_or_spelled_greek():
     for theorem in bounds.statements():
         for clause in theorem.conditions:
             prose = re.sub(r"\$[^$]*\$", "", condition(clause, theorem))
