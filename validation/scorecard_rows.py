@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from dfltheory import bounds
 from dfltheory.markdown import table as markdown_table
 
 if TYPE_CHECKING:
@@ -99,16 +100,12 @@ class Row:
         return cls(document["key"], document["title"], printed, corrected)
 
 
-GROWS = "ratio grows"
-"""Words of a cell on a statement in O(.) that is refuted."""
-
-
 def summary(rows: Sequence[Row]) -> str:
     """Return the main finding in one sentence."""
     wrong = sum(row.refuted for row in rows)
     broken = [row.key for row in rows if row.correction_refuted]
     corrected = f"refuted: {', '.join(broken)}" if broken else "none is refuted"
-    growing = sum(row.refuted and GROWS in row.printed["search"].says for row in rows)
+    growing = sum(row.refuted and bounds.get(row.key).order for row in rows)
     return (
         f"{wrong} of {len(rows)} main statements are refuted as printed:"
         f" {wrong - growing} by a bound that is exceeded, {growing} in O(.) by growth"

@@ -53,7 +53,8 @@ def test_compare_separates_the_sharp_rate_from_one_that_is_too_fast(share, kind)
 def test_verdict_names_the_metric_that_was_not_requested():
     verdict = dfl.compare(run(metrics=()), CONTRACTION)
     assert verdict.kind == "not applicable"
-    assert "ask for it: metrics=[dfl.verdicts.dist_sq]" in verdict.reason
+    assert "dist_sq" in verdict.reason
+    assert "metrics=[dfl.verdicts.dist_sq]" in verdict.suggestions.note
 
 
 def test_what_the_run_knows_cannot_be_given_otherwise():
