@@ -226,7 +226,8 @@ def test_biased_client_stays_biased_at_every_horizon():
     f0, noise = w * 1.25 + w**2 / 2, (1.001 * w) ** 2
     drift = 8 * K * noise + 64 * K + 64 * K**2 * w**2
     bound = 2 * f0 / (T * K * eta) + eta * K * noise + 3 * eta**2 * drift
-    bound += 6 * eta**2 * K**2 * (w**2 + noise) + 3
+    cited = 2 ** (26 / 3) / (1 - 2 ** (-1 / 3)) ** 2  # [C/(1 - q)]^2 of the lemma
+    bound += 6 * eta**2 * K**2 * (w**2 + noise) * cited + 3
     assert found.exact["bound"] == pytest.approx(bound, rel=1e-6)
     assert found.core_at_horizon == pytest.approx(w**2 / bound, rel=1e-6)
     with pytest.raises(InputError, match="too many for such a problem with noise"):

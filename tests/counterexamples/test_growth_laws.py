@@ -60,7 +60,7 @@ def test_law_grows_without_bound_and_is_shown_in_five_lines(key):
 def test_law_names_the_growth_of_its_ratio(key):
     law = LAWS[key]
     for value in (4 * 10**12, 4 * 10**14):
-        assert law.growth_at(value) == pytest.approx(law.ratio_at(value), rel=1e-5)
+        assert law.growth_at(value) == pytest.approx(law.ratio_at(value), rel=1e-4)
 
 
 @pytest.mark.parametrize("key", LAWS)
