@@ -186,6 +186,11 @@ class StatedRun:
         moved: Floats,
         rounds: NDArray[np.int64],
     ) -> None:
+        """Check ||grad f||^2 <= 2 L (f - f*), which smoothness implies.
+
+        ``moved`` is how far rounding may have moved a model, ``error`` the error of
+        ``gap``; both widen the bound.
+        """
         L = self.constant("L")
         if L is None:
             return
@@ -208,6 +213,7 @@ class StatedRun:
         moved: Floats,
         rounds: NDArray[np.int64],
     ) -> None:
+        """Check ||grad f||^2 >= 2 mu (f - f*), with the same margins."""
         mu, L = self.constant("mu"), self.constant("L")
         if mu is None or mu <= 0 or L is None:
             return
