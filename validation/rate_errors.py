@@ -1,4 +1,4 @@
-"""How often `rate_fit` refutes a true exponent by chance.
+"""How often `rate_fit` calls a true exponent worse than predicted, by chance.
 
 The left-hand side is T^(-1/2) times a variable of mean 1, and the prediction is -1/2.
 ``python -m validation.rate_errors`` prints the table of docs/verdicts.md.
@@ -40,18 +40,18 @@ LAWS: dict[str, Draw] = {
 }
 
 
-def false_refutations(law: Draw, seeds: int, trials: int = TRIALS) -> float:
-    """Return the share of trials that refute the true exponent."""
+def false_alarms(law: Draw, seeds: int, trials: int = TRIALS) -> float:
+    """Return the share of trials that call the true exponent worse than predicted."""
     rng = np.random.default_rng(0)
-    refuted = 0
+    alarms = 0
     for _ in range(trials):
         samples = law(rng, (seeds, len(HORIZONS))) * HORIZONS**-0.5
         means = samples.mean(axis=0)
         found = fit_exponent(
             HORIZONS, means, deviations=samples / means - 1, limit="up"
         )
-        refuted += judge(found, -0.5) == "refuted"
-    return refuted / trials
+        alarms += judge(found, -0.5) == "worse"
+    return alarms / trials
 
 
 def table() -> str:
@@ -59,7 +59,7 @@ def table() -> str:
     columns = "".join(f" {seeds} seeds |" for seeds in SEEDS)
     lines = [f"| law of the seeds |{columns}", "|---|" + "---|" * len(SEEDS)]
     for name, law in LAWS.items():
-        shares = (f" {100 * false_refutations(law, seeds):.1f} |" for seeds in SEEDS)
+        shares = (f" {100 * false_alarms(law, seeds):.1f} |" for seeds in SEEDS)
         lines.append(f"| {name} |{''.join(shares)}")
     return "\n".join(lines)
 

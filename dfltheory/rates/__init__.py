@@ -2,9 +2,10 @@ r"""Comparison of measured rates with the exponents that a theorem predicts.
 
 `rate_fit` measures a theorem's left-hand side over T, K, m, 1 - lam, rho or sigma under
 the theorem's schedule, fits the exponent with an interval, and compares it with the one
-that the theorem's rate predicts. A prediction is refuted only if the interval excludes
-it. For the number of clients it also measures the transient of the linear speed-up.
-`fit_exponent` fits a power law to any points.
+that the theorem's rate predicts. The exponent is called worse than predicted only if
+the interval excludes the prediction. For the number of clients, `rate_fit` also
+measures the transient of the linear speed-up. `fit_exponent` fits a power law to any
+points.
 
 >>> task = {"name": "quadratic", "m": 4, "d": 2, "zeta": 0.0, "distance": 0.0}
 >>> experiment = dfl.Instance.of({

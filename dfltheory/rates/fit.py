@@ -1,6 +1,7 @@
 """A measured exponent against the predicted one.
 
-The prediction is refuted only if the interval of the exponent excludes it.
+A finite range of values cannot refute a rate. `RateFit.verdict` states how the measured
+exponent compares with the predicted one; `compare` judges bounds.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ class RateFit:
         Estimate with a confidence interval [low, high].
     predicted : float or None
         Exponent of the theorem's rate; None if it predicts none.
-    verdict : {"consistent", "refuted", "undecided"}
-        ``refuted`` if the left-hand side falls more slowly (grows faster) towards the
+    verdict : {"consistent", "worse", "undecided"}
+        ``worse`` if the left-hand side falls more slowly (grows faster) towards the
         quantity's limit than predicted and the interval excludes the prediction. A
-        faster decay is consistent with an upper bound. A bound with constants is
-        refuted only if it covers the runs and a point exceeds it: at points below it
-        the exponent may change later on.
+        faster decay is consistent with an upper bound. For a bound with constants,
+        ``worse`` also requires that the theorem covers the runs and that a point
+        exceeds the bound: below it, the exponent may change later on.
     reason : str
         Why the verdict is undecided.
     terms : tuple of str
@@ -227,7 +228,7 @@ def rate_fit(
     )
     obstacle = not_applicable(vary, over, points) if predicted is None else ""
     objection = obstacle
-    if predicted is None and fit.verdict == "refuted" and not obstacle:
+    if predicted is None and fit.verdict == "worse" and not obstacle:
         objection = other_step_sizes(thm, values)
     if objection:
         fit = replace(fit, verdict="undecided", reason=objection)
@@ -303,7 +304,7 @@ def fit_points(
     verdict = "undecided" if reason else judge(exponent, predicted, vary, slack)
     if verdict == "undecided" and not reason:
         reason = "the local exponents do not converge"
-    if verdict == "refuted" and has_constants and not is_claim_of_caller:
+    if verdict == "worse" and has_constants and not is_claim_of_caller:
         reason = not_exceeded(
             np.asarray(measured, dtype=float)[counts],
             np.asarray(bound, dtype=float)[counts],

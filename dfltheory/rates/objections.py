@@ -43,7 +43,7 @@ def not_applicable(vary: str, over: Sequence[float], points: Sequence[Measured])
 
 
 def other_step_sizes(theorem: Theorem, values: Sequence[Mapping[str, float]]) -> str:
-    """Return why runs cannot refute a bound that holds at its scheduled steps alone."""
+    """Return why runs with other step sizes do not judge a bound for its schedule."""
     for point in values:
         for name, factor in step_factors(theorem, point).items():
             if name not in theorem.needs and abs(factor - 1) > _SAME:

@@ -58,7 +58,7 @@ _FASTEST = 50
 
 Order = Fraction | float
 """An exponent: a fraction, or -inf."""
-Verdict = Literal["consistent", "refuted", "undecided"]
+Verdict = Literal["consistent", "worse", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def judge(
     if vary == GAP:
         predicted, low, high = -predicted, -high, -low
     if low > predicted + slack + _EXPONENT_ROUNDING:
-        return "refuted"
+        return "worse"
     if high <= predicted:
         return "consistent"
     return "consistent" if math.isfinite(low) and math.isfinite(high) else "undecided"

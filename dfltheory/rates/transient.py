@@ -40,7 +40,7 @@ class Transient:
         Fitted exponent of the horizon in m.
     predicted : float
         Exponent of the theorem's rate, an upper bound.
-    verdict : {"consistent", "refuted", "undecided"}
+    verdict : {"consistent", "worse", "undecided"}
         As in `RateFit`.
     """
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dfltheory.errors import InputError
 from dfltheory.rates import Exponent, fit_exponent, judge
 from dfltheory.rates.power_laws import limiting_slope
-from validation.rate_errors import LAWS, false_refutations
+from validation.rate_errors import LAWS, false_alarms
 
 
 @given(st.floats(-3, 3), st.floats(0.01, 100))
@@ -44,13 +44,13 @@ def test_a_curve_that_bends_has_a_wide_interval():
     assert found.high > -0.6
 
 
-def test_a_prediction_is_refuted_only_when_the_interval_excludes_it():
+def test_an_exponent_is_worse_only_when_the_interval_excludes_the_prediction():
     x = np.geomspace(1, 100, 6)
     found = fit_exponent(x, x**-0.5)
     assert judge(found, -0.5 + 1e-6) == "consistent"
     assert judge(found, -0.5 - 1e-9) == "consistent"  # up to rounding
     assert judge(found, -0.4) == "consistent"
-    assert judge(found, -0.6) == "refuted"
+    assert judge(found, -0.6) == "worse"
     assert (
         judge(fit_exponent(x, x**-0.5 * np.array([1, 1.1, 0.9, 1.1, 0.9, 1])), -0.55)
         == "consistent"
@@ -108,17 +108,17 @@ def fitted(rng, common):
     return fit_exponent(x, y, deviations=deviations, bend=False)
 
 
-def test_a_right_prediction_is_seldom_refuted_and_a_wrong_one_always_at_enough_seeds():
+def test_a_right_prediction_is_seldom_contradicted_and_a_wrong_one_always_at_enough_seeds():
     rng = np.random.default_rng(3)
     right, wrong = [], []
     for _ in range(400):
         x, y, deviations = planted(rng)
         found = fit_exponent(x, y, deviations=deviations, limit="up")
-        right.append(judge(found, -0.5) == "refuted")
+        right.append(judge(found, -0.5) == "worse")
         x, y, deviations = planted(rng, exponent=-0.4, noise=0.05, seeds=24)
         wrong.append(
             judge(fit_exponent(x, y, deviations=deviations, limit="up"), -0.5)
-            == "refuted"
+            == "worse"
         )
     assert np.mean(right) <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / 400)
     assert np.mean(wrong) > 0.9
@@ -172,23 +172,21 @@ def test_slopes_that_gather_speed_lead_anywhere_and_slopes_that_waver_nowhere():
 def test_a_flat_start_does_not_refute_a_rate_that_is_yet_to_come():
     x = np.array([1.0, 2, 4, 8, 16])
     y = 1 / np.sqrt(1 + 0.01 * x)
-    assert judge(fit_exponent(x, y), -0.5) == "refuted"
+    assert judge(fit_exponent(x, y), -0.5) == "worse"
     assert judge(fit_exponent(x, y, limit="up"), -0.5) == "undecided"
     late = 2.0 ** np.arange(20, 25)
-    assert (
-        judge(fit_exponent(late, late**-0.4 + 1 / late, limit="up"), -0.5) == "refuted"
-    )
+    assert judge(fit_exponent(late, late**-0.4 + 1 / late, limit="up"), -0.5) == "worse"
 
 
 def test_a_gap_shrinks_and_so_the_smaller_exponent_is_the_worse():
     x = np.geomspace(0.01, 0.1, 4)
     found = fit_exponent(x, x**-2)
-    assert judge(found, -1, "1 - lam") == "refuted"
+    assert judge(found, -1, "1 - lam") == "worse"
     assert judge(found, -3, "1 - lam") == "consistent"
     assert judge(found, -1.95, "1 - lam", slack=0.1) == "consistent"
-    assert judge(found, -3) == "refuted"
+    assert judge(found, -3) == "worse"
     assert judge(found, -2.05, slack=0.1) == "consistent"
-    assert judge(found, -2.05) == "refuted"
+    assert judge(found, -2.05) == "worse"
 
 
 @pytest.mark.parametrize(
@@ -209,19 +207,19 @@ def test_an_unbounded_interval_decides_nothing():
     rising = Exponent(-0.4, -0.5, np.inf, 0.0)
     falling = replace(rising, low=-np.inf, high=-0.4)
     assert judge(rising, -0.5) == "undecided"
-    assert judge(rising, -0.6) == "refuted"
+    assert judge(rising, -0.6) == "worse"
     assert judge(falling, -0.5) == "undecided"
     assert judge(falling, -0.3) == "consistent"
     assert judge(falling, -0.5, "1 - lam") == "undecided"
-    assert judge(falling, -0.3, "1 - lam") == "refuted"
+    assert judge(falling, -0.3, "1 - lam") == "worse"
     assert judge(rising, -0.6, "1 - lam") == "consistent"
 
 
 @pytest.mark.parametrize(
     ("law", "most"), [("normal(1, 0.2)", 0.05), ("lognormal(2)", 0.13)]
 )
-def test_false_refutations_are_as_rare_as_the_documented_table_states(law, most):
-    assert false_refutations(LAWS[law], 8, trials=300) <= most
+def test_false_alarms_are_as_rare_as_the_documented_table_states(law, most):
+    assert false_alarms(LAWS[law], 8, trials=300) <= most
 
 
 def test_a_limit_needs_three_different_x_whether_or_not_the_points_bend():
