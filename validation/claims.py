@@ -159,7 +159,7 @@ def growth_claim(
     below 0, ``growing`` where it lies above, else ``undecided``. An O(.) has no
     constant that a ratio could be held against: ``ratio``, the largest, decides
     nothing. Growth over a finite span may be a transient and contradicts no O(.);
-    ``dfltheory falsify`` looks for families on which the ratio diverges.
+    ``dfltheory falsify`` looks for families along which the ratio grows.
     """
     theorem = bounds.get(key, variant=variant)
     horizons = np.array([run.rounds for run in runs], dtype=float)

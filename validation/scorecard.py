@@ -21,7 +21,14 @@ from dfltheory.files import read_json, write_json, write_text
 from dfltheory.markdown import between, table
 from validation.counterexamples.growth_laws import growth_laws
 from validation.scorecard_rows import Cell, Row, Tone, markdown, summary
-from validation.searched import Document, below_one, growing, outcomes, ratio_of
+from validation.searched import (
+    Document,
+    below_one,
+    growing,
+    is_refuted,
+    outcomes,
+    ratio_of,
+)
 
 ROOT = Path(__file__).parent.parent
 AUDIT = ROOT / "docs" / "audit.json"
@@ -129,7 +136,7 @@ def _searched(
     known = [searched[key, v] for v in variants if (key, v) in searched]
     if not known:
         return Cell()
-    false = [one for one in known if one["violated"] is True]
+    false = [one for one in known if is_refuted(one)]
     worst = max(false or known, key=ratio_of)
     command = _replay_command(key, worst["variant"])
     if false:

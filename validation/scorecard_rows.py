@@ -108,8 +108,8 @@ def summary(rows: Sequence[Row]) -> str:
     growing = sum(row.refuted and bounds.get(row.key).order for row in rows)
     return (
         f"{wrong} of {len(rows)} main statements are refuted as printed:"
-        f" {wrong - growing} by a bound that is exceeded, {growing} in O(.) by growth"
-        f" along a family of problems. Of their corrections {corrected}."
+        f" {wrong - growing} by a bound that is exceeded, {growing} in O(.) by a family"
+        f" of problems in closed form. Of their corrections {corrected}."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dfltheory.bounds.growth import growth_words
 from dfltheory.files import read_json
+from validation.counterexamples.growth_laws import growth_laws
 
 Outcome = dict[str, Any]
 """A committed search, as its file states it."""
@@ -19,6 +20,22 @@ FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 def outcomes(folder: Path = FOLDER) -> list[Outcome]:
     """Every committed search, as its file states it."""
     return [read_json(path) for path in sorted(folder.glob("*.json"))]
+
+
+def has_closed_form(key: str, variant: str) -> bool:
+    """Return whether a family in closed form refutes a statement in O(.)."""
+    return variant == "printed" and key in growth_laws()
+
+
+def is_refuted(outcome: Document) -> bool:
+    """Return whether a counterexample, or a family in closed form, refutes a statement.
+
+    A ratio that grows over the range searched does not.
+    """
+    if outcome["violated"] is True:
+        return True
+    is_growing = outcome.get("growing") is True
+    return is_growing and has_closed_form(outcome["key"], outcome["variant"])
 
 
 def growing(outcome: Document) -> str:

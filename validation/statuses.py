@@ -23,11 +23,12 @@ from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.status import FILE, FORMAT, Status, status_from_dict
 from dfltheory.counterexamples import Finding, replay
-from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
+from dfltheory.counterexamples.describe import counterexample_lines, excess_words
 from dfltheory.counterexamples.falsification import COMMON
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.files import read_json, write_json
-from validation.searched import below_one, ratio_of
+from validation.counterexamples.growth_laws import growth_laws
+from validation.searched import below_one, growing, has_closed_form, ratio_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 OUTCOMES = DOCS / "counterexamples"
@@ -62,12 +63,12 @@ def search_records(
                 f"{file.name} does not replay on {name}: not counted", file=sys.stderr
             )
             continue
-        refuted = finding.violated
-        found_status = (
-            _refutation(document, finding, name, file.name)
-            if refuted
-            else _search(document)
-        )
+        if finding.growing and has_closed_form(finding.key, finding.variant):
+            found_status = _growth(document, finding, name)
+        elif finding.violated:
+            found_status = _refutation(document, finding, name, file.name)
+        else:
+            found_status = _search(document)
         found[file.name] = {
             "name": name,
             "hashes": hashes,
@@ -121,6 +122,7 @@ def _replayed(file: Path, document: Record) -> Finding | None:
         print(f"{file.name}: {wrong}", file=sys.stderr)
         return None
     same = finding.violated is document["violated"]
+    same = same and finding.growing is document.get("growing", False)
     close = math.isclose(finding.ratio, float(document["ratio"]), rel_tol=TOLERANCE)
     return finding if same and close else None
 
@@ -131,7 +133,7 @@ def _refutation(document: Record, finding: Finding, name: str, file: str) -> Sta
     under = f", {reading}" if reading and reading != COMMON else ""
     return Status(
         kind="refuted",
-        how=f"{refuted_by(finding)}{under}",
+        how=f"{excess_words(finding)}{under}",
         ratio=finding.ratio,
         counterexample=counterexample_lines(finding),
         command=f"dfltheory falsify --replay docs/counterexamples/{file}",
@@ -140,7 +142,30 @@ def _refutation(document: Record, finding: Finding, name: str, file: str) -> Sta
     )
 
 
+def _growth(document: Record, finding: Finding, name: str) -> Status:
+    """Return the status that a family in closed form gives."""
+    law = growth_laws()[finding.key]
+    return Status(
+        kind="refuted",
+        how=f"{law.words}, by a family in closed form",
+        ratio=finding.ratio,
+        counterexample=law.lines,
+        command=(
+            "dfltheory falsify --replay docs/counterexamples/simple/"
+            f"{finding.key}-{finding.variant}.json"
+        ),
+        search=f"growth found by `{document['command']}`",
+        name=name,
+    )
+
+
 def _search(document: Record) -> Status:
+    if document.get("growing"):
+        words = (
+            f"{document['evaluations']} candidates, {document['seconds']:.0f} s:"
+            f" {growing(document)}, which refutes nothing"
+        )
+        return Status(search=words, command=document["command"])
     words = (
         f"no counterexample in {document['evaluations']} candidates,"
         f" {document['seconds']:.0f} s; largest measured/bound"

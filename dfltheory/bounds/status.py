@@ -35,13 +35,14 @@ class Status:
 
     Attributes
     ----------
-    kind : ``refuted`` by an instance within all its assumptions; ``proved``: the proof
+    kind : ``refuted`` by an instance within all its assumptions, or if the statement is
+        in O(.), by a family of problems with a closed form; ``proved``: the proof
         kernel checked the whole proof; ``proved from cited lemmas``: the step from the
         lemmas named in ``how`` was checked, the lemmas were not; ``not examined``:
         neither
     how : what refutes it, or what was checked and under which hypotheses
     ratio : measured / bound of the counterexample; of a statement in O(.) the growth of
-        that ratio at the end of the range searched
+        that ratio over the range searched
     counterexample : at most five lines: the clients' functions, W, start, step size,
         measured and bound
     command : what repeats the search or the check

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import Finding
+from dfltheory.checks.finding import Finding, Severity
 from dfltheory.errors import DFLTheoryError
 
 SECONDS = 5.0
@@ -12,8 +12,8 @@ SECONDS = 5.0
 def searched(theorem: Theorem, reference: str) -> Finding:
     """Return what a search of five seconds finds.
 
-    An error with a confirmed counterexample, or a note that says how much was searched,
-    or why nothing was.
+    It is an error with a confirmed counterexample, a warning with a growing family of
+    problems, or a note that says how much was searched, or why nothing was.
     """
     import dfltheory.counterexamples as engine
 
@@ -29,6 +29,8 @@ def searched(theorem: Theorem, reference: str) -> Finding:
             " times the bound, confirmed by the training core"
         )
         return _finding(theorem, "error", message, command, counts)
+    if result.growing:
+        return _finding(theorem, "warning", str(result.divergence), command, counts)
     message = (
         f"a search of {SECONDS:g} s, {result.evaluations} problems, found no"
         " counterexample, which proves nothing"
@@ -38,14 +40,14 @@ def searched(theorem: Theorem, reference: str) -> Finding:
 
 def _finding(
     theorem: Theorem,
-    severity: str,
+    severity: Severity,
     message: str,
     command: str,
     counts: dict[str, float],
 ) -> Finding:
     return Finding(
         check="search",
-        severity="error" if severity == "error" else "note",
+        severity=severity,
         key=theorem.key,
         variant=theorem.variant,
         place="bound",

@@ -109,8 +109,9 @@ def falsify(
 ) -> None:
     """Search for a problem inside a theorem's assumptions that violates its bound.
 
-    Corollaries are searched under their schedule; for statements in O(.) a family of
-    problems is sought along which measured/expression diverges. Every hit is run again
+    Corollaries are searched under their schedule. For statements in O(.) a family of
+    problems is sought along which measured/expression grows; it is saved, but refutes
+    nothing, because the ratio may stop growing later. Every hit is run again
     by the training core and written to a small JSON file (--out, or
     counterexample-KEY-VARIANT.json here), which --replay runs again. A simpler
     instance, with fewer pieces and digits, is sought next (at most as long as the
@@ -217,7 +218,7 @@ def _search(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Search, and write a counterexample; status 1 if there is one."""
+    """Search, and write what was found; status 1 if it refutes the statement."""
     from dfltheory.counterexamples import falsify
 
     file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
@@ -228,9 +229,10 @@ def _search(
         reported("search") as update,
     ):
         found = falsify(theorem, **budget._asdict(), progress=search_progress(update))
-    document = found.to_dict() | {"file": str(file) if found.violated else None}
+    is_hit = found.violated or found.growing
+    document = found.to_dict() | {"file": str(file) if is_hit else None}
     emit(document, partial(_print, found), as_json)
-    if not found.violated:
+    if not is_hit:
         return
     _save(found, file, document, as_json)
     seconds, checks = min(budget.seconds, AUTOMATIC), math.inf
@@ -238,8 +240,13 @@ def _search(
         seconds, checks = AUTOMATIC, float(budget.candidates)
     simplify_hit(found, file, seconds, checks, as_json)
     if not as_json:
-        print(f"counterexample: {file}")
-    leave(ok=False)
+        print(f"{_contents(found)}: {file}")
+    leave(not found.violated)
+
+
+def _contents(found: Finding) -> str:
+    """Return what the file of a finding contains."""
+    return "family of problems" if found.growing else "counterexample"
 
 
 def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
@@ -249,7 +256,7 @@ def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
     found = replay(file, own)
     emit(found.to_dict() | {"file": str(file)}, partial(_print, found), as_json)
     if not as_json:
-        print(f"counterexample: {file}")
+        print(f"{_contents(found)}: {file}")
     if found.undecided:
         raise typer.Exit(2)
     leave(not found.violated)

@@ -25,7 +25,7 @@ def _simple_file(file: Path) -> Path:
 def simplify_file(
     file: Path, own: Theorem | None, out: Path | None, as_json: bool
 ) -> None:
-    """Write a simpler counterexample; status 1, as it refutes the statement."""
+    """Write a simpler counterexample or growing family; status 1 if it refutes."""
     target = out or Path(_simple_file(file).name)
     if target.exists() and target.samefile(file):
         raise InputError(f"--out {target} is the file that is simplified: name another")
@@ -34,8 +34,9 @@ def simplify_file(
         finding, lines = _simplified(file, own)
         finding.save(target)
     document = finding.to_dict() | {"file": str(target)}
-    emit(document, "\n".join([*lines, f"counterexample: {target}"]), as_json)
-    leave(ok=False)
+    contents = "family of problems" if finding.growing else "counterexample"
+    emit(document, "\n".join([*lines, f"{contents}: {target}"]), as_json)
+    leave(ok=finding.growing)
 
 
 def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:

@@ -46,8 +46,8 @@ def counterexample_lines(finding: Finding) -> tuple[str, ...]:
     return (*_instance_lines(finding.instance), sides)
 
 
-def refuted_by(finding: Finding) -> str:
-    """By how much a finding refutes its statement, in a few words."""
+def excess_words(finding: Finding) -> str:
+    """By how much a finding exceeds its bound, in a few words."""
     divergence = finding.divergence
     if divergence is None:
         return f"{finding.ratio:.3g} times the bound"
@@ -225,5 +225,5 @@ __all__ = [
     "functions_line",
     "left_side_words",
     "network_line",
-    "refuted_by",
+    "excess_words",
 ]

@@ -1,8 +1,10 @@
 """Statements in O(.): families of problems along which measured / expression grows.
 
-An O(.) hides a constant, so that no single run contradicts it. Families have one
-parameter. Random bases are drawn of every kind of problem, each parameter in turn is
-multiplied by 1, 4, 16, ..., and the exponent of the ratio is fitted to the last points.
+An O(.) hides a constant, so that no single run contradicts it, and neither do finitely
+many: the ratio may stop growing beyond the range examined. A growing family is a reason
+to look for a closed form, which can refute the statement. Families have one parameter.
+Random bases are drawn of every kind of problem, each parameter in turn is multiplied by
+1, 4, 16, ..., and the exponent of the ratio is fitted to the last points.
 """
 
 from __future__ import annotations
@@ -70,10 +72,11 @@ class Divergence:
     core: float | None = None
 
     @property
-    def diverges(self) -> bool:
+    def grows(self) -> bool:
         """Whether the ratio grows in a parameter that no O(.) may hide.
 
-        Growth only before the limit sets in does not count.
+        This is about the range examined. A ratio that is already levelling off there
+        does not count.
         """
         slopes = _slopes(self.values, self.ratios)
         levels_off = slopes[-1] < LEVELS * slopes[-2]
@@ -91,20 +94,19 @@ class Divergence:
         first = first if first.isidentifier() else f"({first})"
         fit = f"{first}^{self.exponent:.3g} [{self.low:.3g}, {self.high:.3g}]"
         fit += f", in step with {' and '.join(others)}" if others else ""
-        if self.diverges:
+        if self.grows:
             ends = f"exponent in [{self.low:.3g}, {self.high:.3g}]"
             return (
                 f"measured/expression grows {growth_words(vars(self))}, {ends}"
-                f" ({self.member}): {ratios}"
+                f" ({self.member}): {ratios}. This refutes nothing: the ratio may stop"
+                " growing beyond this range"
             )
         why = ""
         if not self.structural:
             why += ", a constant of the problem, which an O(.) may mean to hide"
         if not self.settled:
             why += ", before the limit of the expression sets in"
-        return (
-            f"no diverging family found; the steepest grows like {fit}{why}: {ratios}"
-        )
+        return f"no growing family found; the steepest grows like {fit}{why}: {ratios}"
 
 
 def steepest(
@@ -112,7 +114,7 @@ def steepest(
 ) -> tuple[Divergence | None, dict[str, dict[str, float]], int]:
     """Return the steepest family found within a budget.
 
-    The search ends with the first family that diverges. The kinds take turns.
+    The search ends with the first family that grows. The kinds take turns.
 
     Returns
     -------
@@ -141,7 +143,7 @@ def steepest(
     def late() -> bool:
         return clock(count()) > end
 
-    while not late() and not (best is not None and best.diverges):
+    while not late() and not (best is not None and best.grows):
         member = members[turn % len(members)]
         turn += 1
         base = member.draw(rng)
@@ -177,7 +179,7 @@ def _require_measurable(theorem: Theorem, seed: int) -> None:
 
 
 def _rank(found: Divergence) -> tuple[bool, bool, float]:
-    return found.diverges, found.structural and found.settled, found.low
+    return found.grows, found.structural and found.settled, found.low
 
 
 def along(
@@ -198,13 +200,13 @@ def along(
         _point(theorem, member, base, parameter, factor, late) for factor in factors
     ]
     found = _fitted(theorem, member, base, parameter, points)
-    if found is None or not found.diverges:
+    if found is None or not found.grows:
         return found
     factor = factors[-1] ** 2 / factors[-2]
     further = _point(theorem, member, base, parameter, factor, late)
     points.append(further)
     found = _fitted(theorem, member, base, parameter, points)
-    if found is None or not found.diverges or further is None:
+    if found is None or not found.grows or further is None:
         return found
     if not _confirmed(theorem, points):
         return None

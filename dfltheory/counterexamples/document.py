@@ -233,6 +233,7 @@ _FIELDS: dict[str, Read] = {
     "variant": _name,
     "family": _words,
     "violated": truth,
+    "growing": truth,
     "ratio": any_number,
     "evaluations": _count,
     "seconds": any_number,

@@ -49,7 +49,8 @@ def falsify(
 
     Half of the budget goes to the strictest reading (:func:`readings`), which is
     reported first. Corollaries are searched under their schedule. For statements in
-    O(.) it looks for a one-parameter family along which measured / expression diverges.
+    O(.) it looks for a one-parameter family along which measured / expression grows,
+    which is no refutation (:attr:`Finding.growing`).
 
     Parameters
     ----------
@@ -105,7 +106,8 @@ def falsify(
             found[name] = _order(reading, share, seed, clock)
         else:
             found[name] = _constants(reading, share, seed, enough, progress, clock)
-        if found[name].violated and (theorem.order or found[name].ratio >= enough):
+        enough_found = found[name].violated and found[name].ratio >= enough
+        if found[name].growing or enough_found:
             break
     return _strictest(found, theorem, time.monotonic() - started)
 
@@ -140,19 +142,18 @@ def _order(theorem: Theorem, budget: float, seed: int, clock: Clock) -> Finding:
         ratio = max((row["ratio"] for row in families.values()), default=0.0)
     else:
         ratio = best.ratios[-1] / best.ratios[0]
-    violated = best is not None and best.diverges
     spent = time.monotonic() - started
     return Finding(
         key=theorem.key,
         variant=theorem.variant,
-        violated=violated,
+        violated=False,
         ratio=ratio,
         evaluations=evaluations,
         seconds=spent,
         seed=seed,
         divergence=best,
         families=families,
-        first=spent if violated else None,
+        first=spent if best is not None and best.grows else None,
     )
 
 
@@ -254,7 +255,8 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
     findings = list(found.values())
     ratios = np.nan_to_num([finding.ratio for finding in findings], nan=-1.0)
     largest_ratio = findings[int(ratios.argmax())]
-    best = next((one for one in findings if one.violated), largest_ratio)
+    hits = [one for one in findings if one.violated or one.growing]
+    best = hits[0] if hits else largest_ratio
     rows = []
     readings = {}
     for name, finding in found.items():

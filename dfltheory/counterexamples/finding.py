@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Finding:
     """What one search says of one variant of one theorem.
 
-    ``violated``: a counterexample was found, and the training core confirms it.
+    ``violated``: a counterexample was found, and the training core confirms it. No
+    finite family of problems violates a statement in O(.); see :attr:`growing`.
     ``ratio`` measured / bound of the best ``instance``, which ``family`` of candidates
     gave (for statements in O(.): the largest ratio along the diverging family, relative
     to its first), ``evaluations`` how many candidates were looked at, ``families`` the
@@ -57,6 +58,14 @@ class Finding:
     terms: dict[str, dict[str, float]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def growing(self) -> bool:
+        """Whether measured / expression of a statement in O(.) grows along a family.
+
+        It grows over the range examined, which refutes nothing.
+        """
+        return self.divergence is not None and self.divergence.grows
+
     def to_dict(self) -> dict[str, object]:
         """Return plain numbers and text, for JSON.
 
@@ -82,6 +91,7 @@ class Finding:
         )
         if self.divergence is not None:
             document["divergence"] = asdict(self.divergence)
+            document["growing"] = self.growing
         if self.certificate is not None:
             certificate = asdict(self.certificate)
             if not self.undecided:

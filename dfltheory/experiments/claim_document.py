@@ -12,8 +12,16 @@ from dfltheory.verdicts.verdict import Kind
 FORMAT = 1
 Outcome = Literal["REFUTED", "NOT REFUTED SO FAR", "NOT APPLICABLE"]
 SearchOutcome = Literal[
-    "refuted", "not refuted", "undecided", "no candidate judged", "not searched"
+    "refuted",
+    "ratio grows",
+    "not refuted",
+    "undecided",
+    "no candidate judged",
+    "not searched",
 ]
+"""``ratio grows``: of a statement in O(.), along a family of problems. This refutes
+nothing.
+"""
 
 
 class AuditRecord(Schema):

@@ -16,7 +16,7 @@ import numpy as np
 
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.counterexamples.describe import refuted_by
+from dfltheory.counterexamples.describe import excess_words
 from dfltheory.counterexamples.falsification import falsify
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
@@ -156,7 +156,7 @@ class ClaimReport:
         if status.refuted:
             found.append(f"{status.how} (`{status.command}`)")
         if self.search.outcome == "refuted" and self.search.finding is not None:
-            found.append(f"search: {refuted_by(self.search.finding)}")
+            found.append(f"search: {excess_words(self.search.finding)}")
         found += [
             f"run on {result.network}: {result.reason}"
             for result in self.verdicts
@@ -168,7 +168,7 @@ class ClaimReport:
         """REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE."""
         if self.evidence(status):
             return "REFUTED"
-        judged = self.search.outcome in ("not refuted", "undecided")
+        judged = self.search.outcome in ("ratio grows", "not refuted", "undecided")
         applies = any(result.kind != "not applicable" for result in self.verdicts)
         return "NOT REFUTED SO FAR" if judged or applies else "NOT APPLICABLE"
 
@@ -194,10 +194,11 @@ class ClaimReport:
         if finding is not None and finding.families:
             sentences.append(f"families: {'; '.join(finding.families)}")
         ran = [result for _, result in self.controls if result.outcome != "not run"]
-        refuted = [result for result in ran if result.outcome == "refuted"]
+        detected = [r for r in ran if r.outcome in ("refuted", "ratio grows")]
         if ran:
             sentences.append(
-                f"controls: {len(refuted)} of {len(ran)} refuted with the same budget"
+                f"controls: {len(detected)} of {len(ran)} refuted, or found with a"
+                " growing ratio, with the same budget"
             )
         applies = [r for r in self.verdicts if r.kind != "not applicable"]
         sentences.append(
@@ -266,6 +267,8 @@ def _result(finding: Finding) -> SearchResult:
         return SearchResult("undecided", "; ".join(finding.undecided), finding)
     if finding.violated:
         return SearchResult("refuted", "", finding)
+    if finding.growing:
+        return SearchResult("ratio grows", str(finding.divergence), finding)
     if math.isnan(finding.ratio):
         return SearchResult("no candidate judged", str(finding), finding)
     # a best candidate above 1 that was not confirmed has its reason in the text

@@ -23,7 +23,7 @@ from dfltheory.checks.code_digest import AUDITING, code_digest
 from dfltheory.checks.finding import Finding
 from dfltheory.checks.headlines import corrected_variant, examined, headline, name_of
 from dfltheory.checks.run import audit
-from dfltheory.counterexamples.describe import counterexample_lines, refuted_by
+from dfltheory.counterexamples.describe import counterexample_lines, excess_words
 from dfltheory.counterexamples.saved import replay
 from dfltheory.errors import InputError
 from dfltheory.experiments.claim_records import NOT_EXAMINED, claim_document, versions
@@ -151,7 +151,8 @@ _DRAW = "With the counterexample's file the page draws it:"
 def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
     """Return the status that a counterexample file gives to a statement.
 
-    The file is replayed first.
+    The file is replayed first. A growing family refutes nothing, so that the stored
+    status of the statement remains.
 
     Raises
     ------
@@ -166,6 +167,9 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
             f"{counterexample} is about {about}, which does not state what {theorem}"
             " does"
         )
+    if finding.growing:
+        search = f"the file {counterexample.name}, replayed: {finding.divergence}"
+        return replace(about.status, search=search)
     if not finding.violated:
         raise InputError(
             f"{counterexample} does not violate {theorem}: its ratio is"
@@ -173,7 +177,7 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
         )
     return Status(
         kind="refuted",
-        how=refuted_by(finding),
+        how=excess_words(finding),
         ratio=finding.ratio,
         counterexample=counterexample_lines(finding),
         command=f"dfltheory falsify --replay {counterexample}",

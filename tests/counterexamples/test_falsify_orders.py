@@ -1,5 +1,5 @@
-"""Statements in O(.): a family is reported only where it diverges for good, and it
-replays from its file.
+"""Statements in O(.): a family is reported only where the ratio still grows at
+the end, refutes nothing by itself, and replays from its file.
 """
 
 import dataclasses
@@ -50,18 +50,18 @@ def made_up(power, parameter="T", level=0.0):
 
 def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
     found = made_up(0.5)
-    assert found.diverges
+    assert found.grows
     assert found.exponent == pytest.approx(0.5, abs=1e-9)
     # followed one factor further
     assert found.ratios[-1] / found.ratios[0] == pytest.approx(16.0)
     assert len(made_up(0.0).ratios) == 4
-    assert not made_up(0.0).diverges
-    assert not made_up(0.1).diverges
-    assert not made_up(-0.5).diverges
-    assert not dataclasses.replace(found, settled=False).diverges
-    assert not dataclasses.replace(found, structural=False).diverges
-    assert not dataclasses.replace(found, core=found.ratios[-1] / 2).diverges
-    assert dataclasses.replace(found, core=found.ratios[-1]).diverges
+    assert not made_up(0.0).grows
+    assert not made_up(0.1).grows
+    assert not made_up(-0.5).grows
+    assert not dataclasses.replace(found, settled=False).grows
+    assert not dataclasses.replace(found, structural=False).grows
+    assert not dataclasses.replace(found, core=found.ratios[-1] / 2).grows
+    assert dataclasses.replace(found, core=found.ratios[-1]).grows
     assert "before the limit" in str(dataclasses.replace(found, settled=False))
     assert "constant of the problem" in str(
         dataclasses.replace(found, structural=False)
@@ -70,7 +70,7 @@ def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
 
 @pytest.mark.parametrize("level", [1e3, 3e3, 6e3])
 def test_a_ratio_that_grows_for_a_while_and_levels_off_is_no_divergence(level):
-    assert not made_up(0.5, level=level).diverges
+    assert not made_up(0.5, level=level).grows
 
 
 def test_constants_of_the_problem_may_hide_in_an_order_and_structure_may_not():
@@ -149,7 +149,7 @@ def test_the_printed_orders_that_are_false_diverge(key, variant, name, parameter
     found = along(
         theorem, member, member.draw(np.random.default_rng(2)), parameter
     )  # some draws never settle
-    assert found.diverges, str(found)
+    assert found.grows, str(found)
     # without the missing term the expression is 1/sqrt(T) of what is measured, or
     # 1/T^1.5 (heads)
     assert found.exponent > {"noisy heads": 0.85, "opposing clients": 0.9}.get(
@@ -157,14 +157,14 @@ def test_the_printed_orders_that_are_false_diverge(key, variant, name, parameter
     )
 
 
-def test_a_theorem_that_has_the_noise_of_the_heads_is_not_refuted_by_it():
+def test_the_ratio_to_a_theorem_with_the_noise_of_the_heads_does_not_grow():
     theorem, member = (
         dfl.bounds.get("dfedmdc.theorem_2", "appendix"),
         MEMBERS["noisy heads"],
     )
     for seed in range(3):
         found = along(theorem, member, member.draw(np.random.default_rng(seed)), "T")
-        assert not found.diverges
+        assert not found.grows
         assert max(found.ratios) < 1
 
 
@@ -172,14 +172,14 @@ def test_a_theorem_that_has_the_noise_of_the_heads_is_not_refuted_by_it():
 @pytest.mark.slow
 def test_a_family_is_saved_and_replays_to_the_last_digit(tmp_path):
     found = falsify("dfedsam.corollary_4_6", "printed", seconds=30)
-    assert found.violated
+    assert found.growing
     assert found.divergence.member == "opposing clients"
     assert list(found.readings) == ["common start"]
     path = found.save(tmp_path / "family.json")
     assert path.stat().st_size < 3000
     assert Divergence(**read_document(path)["divergence"]) == found.divergence
     again = replay(path)
-    assert again.violated
+    assert again.growing
     assert again.divergence == found.divergence
     recorded = found.record(tmp_path / "outcome.json", "the command")
     assert replay(recorded).divergence == found.divergence
@@ -216,10 +216,10 @@ def test_each_statement_is_tried_with_the_kinds_that_its_algorithm_allows():
 
 
 @pytest.mark.slow
-def test_the_rate_of_dfedadmm_is_refuted_by_a_family_in_which_local_steps_and_rounds_grow():
+def test_the_ratio_to_the_rate_of_dfedadmm_grows_with_local_steps_and_rounds():
     # the printed schedule gives sqrt(K/T), and the corollary claims 1/sqrt(T)
     found = falsify("dfedadmm.corollary_1", "printed", seconds=120)
-    assert found.violated
+    assert found.growing
     assert found.divergence.parameter in ("K", "T*K")
     assert 0.2 < found.divergence.low <= found.divergence.high
     assert list(found.divergence.ratios) == sorted(found.divergence.ratios)
@@ -227,7 +227,7 @@ def test_the_rate_of_dfedadmm_is_refuted_by_a_family_in_which_local_steps_and_ro
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_rate_that_holds_has_no_diverging_family(seed):
+def test_a_rate_that_holds_has_no_growing_family(seed):
     printed = dfl.bounds.get("dfedsgpsm.corollary_1", "printed")
     # one step of momentum is one step: the first term has no factor 1 - alpha where K =
     # 1
@@ -236,7 +236,7 @@ def test_a_rate_that_holds_has_no_diverging_family(seed):
         printed, key="made.up", parts={**printed.parts, "optimization": first}
     )
     found = falsify(holds, seconds=40, seed=seed)
-    assert not found.violated, str(found)
+    assert not found.growing, str(found)
     assert found.evaluations >= 20
     assert found.seconds < 100
 
@@ -258,7 +258,7 @@ def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
     assert values["f0_gap"] == pytest.approx(4 * 100.0**2 + 100.0**2 / 2)
     assert member.make(theorem, at)[0].algorithm.alpha == pytest.approx(1 - 1 / 3)
     found = along(theorem, member, base, "alpha*T*T*T")
-    assert found.diverges, str(found)
+    assert found.grows, str(found)
     assert found.values == tuple(1.5 * 2.0**k for k in range(5))
     assert found.exponent == pytest.approx(1.0, abs=0.1)
     assert member.name not in {
@@ -283,7 +283,7 @@ def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
     found = along(theorem, MEMBERS["clipped clients"], base | {"rho0": 0.46}, "T")
     assert found.low > 0.4
     assert not found.settled
-    assert not found.diverges
+    assert not found.grows
 
 
 def test_growth_in_a_constant_of_the_problem_is_no_divergence():
@@ -292,9 +292,9 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
         MEMBERS["opposing clients"],
     )
     base = {"T": 32.0, "K": 2.0, "gap": 2.4, "L": 2.0, "h": 0.3, "centre": 0.28}
-    assert not along(theorem, member, base, "L").diverges
+    assert not along(theorem, member, base, "L").grows
     found = along(theorem, member, base | {"T": 8.0}, "gap*T*T")
-    assert found.diverges, str(found)
+    assert found.grows, str(found)
     assert found.values == tuple(2.4 * 2.0**k for k in range(5))
 
 
@@ -309,7 +309,7 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
 def test_a_budget_in_candidates_is_the_same_search_on_any_machine(key):
     """With constants, and an O(.)."""
     found = [dfl.falsify(key, candidates=20, seed=3) for _ in range(2)]
-    summaries = [(one.ratio, one.evaluations, one.violated) for one in found]
+    summaries = [(one.ratio, one.evaluations, one.growing) for one in found]
     assert summaries[0] == summaries[1]
     assert 20 < found[0].evaluations < 120  # populations and families are not parted
 
@@ -323,3 +323,40 @@ def test_falsify_rejects_an_empty_budget():
 def test_order_without_step_sizes_is_rejected_and_not_reported_as_searched(key):
     with pytest.raises(InputError, match=key):
         dfl.falsify(dfl.bounds.get(key, "restated"), seconds=1)
+
+
+SMALL_STEP = """
+format = 1
+[source]
+citation = "the descent lemma"
+[[statement]]
+key = "descent.small_step"
+kind = "corollary"
+order = true
+title = "gradient descent with a small step"
+source = "the descent lemma"
+scope.algorithms = ["DPSGD"]
+scope.hyperparameters = { order = "adapt-then-combine" }
+scope.network = "symmetric"
+scope.common_start = true
+scope.noise = "none"
+left.measure = "grad_norm_sq"
+left.aggregate = "mean"
+terms.optimization = "L * f0_gap / sqrt(T)"
+terms.drift = "sigma_g^2 / sqrt(T) / (1 - lam)^2"
+conditions.network = "25 * sqrt(T) * (1 - lam) >= 1"
+schedule.eta = "1/(100*L*sqrt(T))"
+"""
+
+
+def test_a_true_statement_whose_ratio_still_grows_is_not_refuted(tmp_path):
+    # by the descent lemma the mean is at most 2 f0_gap/(eta T) = 200 L f0_gap/sqrt(T)
+    # for one client; the disagreement of several is of the order of eta^2. At T = 512
+    # the models have hardly moved yet, and the ratio grows like sqrt(T).
+    file = tmp_path / "small_step.toml"
+    file.write_text(SMALL_STEP)
+    found = falsify(dfl.bounds.load(str(file)), candidates=12)
+    assert found.growing
+    assert not found.violated
+    assert "refutes nothing" in str(found)
+    assert not found.to_dict()["violated"]

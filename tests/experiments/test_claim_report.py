@@ -49,6 +49,7 @@ def test_budget_rejects_seconds_that_are_no_budget(seconds):
     [
         ("not refuted", "NOT REFUTED SO FAR"),
         ("undecided", "NOT REFUTED SO FAR"),
+        ("ratio grows", "NOT REFUTED SO FAR"),
         ("no candidate judged", "NOT APPLICABLE"),
         ("not searched", "NOT APPLICABLE"),
     ],

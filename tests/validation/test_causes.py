@@ -127,9 +127,9 @@ def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
         )
         return along(theorem, replace(member, make=make), base, "T*gap")
 
-    assert family(None).diverges
+    assert family(None).grows
     together = family([0.5, 0.5])
-    assert together is None or not together.diverges
+    assert together is None or not together.grows
 
 
 def _started(instance, numbers, starts):
@@ -159,7 +159,7 @@ def test_a_saved_witness_refutes_again_and_its_erratum_alone_excludes_it(mistake
     file = DOCS / "witnesses" / f"{mistake.id}.json"
     saved = json.loads(file.read_text(encoding="utf-8"))
     again = replay(file)
-    assert again.violated
+    assert again.violated or again.growing
     assert again.ratio == pytest.approx(saved["ratio"], rel=1e-9)
     assert (
         explain_file(mistake, mistake.witness.family, file).kind

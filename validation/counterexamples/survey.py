@@ -58,8 +58,9 @@ def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
 
 
 def _rank(outcome: Outcome) -> tuple[bool, float]:
-    """Refutations come last, then the largest ratio."""
-    return outcome["violated"], float(outcome["ratio"])
+    """Refutations and growing families come last, then the largest ratio."""
+    hit = outcome["violated"] or outcome.get("growing", False)
+    return hit, float(outcome["ratio"])
 
 
 def both(before: Outcome, now: Outcome) -> Outcome:

@@ -25,7 +25,7 @@ from dfltheory.markdown import between, table
 from validation.counterexamples.survey import outcome_file, searched
 from validation.pages import simplified
 from validation.papers.erratum import errata
-from validation.searched import Outcome
+from validation.searched import Outcome, is_refuted
 
 REPORTED = (
     "command",
@@ -48,8 +48,9 @@ files of `python -m validation.counterexamples.survey docs/counterexamples`.
 
 Ratio: measured over bound at the worst problem that was found; above 1 the statement is refuted. (O): a
 statement in O(.), whose ratio is the growth of measured over expression along the steepest family of problems;
-it is refuted when the ratio grows over the whole range searched, against every term, in a parameter that no
-O(.) may hide (T, K, 1/(1 - lambda), 1/(1 - alpha)). Under: *common start*, where all clients start at one
+*ratio grows*: over the whole range searched, against every term, in a parameter that no O(.) may hide (T, K,
+1/(1 - lambda), 1/(1 - alpha)). This refutes nothing, because the ratio may stop growing later. The statement is
+refuted if the ratio of a family has a closed form that grows without bound ([below](#the-refutations-of-the-main-statements-simplified)). Under: *common start*, where all clients start at one
 point, and noise, if any, is added; *separate starts*, which uses that the statement does not ask for a common
 start; *noise that depends on the state*, which uses that it does not ask for smooth samples. In fractions: the
 ratio of the same problem by the verifier that uses neither the search nor torch (`dfltheory falsify --replay
@@ -106,7 +107,7 @@ def outcomes_of(folder: Path) -> list[Outcome]:
 
 def _rank(one: Outcome) -> tuple[int, bool, float]:
     """Refuted statements first: the strictest reading, constants, the largest ratio."""
-    if not one["violated"]:
+    if not is_refuted(one):
         return 3, False, 0.0
     order = [COMMON, SEPARATE_STARTS, STATE_NOISE]
     return order.index(_reading(one)), bool(one.get("divergence")), -one["ratio"]
@@ -114,9 +115,7 @@ def _rank(one: Outcome) -> tuple[int, bool, float]:
 
 def _row(one: Outcome) -> tuple[str, ...]:
     key, variant = one["key"], one["variant"]
-    outcome = "**refuted**" if one["violated"] else "not refuted"
-    if one.get("divergence"):
-        outcome += " (O)"
+    outcome = _outcome(one)
     file = f"counterexamples/{key}-{variant}.json"
     anchor = f"{key}-{variant}".replace(".", "-").replace("_", "-")
     return (
@@ -125,12 +124,22 @@ def _row(one: Outcome) -> tuple[str, ...]:
         outcome,
         _reading(one),
         _number(one["ratio"]),
-        _exact(one) if one["violated"] else "",
+        _exact(one) if is_refuted(one) else "",
         _worst(one),
         str(one["evaluations"]),
         f"{one['seconds']:.0f}",
         f'[file]({file})<a id="{anchor}"></a>',
     )
+
+
+def _outcome(one: Outcome) -> str:
+    """Return what a search found, marked (O) for a statement in O(.)."""
+    order = " (O)" if one.get("divergence") else ""
+    if is_refuted(one):
+        return f"**refuted**{order}"
+    if one.get("growing"):
+        return f"ratio grows{order}"
+    return f"not refuted{order}"
 
 
 def _worst(one: Outcome) -> str:
@@ -203,13 +212,15 @@ def counted(outcomes: list[Outcome]) -> str:
     for one in outcomes:
         group = _group(one)
         searched[group] += 1
-        refuted[group] += one["violated"]
+        refuted[group] += is_refuted(one)
     share = {group: f"{refuted[group]} of {searched[group]}" for group in GROUPS}
+    grows = sum(one.get("growing", False) and not is_refuted(one) for one in outcomes)
+    more = f" For {grows} more, in O(.), the ratio grows over the range searched."
     return (
         f"Searches refute {share['audited']} statements of the audited papers, as"
         f" printed or as derived in the appendices, {share['controls']} controls"
         f" (statements of other sources), and {share['corrected']} corrected"
-        " statements."
+        f" statements.{more if grows else ''}"
     )
 
 
@@ -225,12 +236,12 @@ def _reading(one: Outcome) -> str:
 
     It is one of the readings searched, or that of the saved problem.
     """
-    if not one["violated"]:
+    if not is_refuted(one):
         return ""
-    if (read := one.get("readings")) is not None:
-        return next(name for name, found in read.items() if found["violated"])
     if one.get("divergence") is not None:
         return COMMON
+    if (read := one.get("readings")) is not None:
+        return next(name for name, found in read.items() if found["violated"])
     first, *others = one["instance"]["run"]["x0"]
     common_start = all(start == first for start in others)
     return COMMON if common_start else SEPARATE_STARTS

@@ -102,7 +102,7 @@ def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
     """
     theorem = statement(claim)
     document = read_document(file)
-    if not document["violated"]:
+    if not (document["violated"] or document.get("growing")):
         raise InputError(f"{claim}: the saved outcome is no refutation")
     corrected = erratum.corrected_statement(claim)
     if document.get("divergence") is not None:

@@ -1,4 +1,4 @@
-"""Simpler families of problems, which refute statements in O(.)."""
+"""Simpler families of problems along which measured / expression grows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIGITS = (1, 2, 3)
 def simplify_family(finding: Finding) -> Finding:
     """Simplify a family of problems.
 
-    The first of these along which the ratio still grows without bound: kinds of
+    The first of these along which the ratio still grows: kinds of
     problems in closed form, that of the family first and those whose clients start at
     different points last; the family itself with numbers of one, two or three digits.
     Numbers of steps and rounds are not rounded.
@@ -35,20 +35,20 @@ def simplify_family(finding: Finding) -> Finding:
     Returns
     -------
     Finding
-        Measured anew; of the same family if no simpler one diverges.
+        Measured anew; of the same family if it does not grow along a simpler one.
 
     Raises
     ------
     InputError
-        The finding is not of a family that refutes its statement.
+        The finding is not of a growing family.
     """
     family, theorem = finding.divergence, finding.theorem
-    if family is None or theorem is None or not family.diverges:
-        raise InputError("there is no diverging family of problems to simplify")
+    if family is None or theorem is None or not family.grows:
+        raise InputError("there is no growing family of problems to simplify")
     simpler = family
     for member, base, parameter in _simpler(family, theorem):
         found = along(theorem, member, base, parameter)
-        if found is not None and found.diverges:
+        if found is not None and found.grows:
             simpler = found
             break
     ratio = simpler.ratios[-1] / simpler.ratios[0]
