@@ -300,7 +300,7 @@ class Statement:
 
 
 _FIELDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "scope": (Scope, "Scope(algorithms, network)"),
+    "scope": (Scope, "what it covers: give scope=Scope(algorithms, network)"),
     "kind": (str, f"one of {', '.join(get_args(Kind))}"),
     "lhs": (LeftSide, "a LeftSide"),
     "parts": (Mapping, "the terms of the bound by name"),
