@@ -28,6 +28,8 @@ from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.value_sources import Source, Values
 
 if TYPE_CHECKING:
+    from sympy import Expr
+
     from dfltheory.bounds.theorem import Theorem
 
 Array = NDArray[np.float64]
@@ -177,7 +179,7 @@ def with_network(
 
 
 @cache
-def fixed_by_conditions(theorem: Theorem) -> dict[str, object]:
+def fixed_by_conditions(theorem: Theorem) -> dict[str, Expr]:
     """Return what an equality among the conditions fixes, step sizes first.
 
     Values are expressions in the other quantities.
@@ -262,7 +264,7 @@ def _meshes(free: int) -> list[Array]:
 def _bounds_on_grid(
     theorem: Theorem,
     values: Mapping[str, Array],
-    tied: Mapping[str, object],
+    tied: Mapping[str, Expr],
     shape: tuple[int, int],
 ) -> tuple[Array, dict[str, Array]]:
     """Return the bound at a grid of values, (places, N), and the values.

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from dfltheory.errors import InputError
 
@@ -76,6 +76,16 @@ class WrittenNumber(float):
 def short(value: object) -> str:
     """Return a value in a message, however long it is."""
     return _REPR.repr(value)
+
+
+def is_table(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Return whether a value is a mapping whose names are text."""
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
+def is_sequence(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    """Return whether a value is a list or a tuple."""
+    return isinstance(value, (list, tuple))
 
 
 def must(place: str, value: Value, fits: bool, words: str) -> Value:

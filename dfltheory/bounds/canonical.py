@@ -14,10 +14,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Set
 from dataclasses import MISSING, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import sympy as sp
 
@@ -29,6 +29,7 @@ from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import SAVED_KEYS
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT
 from dfltheory.bounds.units import Unit
+from dfltheory.documents import is_sequence, is_table
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -128,7 +129,7 @@ def _plain(value: object) -> object:
     """
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, sp.Basic):
+    if isinstance(value, sp.Expr):
         return formula_text(value)
     if isinstance(value, int | float):
         return _exact_number(value)
@@ -136,13 +137,17 @@ def _plain(value: object) -> object:
         return _name(value)
     if isinstance(value, Unit):
         return [str(exponent) for _, exponent in value.scales]
-    if isinstance(value, Mapping):
+    if is_table(value):
         return {str(name): _plain(entry) for name, entry in value.items()}
-    if isinstance(value, tuple | list | set | frozenset):
+    if is_sequence(value) or _is_set(value):
         return sorted((_plain(entry) for entry in value), key=json.dumps)
     if isinstance(value, type):
         return _name(f"{value.__module__}:{value.__qualname__}")
     return f"law: {getattr(value, '__qualname__', type(value).__name__)}"
+
+
+def _is_set(value: object) -> TypeGuard[Set[object]]:
+    return isinstance(value, Set)
 
 
 def _exact_number(value: float) -> str:

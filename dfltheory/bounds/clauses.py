@@ -18,6 +18,7 @@ from dfltheory.bounds.measures import (
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.symbols import GLOSSARY, checked_new
 from dfltheory.bounds.units import Expr, Unit
+from dfltheory.documents import is_sequence
 from dfltheory.errors import InputError, UnknownNameError, whole_number
 
 if TYPE_CHECKING:
@@ -149,21 +150,23 @@ def checked_quantities(place: str, quantities: object) -> None:
         It is not a tuple of quantities; a name is none, is taken by the glossary or by
         a symbol of the papers, or occurs twice.
     """
-    if not isinstance(quantities, tuple) or not all(
-        isinstance(q, Quantity) for q in quantities
-    ):
+    if isinstance(quantities, list) or not is_sequence(quantities):
         raise InputError(
             f"{place}: quantities = {quantities!r} must be a tuple of Quantity"
         )
+    names: list[str] = []
     for quantity in quantities:
+        if not isinstance(quantity, Quantity):
+            raise InputError(f"{place}: quantities: {quantity!r} must be a Quantity")
         try:
             checked_new(quantity)
         except InputError as wrong:
             raise InputError(f"{place}: quantities: {wrong}") from None
-    names = [quantity.name for quantity in quantities]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{place}: quantities has {name} twice: give it once")
+        if quantity.name in names:
+            raise InputError(
+                f"{place}: quantities has {quantity.name} twice: give it once"
+            )
+        names.append(quantity.name)
 
 
 @dataclass(frozen=True)
@@ -280,7 +283,7 @@ class Condition:
         negative.
         """
         left, right, sign = self.left, self.right, "<" if self.strict else "<="
-        if not isinstance(right, sp.Expr) or not right.free_symbols:
+        if not sp.sympify(right).free_symbols:
             return left, sign, right
         if left == 2 * right:
             is_zero = right.is_nonnegative and not self.strict

@@ -10,7 +10,7 @@ formula.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -33,6 +33,8 @@ from dfltheory.documents import (
     Read,
     Value,
     anything,
+    is_sequence,
+    is_table,
     line,
     mapping,
     maybe,
@@ -75,9 +77,9 @@ def theorem_to_document(theorem: Theorem) -> dict[str, object]:
 
 def _stated_names(document: object) -> frozenset[str]:
     """Return the names of the quantities in a document that is not checked yet."""
-    entries = document.get("quantities") if isinstance(document, dict) else None
-    tables = entries if isinstance(entries, list) else []
-    names = [table.get("name") for table in tables if isinstance(table, dict)]
+    entries = document.get("quantities") if is_table(document) else None
+    tables = entries if is_sequence(entries) else []
+    names = [table.get("name") for table in tables if is_table(table)]
     return frozenset(name for name in names if isinstance(name, str))
 
 
@@ -97,6 +99,10 @@ def _fields(thing: DataclassInstance, *but: str) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
+    if is_table(value):
+        return {name: _plain(one) for name, one in value.items()}
+    if is_sequence(value):
+        return [_plain(one) for one in value]
     match value:
         case sp.Basic():
             return to_tree(value)
@@ -117,10 +123,8 @@ def _plain(value: object) -> object:
             return plain | {"symbol": own.name, "sign": sign_of(own)}
         case type():
             return f"{value.__module__}:{value.__qualname__}"
-        case Mapping():
-            return {name: _plain(one) for name, one in value.items()}
-        case tuple() | list():
-            return [_plain(one) for one in value]
+        case _:
+            pass
     if is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
     return (
@@ -265,14 +269,14 @@ def theorem_from_document(document: object) -> Theorem:
         The latter has no neutral value: a file does not say what a run may leave out.
         """
         of = None
-        if isinstance(data, dict) and "of" in data:
+        if is_table(data) and "of" in data:
             of = _line(f"{place}.of", data["of"])
             data = {name: value for name, value in data.items() if name != "of"}
         given = _QUANTITY(place, data)
         given["integer"] = given.pop("whole")
         if GLOSSARY.get(given["name"]) == Quantity(**given):
             return GLOSSARY[given["name"]]
-        added = Quantity(**given | {"neutral": None, "of": of})
+        added = replace(Quantity(**given), neutral=None, of=of)
         try:
             if of is not None:
                 read_computation(of, _stated_names(document))

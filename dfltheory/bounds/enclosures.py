@@ -12,13 +12,13 @@ numbers that a replay uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import mpmath
 import sympy as sp
-from mpmath.ctx_iv import MPIntervalContext
+from mpmath import mpf
+from mpmath.ctx_iv import MPIntervalContext, ivmpf
 
-from dfltheory.bounds.number_types import MpmathNumber, RealNumber
 from dfltheory.bounds.tree import at_numbers, decimal_value
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
@@ -35,24 +35,11 @@ SYMPY_DIGITS = 60
 """Digits to which SymPy evaluates functions that files cannot carry."""
 
 
-class Interval(Protocol):
-    """An interval of mpmath; operations are rounded outwards."""
-
-    @property
-    def _mpi_(self) -> tuple[object, object]: ...
-    def __add__(self, other: Interval, /) -> Interval: ...
-    def __radd__(self, other: int, /) -> Interval: ...
-    def __mul__(self, other: Interval, /) -> Interval: ...
-    def __truediv__(self, other: Interval, /) -> Interval: ...
-    def __pow__(self, power: int, /) -> Interval: ...
-    def __abs__(self) -> Interval: ...
-
-
 class Enclosure(NamedTuple):
-    """The value lies in [low, high]; both are numbers of mpmath."""
+    """The value lies in [low, high]."""
 
-    low: MpmathNumber
-    high: MpmathNumber
+    low: mpf
+    high: mpf
 
     @property
     def zero(self) -> bool:
@@ -60,7 +47,7 @@ class Enclosure(NamedTuple):
         return bool(self.low == 0 == self.high)
 
     @property
-    def size(self) -> RealNumber:
+    def size(self) -> mpf:
         """The largest absolute value."""
         return max(abs(self.low), abs(self.high))
 
@@ -78,18 +65,20 @@ class Evaluation:
 
     def __init__(self, statement: Statement, values: Mapping[str, float]):
         self._statement = statement
-        self._interval: Any = MPIntervalContext()  # its methods have no types
+        self._interval = MPIntervalContext()
         self._interval.dps = DIGITS
         self._operations = 0
         self._point = {
             symbol: sp.Rational(float(values[name]))
             for name, symbol in statement.symbols.items()
         }
-        self._known: dict[sp.Basic, Interval] = {
+        self._known: dict[Expr, ivmpf] = {
             s: self._rational(v) for s, v in self._point.items()
         }
-        self._definitions = {d.symbol: d.expr for d in statement.definitions}
-        self._functions: dict[type, Callable[[list[Interval]], Interval]] = {
+        self._definitions: dict[Expr, Expr] = {
+            d.symbol: d.expr for d in statement.definitions
+        }
+        self._functions: dict[type, Callable[[list[ivmpf]], ivmpf]] = {
             sp.Add: self._sum,
             sp.Mul: self._product,
             sp.Pow: self._power,
@@ -133,7 +122,7 @@ class Evaluation:
 
     # -- one operation each; InputError is a ValueError
 
-    def _value(self, formula: Expr) -> Interval:
+    def _value(self, formula: Expr) -> ivmpf:
         self._operations += 1
         if self._operations > OPERATIONS:
             raise InputError(
@@ -146,9 +135,9 @@ class Evaluation:
             value = self._value(sp.sympify(self._definitions[formula]))
             self._known[formula] = value
             return value
-        if formula.is_Rational:
+        if isinstance(formula, sp.Rational):
             return self._rational(formula)
-        if formula.is_Float:
+        if isinstance(formula, sp.Float):
             return self._rational(decimal_value(formula))
         if formula == sp.E:
             return self._interval.e
@@ -163,7 +152,7 @@ class Evaluation:
         )
         return self._checked(value, formula)
 
-    def _whole_part(self, formula: Expr) -> Expr | None:
+    def _whole_part(self, formula: Expr) -> sp.Integer | None:
         """Return the floor of a rational number, which may be whole.
 
         None of any other number.
@@ -172,9 +161,9 @@ class Evaluation:
             number = at_numbers(self._statement.expand(formula), self._point)
         except InputError:
             return None
-        return sp.floor(number) if number.is_Rational else None
+        return sp.Integer(sp.floor(number)) if number.is_Rational else None
 
-    def _checked(self, value: Interval, formula: Expr) -> Interval:
+    def _checked(self, value: ivmpf, formula: Expr) -> ivmpf:
         ends = self._ends(value)
         if not (mpmath.isfinite(ends.low) and mpmath.isfinite(ends.high)):
             raise InputError(
@@ -187,26 +176,26 @@ class Evaluation:
             )
         return value
 
-    def _rational(self, number: Expr) -> Interval:
+    def _rational(self, number: sp.Rational) -> ivmpf:
         return self._interval.mpf(int(number.p)) / self._interval.mpf(int(number.q))
 
-    def _ends(self, value: Interval) -> Enclosure:
+    def _ends(self, value: ivmpf) -> Enclosure:
         low, high = value._mpi_
         return Enclosure(mpmath.mp.make_mpf(low), mpmath.mp.make_mpf(high))
 
-    def _hull(self, low: MpmathNumber, high: MpmathNumber) -> Interval:
+    def _hull(self, low: mpf, high: mpf) -> ivmpf:
         return self._interval.make_mpf((low._mpf_, high._mpf_))
 
-    def _sum(self, parts: list[Interval]) -> Interval:
+    def _sum(self, parts: list[ivmpf]) -> ivmpf:
         return sum(parts, self._interval.mpf(0))
 
-    def _product(self, parts: list[Interval]) -> Interval:
+    def _product(self, parts: list[ivmpf]) -> ivmpf:
         product = self._interval.mpf(1)
         for part in parts:
             product = product * part
         return product
 
-    def _power(self, parts: list[Interval]) -> Interval:
+    def _power(self, parts: list[ivmpf]) -> ivmpf:
         base, exponent = (self._ends(part) for part in parts)
         if exponent.size >= 2**SIZE:
             raise InputError(
@@ -225,34 +214,34 @@ class Evaluation:
             return self._hull(base.low, top.high)
         return self._exp([parts[1] * self._interval.log(parts[0])])
 
-    def _exp(self, parts: list[Interval]) -> Interval:
+    def _exp(self, parts: list[ivmpf]) -> ivmpf:
         if self._ends(parts[0]).size >= 2**SIZE:
             raise InputError(f"exp is too large for the evaluation at {DIGITS} digits")
         return self._interval.exp(parts[0])
 
-    def _log(self, parts: list[Interval]) -> Interval:
+    def _log(self, parts: list[ivmpf]) -> ivmpf:
         if self._ends(parts[0]).low <= 0:
             raise InputError("a logarithm is no real number")
         return self._interval.log(parts[0])
 
-    def _max(self, parts: list[Interval]) -> Interval:
+    def _max(self, parts: list[ivmpf]) -> ivmpf:
         ends = [self._ends(part) for part in parts]
         return self._hull(max(e.low for e in ends), max(e.high for e in ends))
 
-    def _min(self, parts: list[Interval]) -> Interval:
+    def _min(self, parts: list[ivmpf]) -> ivmpf:
         ends = [self._ends(part) for part in parts]
         return self._hull(min(e.low for e in ends), min(e.high for e in ends))
 
-    def _abs(self, parts: list[Interval]) -> Interval:
+    def _abs(self, parts: list[ivmpf]) -> ivmpf:
         return abs(parts[0])
 
-    def _floor(self, parts: list[Interval]) -> Interval:
+    def _floor(self, parts: list[ivmpf]) -> ivmpf:
         ends = self._ends(parts[0])
         if ends.size and mpmath.mag(ends.size) > 10 * DIGITS:
             return parts[0]  # a number with so large an exponent is whole
         return self._hull(mpmath.floor(ends.low), mpmath.floor(ends.high))
 
-    def _by_sympy(self, formula: Expr) -> Interval:
+    def _by_sympy(self, formula: Expr) -> ivmpf:
         """Return a function that only a theorem in Python can have.
 
         SymPy finds its digits.

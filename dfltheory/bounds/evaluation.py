@@ -130,7 +130,7 @@ class Evaluator:
         return arrays, shape
 
     def _judge(self, arrays: Arrays) -> list[Judged]:
-        judged = []
+        judged: list[Judged] = []
         with np.errstate(all="ignore"):
             sides = [
                 np.asarray(side, dtype=float) for side in self._sides(*arrays.values())

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import sympy as sp
 
@@ -32,7 +31,9 @@ def _is_negative(term: sp.Expr) -> bool:
 class _Printer(sp.StrPrinter):
     """SymPy's own text, in the words of theorem files."""
 
-    def _as_ordered_terms(self, expr: object, order: object = None) -> list[sp.Expr]:
+    def _as_ordered_terms(
+        self, expr: sp.Expr, order: str | None = None
+    ) -> list[sp.Expr]:
         """Return the terms of a sum, those without a minus sign first."""
         terms = super()._as_ordered_terms(expr, order=order)
         return sorted(terms, key=_is_negative)
@@ -46,14 +47,14 @@ class _Printer(sp.StrPrinter):
     def _print_Abs(self, expr: sp.Abs) -> str:
         return f"abs({self._print(expr.args[0])})"
 
-    def _print_Exp1(self, expr: object) -> Any:
+    def _print_Exp1(self, expr: object) -> str:
         return "exp(1)"
 
     def _print_Float(self, expr: sp.Float) -> str:
         exact = Fraction(repr(float(expr)))
         return self._print(sp.Rational(exact.numerator, exact.denominator))
 
-    def _print_Function(self, expr: object) -> str:
+    def _print_Function(self, expr: sp.Expr) -> str:
         name = type(expr).__name__
         if name not in CALLED:
             raise InputError(

@@ -200,9 +200,10 @@ class _Walk:
                 )
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(name, arguments, node, depth)
-        raise FormulaError(
-            "this is not part of a formula", self._place(node.col_offset)
-        )
+            case _:
+                raise FormulaError(
+                    "this is not part of a formula", self._place(node.col_offset)
+                )
 
     def _number(self, node: ast.Constant) -> Expr:
         digits = self._source[node.col_offset : node.end_col_offset]
@@ -291,19 +292,20 @@ class _Walk:
                 f"a sum has at most {SUMMANDS} terms, this one {last - first + 1}",
                 offset,
             )
-        total = [sp.S.Zero]
+        number: Expr = sp.S.Zero
+        others: list[Expr] = []
         for value in range(int(first), int(last) + 1):
             counted = self._nodes
             self._symbols[index] = sp.Integer(value)
             term = self._value(arguments[0], depth)
             if term.is_Rational:
-                total[0] = small(total[0] + term)
+                number = small(number + term)
                 # numbers are added up at once, and leave one part
                 self._nodes = counted + 1
             else:
-                total.append(term)
+                others.append(term)
         self._symbols.pop(index, None)
-        return build("Add", total)
+        return build("Add", [number, *others])
 
 
 def _inverted(operand: Expr, kind: type) -> Expr:

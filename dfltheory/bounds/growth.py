@@ -24,7 +24,7 @@ def paces(parameter: str) -> list[str]:
     """
     names = parameter.split("*")
     powers = {name: names.count(name) for name in names}
-    found = []
+    found: list[str] = []
     for name, power in powers.items():
         base = MEANT.get(name, name)
         found.append(f"{base}^{power}" if power > 1 else base)

@@ -79,8 +79,10 @@ def build(name: str, parts: list[Expr]) -> Expr:
         raise InputError(
             f"{name} takes {counts} arguments in a formula, not {len(parts)}"
         )
-    if name in _ARITHMETIC and all(part.is_Rational for part in parts):
-        return _of_numbers(name, [Fraction(int(part.p), int(part.q)) for part in parts])
+    if name in _ARITHMETIC:
+        numbers = [part for part in parts if isinstance(part, sp.Rational)]
+        if len(numbers) == len(parts):
+            return _of_numbers(name, [_fraction(number) for number in numbers])
     if name in ("Pow", "sqrt"):
         return _power(*parts, *(() if name == "Pow" else (sp.S.Half,)))
     if name == "exp" and (parts[0].has(sp.log) or longest(parts[0]) > LARGEST_EXP):
@@ -91,6 +93,10 @@ def build(name: str, parts: list[Expr]) -> Expr:
     if name in ("Max", "Min"):
         _check_compared(CLASSES[name], parts)
     return _made(CLASSES[name], *parts)
+
+
+def _fraction(number: sp.Rational) -> Fraction:
+    return Fraction(int(number.p), int(number.q))
 
 
 def _of_numbers(name: str, numbers: list[Fraction]) -> Expr:
@@ -116,7 +122,7 @@ def _check_compared(function: type[sp.Basic], parts: list[Expr]) -> None:
 
 
 def _power(base: Expr, exponent: Expr) -> Expr:
-    if exponent.is_Rational:
+    if isinstance(exponent, sp.Rational):
         if base.is_zero and exponent.is_negative:
             raise InputError("a formula divides by zero, or is not finite")
         size = max(abs(int(exponent.p)), int(exponent.q))
@@ -125,8 +131,8 @@ def _power(base: Expr, exponent: Expr) -> Expr:
                 "a power in a formula is too large: exponent"
                 f" {reprlib.repr(str(exponent))}"
             )
-        if base.is_Rational and exponent.is_Integer:
-            power = Fraction(int(base.p), int(base.q)) ** int(exponent)
+        if isinstance(base, sp.Rational) and exponent.is_Integer:
+            power = _fraction(base) ** int(exponent)
             return sp.Rational(power.numerator, power.denominator)
     elif base.is_number and not (
         exponent.free_symbols and longest(exponent) <= LARGEST_EXP
@@ -137,8 +143,8 @@ def _power(base: Expr, exponent: Expr) -> Expr:
         )
     made = _made(sp.Pow, base, exponent)
     if (
-        made.is_Pow
-        and made.exp.is_Rational
+        isinstance(made, sp.Pow)
+        and isinstance(made.exp, sp.Rational)
         and max(abs(int(made.exp.p)), int(made.exp.q)) > COMBINED
     ):
         raise InputError(
@@ -186,7 +192,7 @@ def small(expr: Expr) -> Expr:
 
 def longest(expr: Expr) -> int:
     """Return the bits of the longest whole number in ``expr``, at least 1."""
-    numbers = (expr,) if expr.is_Rational else expr.atoms(sp.Rational)
+    numbers = {expr} if isinstance(expr, sp.Rational) else expr.atoms(sp.Rational)
     return (
         max((int(n).bit_length() for r in numbers for n in (r.p, r.q)), default=1) or 1
     )

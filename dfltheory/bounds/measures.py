@@ -124,7 +124,7 @@ def checked_aggregate(aggregate: object) -> None:
     one_of("aggregate", aggregate, AGGREGATES)
 
 
-def unit_of(measure: object, given: Unit | None) -> Unit:
+def unit_of(measure: object, given: object) -> Unit:
     """Return the unit of a measure, or the ``given`` one of a user's metric.
 
     Raises
@@ -200,4 +200,5 @@ def latex_of(measure: str, aggregate: str, first: str, last: str) -> str:
             return rf"{expectation}, \quad t = {last}"
         case "each":
             return rf"{expectation}, \quad {rounds}"
-    raise InputError(f"aggregate {aggregate!r} has no LaTeX")
+        case _:
+            raise InputError(f"aggregate {aggregate!r} has no LaTeX")

@@ -66,7 +66,7 @@ def _power_text(name: str, exponent: Fraction) -> str:
 
 
 def _fraction(number: Expr) -> Fraction:
-    rational: Expr = sp.Rational(number)
+    rational = sp.Rational(number)
     return Fraction(int(rational.p), int(rational.q))
 
 
@@ -100,7 +100,7 @@ def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
 
     2K - 1 is of order K, 1 + q of order 1; others are their own.
     """
-    if base.is_Symbol:
+    if isinstance(base, sp.Symbol):
         return {base.name: Fraction(1)}
     own = own_order(base)
     if own is not None:
@@ -168,12 +168,12 @@ def gapped(expr: Expr, shares: Shares) -> Expr:
 
 
 def _is_root_of_sum(part: Expr) -> bool:
-    if not (part.is_Pow and part.base.is_Add and part.exp.is_Rational):
+    if not (isinstance(part, sp.Pow) and part.base.is_Add and part.exp.is_Rational):
         return False
-    return part.exp > 0 and not part.exp.is_Integer
+    return bool(part.exp.is_positive) and not part.exp.is_Integer
 
 
-def _roots(root: Expr) -> Expr:
+def _roots(root: sp.Pow) -> Expr:
     """Return the sum of the roots of the terms under a root."""
     return sp.Add(*(term**root.exp for term in root.base.args))
 

@@ -13,7 +13,6 @@ import mpmath
 import sympy as sp
 
 from dfltheory.bounds.monomials import LARGE, SHARES, Shares
-from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.rates import Direction
 from dfltheory.bounds.units import Expr
 
@@ -53,12 +52,12 @@ def _point(
     exponents: Mapping[str, float],
     place: int,
     shares: Shares,
-) -> dict[sp.Symbol, RealNumber]:
+) -> dict[sp.Symbol, mpmath.mpf]:
     """Every symbol at ``place`` along the direction.
 
     A share by its gap where the gap vanishes.
     """
-    values: dict[sp.Symbol, RealNumber] = {}
+    values: dict[sp.Symbol, mpmath.mpf] = {}
     for symbol in symbols:
         gap = exponents.get(f"1 - {symbol.name}", 0.0)
         power = exponents.get(symbol.name, 0.0)
@@ -74,8 +73,8 @@ def _point(
 
 
 def _log_ratio(
-    larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, RealNumber]
-) -> RealNumber | None:
+    larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, mpmath.mpf]
+) -> mpmath.mpf | None:
     """Return the logarithm of the ratio; None where it has none."""
     names = list(point)
     try:

@@ -17,5 +17,5 @@ class Paper:
 
     title: str
     citation: str
-    notation: Mapping[str, str] = field(default_factory=dict)
+    notation: Mapping[str, str] = field(default_factory=dict[str, str])
     provenance: str = ""

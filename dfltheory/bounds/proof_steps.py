@@ -164,7 +164,7 @@ def _sizes(expr: Expr) -> tuple[int, dict[Expr, int]]:
             for base, n in own.items():
                 under[base] = under.get(base, 0) + n
         return over, under
-    if expr.is_Pow and expr.exp.is_Integer:
+    if isinstance(expr, sp.Pow) and expr.exp.is_Integer:
         power = abs(int(expr.exp))
         over, under = _sizes(expr.base)
         if expr.exp.is_negative:

@@ -119,13 +119,13 @@ def scheduled(
 
 def keeps(
     theorem: Statement, schedule: Mapping[str, Expr] | None = None
-) -> dict[Expr, Expr]:
+) -> dict[sp.Symbol, Expr]:
     """Return definitions that do not change with T under the schedule.
 
     Examples are Phi and alpha-tilde. Each is one atom, or its order in K where it has
     one.
     """
-    found: dict[Expr, Expr] = {}
+    found: dict[sp.Symbol, Expr] = {}
     for d in theorem.definitions:
         value = scheduled(theorem, theorem.expand(d.symbol), schedule)
         if _T in value.free_symbols:
@@ -214,7 +214,7 @@ def scheduled_region(
 
     Both sides are monomials. The quotient is at least a constant.
     """
-    sides = []
+    sides: list[list[Expr]] = []
     for condition in theorem.conditions:
         both = map(theorem.expand, (condition.left, condition.right))
         sides.append([scheduled(theorem, side, schedule) for side in both])
@@ -225,7 +225,7 @@ def ordered(
     pairs: Iterable[Sequence[Expr]], shares: Shares = SHARES
 ) -> list[dict[str, Fraction]]:
     """Of each ``left <= right`` between monomials the exponents of right/left."""
-    rows = []
+    rows: list[dict[str, Fraction]] = []
     for pair in pairs:
         left, right = (monomials(side, shares) for side in pair)
         if len(left) == len(right) == 1:

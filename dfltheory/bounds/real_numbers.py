@@ -57,13 +57,13 @@ _REST = sp.Dummy("rest", integer=True, nonnegative=True)
 _POLES = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I})
 
 _MOST = 1 << 16
-_checked: dict[int, sp.Basic] = {}
+_checked: dict[int, Expr] = {}
 """Expressions that passed, by identity: an equal object of another type is not the same
 object.
 """
 
 
-def expression(given: Expr) -> Expr:
+def expression(given: object) -> Expr:
     """``given`` as an expression that may enter a proof.
 
     Parameters
@@ -82,31 +82,32 @@ def expression(given: Expr) -> Expr:
     """
     if type(given) is int:
         return sp.Integer(given)
-    need(
-        _checked.get(id(given)) is given or _exact(given),
-        "not an expression of a proof: {}",
-        type(given),
-    )
+    expr = _checked.get(id(given))
+    if expr is None or expr is not given:
+        expr = _exact(given)
     if len(_checked) > _MOST:
         _checked.clear()
-    _checked[id(given)] = given
-    return given
+    _checked[id(given)] = expr
+    return expr
 
 
-def _exact(given: sp.Basic) -> bool:
-    """Raise RuleError unless every part has an exact type that is allowed."""
+def _exact(given: object) -> Expr:
+    """Return ``given`` if every part has an exact type that is allowed.
+
+    Raises
+    ------
+    RuleError
+        A part has another type.
+    """
     if type(given) is sp.Symbol:
         _check_symbol(given)
-        return True
+        return given
     kind = type(given)
-    need(
-        kind in _NUMBERS or kind in _OPERATIONS,
-        "a proof has no expressions of type {}",
-        kind.__name__,
-    )
+    if not isinstance(given, Expr) or kind not in (*_NUMBERS, *_OPERATIONS):
+        raise RuleError(f"a proof has no expressions of type {kind.__name__}")
     for part in given.args if kind in _OPERATIONS else ():
         expression(part)
-    return True
+    return given
 
 
 @cache
@@ -166,7 +167,7 @@ def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
     )
     found: dict[tuple[Expr, bool], None] = {}
     for node in sp.preorder_traversal(expr):
-        if node.is_Pow:
+        if isinstance(node, sp.Pow):
             found |= dict.fromkeys(_of_power(*node.args))
     return tuple(found)
 

@@ -155,7 +155,7 @@ class Registry:
         >>> bounds.keys("lian2017")   # doctest: +SKIP
         ('lian2017.rate',)
         """
-        found = []
+        found: list[str] = []
         for name in self.papers() if paper is None else (paper,):
             for key, variants in self.load(name).items():
                 listed = [

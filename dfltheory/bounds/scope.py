@@ -81,8 +81,8 @@ class Scope:
     two_blocks: bool = False
     samplewise: bool = True
     push_sum: Literal["computed", "cited"] = "computed"
-    hyperparameters: Mapping[str, object] = field(default_factory=dict)
-    notation: Mapping[str, str] = field(default_factory=dict)
+    hyperparameters: Mapping[str, object] = field(default_factory=dict[str, object])
+    notation: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         self._check_algorithms()

@@ -53,21 +53,25 @@ class Statement:
     definitions: tuple[Definition, ...] = ()
     conditions: tuple[Condition, ...] = ()
     assumptions: tuple[str, ...] = ()
-    schedule: Mapping[str, Expr] = field(default_factory=dict)
+    schedule: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
     order: bool = False
     of: tuple[str, str] | Statement | None = None
     remark: str = ""
     quantities: tuple[Quantity, ...] = ()
     control: bool = False
     steps: tuple[ProofStep, ...] = ()
-    moments: Mapping[str, str] = field(default_factory=dict)
+    moments: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scope, Scope):
-            raise InputError(
-                f"{self} does not say what it is about, but scope = {self.scope!r}: "
-                "give scope=Scope(algorithms, network)"
-            )
+        for name, (kind, words) in _FIELDS.items():
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(
+                    f"{self}: {name} = {getattr(self, name)!r} must be {words}"
+                )
+        for name, (kind, words) in _ITEMS.items():
+            for item in getattr(self, name):
+                if not isinstance(item, kind):
+                    raise InputError(f"{self}: {name}: {item!r} must be {words}")
         self._check_words()
         checked_quantities(str(self), self.quantities)
         self._check_names()
@@ -76,20 +80,11 @@ class Statement:
 
     def _check_words(self) -> None:
         for name in ("key", "variant", "title", "source"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+            if not _is_text(getattr(self, name)):
                 raise InputError(
                     f"{name} = {getattr(self, name)!r} of a statement must be text"
                 )
-        if not isinstance(self.kind, str):
-            raise InputError(
-                f"{self}: kind = {self.kind!r} must be one of"
-                f" {', '.join(get_args(Kind))}"
-            )
         one_of("kind of statement", self.kind, get_args(Kind))
-        if not isinstance(self.lhs, LeftSide):
-            raise InputError(f"{self}: lhs = {self.lhs!r} must be a LeftSide")
-        if not isinstance(self.order, bool):
-            raise InputError(f"{self}: order = {self.order!r} must be True or False")
         named = isinstance(self.of, tuple) and [type(name) for name in self.of] == [
             str,
             str,
@@ -98,10 +93,6 @@ class Statement:
             raise InputError(
                 f"{self}: of = {self.of!r} must be (key, variant) or a statement"
             )
-        if isinstance(self.assumptions, str) or not all(
-            isinstance(a, str) for a in self.assumptions
-        ):
-            raise InputError(f"{self}: assumptions must be a tuple of texts")
 
     def _check_names(self) -> None:
         """Check that names in the left-hand side and the notation are quantities."""
@@ -112,21 +103,17 @@ class Statement:
 
     def _check_formulas(self) -> None:
         """Check that formulas use the glossary's symbols and earlier definitions."""
-        if not isinstance(self.parts, Mapping) or not self.parts:
+        if not self.parts:
             raise InputError(
                 f"{self}: parts is empty: give the terms of the bound by name"
             )
         for name in self.parts:
-            if not isinstance(name, str) or not name:
+            if not _is_text(name):
                 raise InputError(
                     f"{self}: parts: the name {name!r} of a term must be text"
                 )
         defined: list[sp.Symbol] = []
         for definition in self.definitions:
-            if not isinstance(definition, Definition):
-                raise InputError(
-                    f"{self}: definitions: {definition!r} must be a Definition"
-                )
             if definition.symbol.name in self.glossary:
                 raise InputError(
                     f"{self}: definitions: the glossary has {definition.symbol}"
@@ -137,47 +124,25 @@ class Statement:
         for name, part in self.parts.items():
             self._check_formula(name, part, defined)
         self._check_conditions(defined)
-        if not isinstance(self.schedule, Mapping):
-            raise InputError(
-                f"{self}: schedule = {self.schedule!r} must give formulas by"
-                " hyperparameter"
-            )
         for name, rule in self.schedule.items():
             self._check_scheduled(name)
             self._check_formula(f"schedule of {name}", rule, ())
 
     def _check_steps(self) -> None:
         """Names and references of the proof's steps are in order."""
-        whole = isinstance(self.steps, tuple) and all(
-            isinstance(step, ProofStep) for step in self.steps
-        )
-        if not whole or not isinstance(self.moments, Mapping):
-            raise InputError(
-                f"{self}: steps must be a tuple of ProofStep, and moments texts by name"
-            )
         taken = {**self.glossary, **{d.symbol.name: d for d in self.definitions}}
         for index, place, message in step_problems(self.steps, self.moments, taken):
             where = "moments" if index is None else f"steps[{index}]"
             raise InputError(f"{self}: {where}.{place}: {message}")
 
     def _check_conditions(self, defined: Collection[sp.Symbol]) -> None:
-        if not isinstance(self.conditions, (tuple, list)):
-            raise InputError(
-                f"{self}: conditions = {self.conditions!r} must be a tuple of Condition"
-            )
         for condition in self.conditions:
-            if not isinstance(condition, Condition):
-                raise InputError(
-                    f"{self}: conditions: {condition!r} must be an inequality of two"
-                    " expressions: Condition(name, left, right) for left <= right"
-                )
-            if not isinstance(condition.name, str) or not isinstance(
-                condition.strict, bool
-            ):
-                raise InputError(
-                    f"{self}: conditions: name of {condition!r} must be text, and"
-                    " strict True or False"
-                )
+            for name, kind in (("name", str), ("strict", bool)):
+                if not isinstance(getattr(condition, name), kind):
+                    raise InputError(
+                        f"{self}: conditions: {name} of {condition!r} must be of type"
+                        f" {kind.__name__}"
+                    )
             for side in (condition.left, condition.right):
                 self._check_formula(condition.name, side, defined)
 
@@ -230,15 +195,17 @@ class Statement:
         return expr.xreplace(self._expanded)
 
     @cached_property
-    def _expanded(self) -> dict[Expr, Expr]:
+    def _expanded(self) -> dict[sp.Symbol, Expr]:
         return self.expanded_definitions({})
 
-    def expanded_definitions(self, kept: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+    def expanded_definitions(
+        self, kept: Mapping[sp.Symbol, Expr]
+    ) -> dict[sp.Symbol, Expr]:
         """Return each definition's symbol with its value in glossary symbols.
 
         ``kept`` replaces the values of some.
         """
-        known: dict[Expr, Expr] = {}
+        known: dict[sp.Symbol, Expr] = {}
         for definition in self.definitions:
             known[definition.symbol] = kept.get(
                 definition.symbol, definition.expr.xreplace(known)
@@ -330,6 +297,32 @@ class Statement:
 
     def __str__(self) -> str:
         return f"{self.key} ({self.variant})"
+
+
+_FIELDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "scope": (Scope, "what it covers: give scope=Scope(algorithms, network)"),
+    "kind": (str, f"one of {', '.join(get_args(Kind))}"),
+    "lhs": (LeftSide, "a LeftSide"),
+    "parts": (Mapping, "the terms of the bound by name"),
+    "definitions": ((tuple, list), "a tuple of Definition"),
+    "conditions": ((tuple, list), "a tuple of Condition"),
+    "assumptions": ((tuple, list), "a tuple of texts"),
+    "schedule": (Mapping, "formulas by hyperparameter"),
+    "order": (bool, "True or False"),
+    "steps": (tuple, "a tuple of ProofStep"),
+    "moments": (Mapping, "texts by name"),
+}
+"""The types of fields, which the caller's values may not have."""
+_ITEMS: Mapping[str, tuple[type, str]] = {
+    "definitions": (Definition, "a Definition"),
+    "conditions": (Condition, "Condition(name, left, right), for left <= right"),
+    "assumptions": (str, "text"),
+    "steps": (ProofStep, "a ProofStep"),
+}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 __all__ = []

@@ -89,27 +89,30 @@ class StatementReader:
         }
         self._check_size(definitions, parts, conditions, schedule)
         used = self._used_quantities(definitions, parts, conditions, schedule)
-        fields = {
-            "key": table.key,
-            "variant": table.variant,
-            "kind": table.kind,
-            "title": table.title,
-            "source": table.source,
-            "lhs": self._left(table.left),
-            "parts": parts,
-            "scope": self._scope(table.scope, used),
-            "definitions": definitions,
-            "conditions": conditions,
-            "assumptions": tuple(table.assumptions),
-            "schedule": schedule,
-            "order": table.kind == "rate" if table.order is None else table.order,
-            "of": parent,
-            "remark": table.remark,
-            "control": table.control,
-            "steps": self._steps(sp.Add(*parts.values())),
-            "moments": dict(table.moments),
-        }
-        return self._reading((), None, Theorem, quantities=used, **fields)
+        return self._reading(
+            (),
+            None,
+            Theorem,
+            key=table.key,
+            variant=table.variant,
+            kind=table.kind,
+            title=table.title,
+            source=table.source,
+            lhs=self._left(table.left),
+            parts=parts,
+            scope=self._scope(table.scope, used),
+            definitions=definitions,
+            conditions=conditions,
+            assumptions=tuple(table.assumptions),
+            schedule=schedule,
+            order=table.kind == "rate" if table.order is None else table.order,
+            of=parent,
+            remark=table.remark,
+            quantities=used,
+            control=table.control,
+            steps=self._steps(sp.Add(*parts.values())),
+            moments=dict(table.moments),
+        )
 
     def _reading(
         self,

@@ -232,6 +232,10 @@ def step_names(glossary: Mapping[str, Quantity] = GLOSSARY) -> tuple[str, ...]:
     return tuple(name for name, entry in glossary.items() if entry.step)
 
 
+def _is_identifier(name: object) -> bool:
+    return isinstance(name, str) and name.isidentifier()
+
+
 def checked_new(quantity: Quantity) -> None:
     """Reject a quantity that no statement can add to the glossary.
 
@@ -242,7 +246,7 @@ def checked_new(quantity: Quantity) -> None:
         another quantity.
     """
     name = quantity.name
-    if not isinstance(name, str) or not name.isidentifier():
+    if not _is_identifier(name):
         raise InputError(
             f"{name!r} is not a valid name of a quantity: use a-z, A-Z, digits and _"
         )

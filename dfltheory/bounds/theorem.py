@@ -115,7 +115,7 @@ class Theorem(Statement):
 
         return best_step(self, name, **values)
 
-    def step_sizes(self, **values: Number) -> dict[str, float]:
+    def step_sizes(self, **values: float) -> dict[str, float]:
         """Return the hyperparameters that the schedule fixes at ``values``.
 
         The names that it needs are, for example, L, K, T.
@@ -123,7 +123,7 @@ class Theorem(Statement):
         Raises InputError where a name that the schedule needs is missing, or where it
         gives no number, as where it divides by 0.
         """
-        chosen = {}
+        chosen: dict[str, float] = {}
         for name, expression in self.schedule.items():
             missing = sorted(
                 s.name for s in expression.free_symbols if values.get(s.name) is None

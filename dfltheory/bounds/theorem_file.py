@@ -132,7 +132,7 @@ def _tables(file: FileReader) -> FileTables:
     except (RecursionError, ValueError) as wrong:
         raise InputError(f"{file.name} is not TOML: {type(wrong).__name__}") from None
     version = document.get("format")
-    if version != FORMAT or isinstance(version, bool):
+    if isinstance(version, bool) or version != FORMAT:
         file.stop(
             ("format",),
             f"format = {version!r:.40} must be {FORMAT}, the version of the format of"

@@ -204,7 +204,7 @@ class StatementTable(_Table):
     """Formulas of hyperparameters."""
     moments: dict[Identifier, Line] = Field(default_factory=dict, max_length=100)
     """Names of the expectations in the proof, as ``sq(dev(x))``."""
-    steps: list[StepTable] = Field(default_factory=list, max_length=100)
+    steps: list[StepTable] = Field(default_factory=list[StepTable], max_length=100)
     """The proof."""
 
 

@@ -21,6 +21,7 @@ from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.unit_text import Interval, write_range, write_unit
+from dfltheory.documents import is_sequence, is_table
 from dfltheory.errors import InputError
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -149,8 +150,10 @@ def _step(step: ProofStep) -> dict[str, object]:
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
     """Return the statement's notation where it is not the source's."""
-    notation = {} if paper is None else paper.notation
-    inherited = {n: x for n, x in notation.items() if n in theorem.glossary}
+    inherited: dict[str, str] = {}
+    if paper is not None:
+        known = theorem.glossary
+        inherited = {n: x for n, x in paper.notation.items() if n in known}
     own = dict(theorem.scope.notation)
     return None if own == inherited else own
 
@@ -315,7 +318,7 @@ def _table(name: str, table: Mapping[str, object]) -> list[str]:
 
     Entries that are long tables get headers of their own.
     """
-    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    inner = {key: value for key, value in table.items() if is_table(value)}
     if all(
         len(f"{_key(key)} = {_value(value)}") <= _WIDTH for key, value in inner.items()
     ):
@@ -333,6 +336,10 @@ def _key(name: str) -> str:
 
 def _value(value: object) -> str:
     """Return a value of TOML in one line, but for long lists of texts."""
+    if is_sequence(value):
+        return _list([_value(entry) for entry in value])
+    if is_table(value):
+        return f"{{ {', '.join(_entries(value))} }}" if value else "{}"
     match value:
         case bool():
             return "true" if value else "false"
@@ -342,11 +349,8 @@ def _value(value: object) -> str:
             return str(value)
         case float() if math.isfinite(value):
             return repr(value)
-        case list() | tuple():
-            return _list([_value(entry) for entry in value])
-        case Mapping():
-            return f"{{ {', '.join(_entries(value))} }}" if value else "{}"
-    raise InputError(f"{value!r:.80} cannot be written to a theorem file")
+        case _:
+            raise InputError(f"{value!r:.80} cannot be written to a theorem file")
 
 
 def _list(entries: list[str]) -> str:

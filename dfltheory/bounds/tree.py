@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 import math
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import sympy as sp
@@ -34,7 +34,7 @@ from dfltheory.bounds.limited_formulas import (
 )
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
-from dfltheory.documents import WrittenNumber
+from dfltheory.documents import WrittenNumber, is_sequence
 from dfltheory.errors import InputError
 
 Tree: TypeAlias = "int | float | str | list[Tree]"
@@ -48,7 +48,7 @@ FUNCTIONS = (*CLASSES, "sqrt", "Rational")
 """What a tree may call."""
 
 
-def to_tree(expr: Expr) -> Tree:
+def to_tree(expr: sp.Basic) -> Tree:
     """``expr`` as plain data, which :func:`from_tree` reads back.
 
     Raises
@@ -141,7 +141,8 @@ def _tree_of_operation(sign: ast.operator, left: Tree, right: Tree) -> Tree:
             return ["Mul", left, ["Pow", right, -1]]
         case ast.Pow():
             return ["Pow", left, right]
-    raise SyntaxError(f"a formula has no {type(sign).__name__}")
+        case _:
+            raise SyntaxError(f"a formula has no {type(sign).__name__}")
 
 
 def _tree_of(node: ast.expr) -> Tree:
@@ -156,10 +157,11 @@ def _tree_of(node: ast.expr) -> Tree:
             return _tree_of_operation(sign, _tree_of(left), _tree_of(right))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return [name, *(_tree_of(argument) for argument in arguments)]
-    raise SyntaxError(f"a formula has no {type(node).__name__}")
+        case _:
+            raise SyntaxError(f"a formula has no {type(node).__name__}")
 
 
-def decimal_value(number: sp.Float) -> Expr:
+def decimal_value(number: sp.Float) -> sp.Rational:
     """Return the rational number that a float of a formula means: 0.1 is 1/10.
 
     Of a double this is the shortest decimal number that has this double; of a number
@@ -182,10 +184,10 @@ def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
         A power, an exponential or another number is too large; Max, Min, floor or Abs
         has an argument that is no rational number, of which only digits could decide.
     """
-    if formula.is_Float:
+    if isinstance(formula, sp.Float):
         return decimal_value(formula)
     if not formula.args:
-        return numbers.get(formula, formula)
+        return formula.xreplace(numbers)
     parts = [at_numbers(part, numbers) for part in formula.args]
     if isinstance(formula, (sp.Pow, sp.exp)):
         power = parts[-1]
@@ -220,6 +222,8 @@ class _Reader:
                 f"a formula may be {DEPTH} deep and have {NODES} parts: this one has"
                 " more"
             )
+        if is_sequence(data):
+            return self._call(data, depth)
         match data:
             case int() if not isinstance(data, bool):
                 return small(sp.Integer(data))
@@ -233,6 +237,11 @@ class _Reader:
                 return sp.Float(data)
             case str():
                 return self._symbol(data)
+            case _:
+                raise _no_part(data)
+
+    def _call(self, node: Sequence[object], depth: int) -> Expr:
+        match node:
             case ["Rational", *arguments]:
                 return _rational(arguments)
             case [str(name), *arguments]:
@@ -244,10 +253,8 @@ class _Reader:
                 return build(
                     name, [self.read(argument, depth + 1) for argument in arguments]
                 )
-        raise InputError(
-            f"{reprlib.repr(data)} is not part of a formula: write [function, argument,"
-            " ...]"
-        )
+            case _:
+                raise _no_part(node)
 
     def _symbol(self, name: str) -> sp.Symbol:
         if name in self.symbols:
@@ -259,17 +266,25 @@ class _Reader:
         )
 
 
-def _rational(arguments: list[object]) -> Expr:
-    whole = len(arguments) == 2 and all(
-        isinstance(n, int) and not isinstance(n, bool) for n in arguments
+def _no_part(data: object) -> InputError:
+    return InputError(
+        f"{reprlib.repr(data)} is not part of a formula: write [function, argument,"
+        " ...]"
     )
-    if not whole or arguments[1] == 0:
+
+
+def _rational(arguments: list[object]) -> Expr:
+    numbers = [
+        small(sp.Integer(n))
+        for n in arguments
+        if isinstance(n, int) and not isinstance(n, bool)
+    ]
+    if len(arguments) != 2 or len(numbers) != 2 or numbers[1] == 0:
         raise InputError(
             "Rational takes two whole numbers, the second not 0:"
             f" {reprlib.repr(arguments)}"
         )
-    over, under = (small(sp.Integer(n)) for n in arguments)
-    return over / under
+    return numbers[0] / numbers[1]
 
 
 __all__ = []

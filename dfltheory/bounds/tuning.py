@@ -250,10 +250,8 @@ def best_step(
     name = step_name(theorem, name)
     interval = admissible_steps(theorem, name, **values)
     unit = _unit(name, values, theorem.glossary)
-    low, high = (
-        np.log(max(interval.low, 1e-14 * unit)),
-        np.log(min(interval.high, 1e8 * unit)),
-    )
+    low = float(np.log(max(interval.low, 1e-14 * unit)))
+    high = float(np.log(min(interval.high, 1e8 * unit)))
 
     def bound(log_step: np.ndarray | float) -> Number:
         inside = np.clip(np.exp(log_step), interval.low, interval.high)
@@ -328,7 +326,7 @@ def dominance(
         Regime(
             float(grid[i]),
             float(grid[j]),
-            names[k],
+            names[int(k)],
             float(shares[k, i]),
             float(shares[k, j]),
         )

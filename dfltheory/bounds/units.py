@@ -12,14 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 import sympy as sp
-
-Expr: TypeAlias = Any
-"""A SymPy expression. SymPy types its own arithmetic too loosely for a checker, so
-nothing is claimed.
-"""
+from sympy import Expr
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,7 @@ class Unit:
         return (("c", self.f), ("s", self.x), ("r", self.v))
 
     def __str__(self) -> str:
-        parts = []
+        parts: list[str] = []
         for name, exponent in self.scales:
             if exponent:
                 parts.append(name if exponent == 1 else f"{name}^{exponent}")
@@ -114,11 +109,11 @@ class Scaling:
                 )
         return ONE
 
-    def _power(self, expr: Expr) -> Unit:
+    def _power(self, expr: sp.Pow) -> Unit:
         base, exponent = self.of(expr.base), expr.exp
         if self.of(exponent) != ONE:
             self.clashes.append(Clash(expr, f"exponent with unit {self.of(exponent)}"))
-        if exponent.is_Rational:
+        if isinstance(exponent, sp.Rational):
             return base ** Fraction(int(exponent.p), int(exponent.q))
         if base != ONE:
             self.clashes.append(

@@ -50,16 +50,17 @@ def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
     constant = sp.Mul(*(b**p for b, p in powers.items() if b.is_number))
     if not constant.is_positive:
         return None
-    return {b.name: p for b, p in powers.items() if b.is_Symbol}, float(
-        sp.log(constant)
-    )
+    exponents = {b.name: p for b, p in powers.items() if isinstance(b, sp.Symbol)}
+    return exponents, float(sp.log(constant))
 
 
 def _ranges(names: Sequence[str], glossary: Glossary) -> list[Row]:
-    counts = [
+    counts: list[Row] = [
         (f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if glossary[n].integer
     ]
-    shares = [(f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].high == 1]
+    shares: list[Row] = [
+        (f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].high == 1
+    ]
     return counts + shares
 
 

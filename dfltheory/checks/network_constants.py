@@ -180,7 +180,7 @@ def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
             for side in (condition.left, condition.right)
         )
         for constant, formula, is_upper in ((left, right, True), (right, left, False)):
-            if constant.is_Symbol and formula.free_symbols <= {s.m}:
+            if isinstance(constant, sp.Symbol) and formula.free_symbols <= {s.m}:
                 ends[constant.name, is_upper] = formula
     found = {}
     for (name, is_upper), formula in ends.items():

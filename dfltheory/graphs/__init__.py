@@ -35,12 +35,12 @@ from dfltheory.graphs.network import (
 from dfltheory.graphs.plots import plot_topology
 from dfltheory.graphs.push_sum import PushSumConstants, push_sum_constants, sigma_2
 from dfltheory.graphs.repeated_draws import OnePerRound, one_per_round
+from dfltheory.graphs.sequence_conversion import as_sequence
 from dfltheory.graphs.sequences import (
     Constant,
     MixingSequence,
     Periodic,
     UserSequence,
-    as_sequence,
     kind_of,
 )
 from dfltheory.graphs.spectral import (

@@ -16,7 +16,8 @@ from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.connectivity import diameter, union
 from dfltheory.graphs.connectivity import window as smallest_window
 from dfltheory.graphs.matrices import Matrix, support
-from dfltheory.graphs.sequences import as_sequence, rounds_of
+from dfltheory.graphs.sequence_conversion import as_sequence
+from dfltheory.graphs.sequences import rounds_of
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ from dfltheory.graphs.matrices import (
     support,
 )
 from dfltheory.graphs.matrix_laws import CheckedMatrix, broken_laws
+from dfltheory.graphs.sequence_conversion import as_sequence
 from dfltheory.graphs.sequences import (
     MixingSequence,
     Rounds,
-    as_sequence,
     rounds_of,
     standing,
 )

@@ -19,10 +19,10 @@ from dfltheory.graphs.definition_1 import check_rounds
 from dfltheory.graphs.eigen import report_of
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.graphs.push_sum import push_sum_constants
+from dfltheory.graphs.sequence_conversion import as_sequence
 from dfltheory.graphs.sequences import (
     MixingSequence,
     Rounds,
-    as_sequence,
     distinct,
     rounding,
     rounds_of,

@@ -32,7 +32,8 @@ from dfltheory.graphs.matrices import (
     to_dense,
     worst_sum,
 )
-from dfltheory.graphs.sequences import MixingSequence, Rounds, as_sequence, rounds_of
+from dfltheory.graphs.sequence_conversion import as_sequence
+from dfltheory.graphs.sequences import MixingSequence, Rounds, rounds_of
 
 SETTLED = 1e-13
 """Weights have converged if a period changes none of them relatively by more."""

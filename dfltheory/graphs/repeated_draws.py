@@ -9,7 +9,8 @@ import numpy as np
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.graphs.matrices import Matrix
-from dfltheory.graphs.sequences import as_sequence, kind_of
+from dfltheory.graphs.sequence_conversion import as_sequence
+from dfltheory.graphs.sequences import kind_of
 from dfltheory.graphs.time_varying import (
     ClientSampling,
     RandomMatching,

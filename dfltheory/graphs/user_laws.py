@@ -15,7 +15,8 @@ import numpy as np
 from dfltheory.errors import GraphError, InputError, one_of
 from dfltheory.graphs.assumptions import Failure
 from dfltheory.graphs.matrices import as_matrix, to_dense
-from dfltheory.graphs.sequences import as_sequence, rounds_of
+from dfltheory.graphs.sequence_conversion import as_sequence
+from dfltheory.graphs.sequences import rounds_of
 
 LawFunction = Callable[..., object]
 """A function of a matrix W (m, m), or of the list of matrices of a sequence."""

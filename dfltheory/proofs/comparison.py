@@ -6,7 +6,6 @@ theorem the bound follows, and which the proof does not use.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -14,11 +13,8 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.inequalities.region import Region
-from dfltheory.bounds.inequalities.roots import with_roots
-from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import expression, need
-from dfltheory.bounds.regions import conditions_of, joint_glossary
+from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
@@ -31,6 +27,7 @@ from dfltheory.proofs.algorithm_rounds import (
 )
 from dfltheory.proofs.facts import foreign_steps
 from dfltheory.proofs.hypotheses import Hypothesis
+from dfltheory.proofs.implication import not_implied
 from dfltheory.proofs.kernel import RULES, Fact, genuine
 from dfltheory.proofs.left_side import left_moments
 from dfltheory.proofs.moments import (
@@ -40,7 +37,7 @@ from dfltheory.proofs.moments import (
     RuleError,
 )
 from dfltheory.proofs.script import Corollary, Range, Script
-from dfltheory.proofs.script_region import ScriptRegion, glossary_of
+from dfltheory.proofs.script_region import ScriptRegion
 
 
 @dataclass(frozen=True)
@@ -313,7 +310,7 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     if joint_glossary(source, theorem) is None:
         missing.append(f"{theorem} and {source} give a quantity different meanings")
     schedule = theorem.schedule if for_all_steps else {}
-    missing += _not_implied(theorem, source, schedule)
+    missing += not_implied(theorem, source, schedule)
     return _answer(theorem, parent.facts, set(parent.assumptions), parent.idle, missing)
 
 
@@ -333,59 +330,6 @@ def _lost_mechanisms(theorem: Theorem, source: Theorem) -> dict[sp.Symbol, int]:
         for symbol, value in without.items()
         if symbol not in absent and symbol not in entered
     }
-
-
-def _not_implied(
-    theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
-) -> list[str]:
-    """Return what is not shown of the conditions and of the bound of the source.
-
-    Shown must be: under the corollary's conditions its schedule is in the ranges of the
-    step sizes and meets the source's conditions, and then the source's bound is at most
-    the corollary's.
-    """
-    conditions, known = conditions_of(theorem), glossary_of(theorem)
-    region = Region(conditions, glossary=known)
-    larger = with_roots(conditions, known)
-    values = {
-        theorem.glossary[name].symbol: sp.sympify(value)
-        for name, value in schedule.items()
-    }
-
-    def scheduled(expr: Expr) -> Expr:
-        return source.expand(expr).subs(values, simultaneous=True)
-
-    missing = [
-        f"not shown: {name} = {value} is in its range"
-        for name, value in schedule.items()
-        if not _in_range(region, theorem.glossary[name], sp.sympify(value))
-    ]
-    missing += [
-        f"not shown: {c.name}, a condition of {source}"
-        for c in source.conditions
-        if not any(r.holds(scheduled(c.slack), c.strict) for r in (region, larger))
-    ]
-    own = {name: theorem.expand(part) for name, part in theorem.parts.items()}
-    derived = {name: scheduled(part) for name, part in source.parts.items()}
-    if own.keys() == derived.keys():
-        differences = [own[name] - derived[name] for name in own]
-    else:
-        differences = [sp.Add(*own.values()) - sp.Add(*derived.values())]
-    if not all(map(region.holds, differences)):
-        missing.append(f"not shown: the bound of {source} is at most that of {theorem}")
-    return missing
-
-
-def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
-    """Return whether a quantity of a schedule is proved to be in its range."""
-    if quantity.integer and not value.is_Integer:
-        return False
-    above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)
-    if math.isinf(quantity.high):
-        return above
-    return above and region.holds(
-        sp.Rational(quantity.high) - value, strict=quantity.open_high
-    )
 
 
 _ANSWERS: dict[Script | Corollary, Checked] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from typing import TypeGuard
 
 import sympy as sp
 from sympy.printing.str import StrPrinter
@@ -253,14 +254,14 @@ class FlatStatement:
         return found
 
 
-def _is_root(expr: Expr) -> bool:
+def _is_root(expr: Expr) -> TypeGuard[sp.Pow]:
     """Return whether it is an n-th root for a symbol n."""
-    return bool(expr.is_Pow and (1 / expr.exp).is_Symbol)
+    return isinstance(expr, sp.Pow) and (1 / expr.exp).is_Symbol
 
 
 def _power(expr: Expr) -> tuple[Expr, Expr]:
     """Return b and b^(n - 1) for b^n with a symbol n, else the expression and 1."""
-    if expr.is_Pow and expr.exp.is_Symbol:
+    if isinstance(expr, sp.Pow) and expr.exp.is_Symbol:
         return expr.base, expr.base ** (expr.exp - 1)
     return expr, sp.S.One
 
@@ -289,7 +290,7 @@ def _quotient(over: Expr, under: Expr) -> Expr:
     """Return a quotient in lowest terms, as one of the roots of its symbols."""
     roots = {x: sp.Dummy(str(x), positive=True) for x in (over / under).free_symbols}
     squares = {x: root**2 for x, root in roots.items()}
-    if not any(p.exp.is_Rational and p.exp.q == 2 for p in over.atoms(sp.Pow)):
+    if not any(sp.fraction(p.exp)[1] == 2 for p in over.atoms(sp.Pow)):
         return sp.factor(sp.cancel(over / under))
     found = sp.factor(sp.cancel(sp.powdenest((over / under).subs(squares))))
     return found.subs({root: sp.sqrt(x) for x, root in roots.items()})

@@ -113,7 +113,7 @@ class FlatProof(FlatStatement):
             return f"({', '.join(map(self.argument, given))})"
         if given is None or isinstance(given, str):
             return repr(given)
-        return self.expr(given)
+        return self.expr(sp.sympify(given))
 
     # -- the proof
 
@@ -179,7 +179,8 @@ def _weights(weights: Lag) -> str:
 
 def _chain(out: FlatProof, fact: Fact) -> None:
     first, *others = out.arguments(fact)
-    right, pairs = dict(first.right), [(first, sp.S.One)]
+    right = dict(first.right)
+    pairs: Combination = [(first, sp.S.One)]
     for by in others:
         (moment,) = by.left
         factor = right.pop(moment)

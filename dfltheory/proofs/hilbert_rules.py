@@ -193,9 +193,8 @@ def polarization(u: Vec, v: Vec) -> Claim:
 
     <U, V> = (sq(U) + sq(V) - sq(U - V))/2.
     """
-    right = form(
-        ({sq(u): 1}, sp.S.Half), ({sq(v): 1}, sp.S.Half), ({sq(u - v): -1}, sp.S.Half)
-    )
+    squares = {sq(u): sp.S.One}, {sq(v): sp.S.One}, {sq(u - v): sp.S.NegativeOne}
+    right = form(*((square, sp.S.Half) for square in squares))
     return Claim({inner(u, v): sp.S.One}, right, equal=True)
 
 

@@ -125,7 +125,7 @@ def _expressions(arguments: Iterable[object]) -> set[Expr]:
     found: set[Expr] = set()
     for given in arguments:
         if isinstance(given, sp.Basic):
-            found.add(given)
+            found.add(sp.sympify(given))
         elif isinstance(given, Vec):
             found |= {c for _, c in given.terms}
         elif isinstance(given, (list, tuple)):

@@ -261,7 +261,7 @@ Form = Mapping[Moment, Expr]
 """A linear combination of moments."""
 
 
-def form(*parts: tuple[Form, Expr]) -> dict[Moment, Expr]:
+def form(*parts: tuple[Form, Expr | int]) -> dict[Moment, Expr]:
     """``sum_j factor_j form_j`` without moments of coefficient 0."""
     total: dict[Moment, Expr] = {}
     for one_form, factor in parts:

@@ -137,7 +137,7 @@ def value_at(expr: Expr, point: Point) -> Fraction | None:
         value = at_numbers(sp.sympify(expr), numbers)
     except (InputError, ZeroDivisionError, TypeError):
         return None
-    if not value.is_Rational or not value.is_finite:
+    if not isinstance(value, sp.Rational) or not value.is_finite:
         return None
     return Fraction(int(value.p), int(value.q))
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.real_numbers import count, expression, k, lag, need
+from dfltheory.bounds.real_numbers import RuleError, count, expression, k, lag, need
 from dfltheory.bounds.units import Expr
 
 
@@ -28,9 +28,10 @@ def is_zero(expr: Expr) -> bool:
         return False
     symbols: dict[tuple[Expr, Expr], sp.Dummy] = {}
 
-    def powers(power: Expr) -> Expr:
+    def powers(power: sp.Pow) -> Expr:
         """b^(2 n - 1) as the square of a symbol for b^n, over b; n counts."""
-        product, factored = sp.S.One, sp.factor(power.base)
+        product: Expr = sp.S.One
+        factored = sp.factor(power.base)
         for term in sp.Add.make_args(sp.expand(power.exp)):
             number, rest = term.as_coeff_Mul()
             base = (
@@ -162,10 +163,8 @@ class Lag:
 
     def late(self, n: Expr) -> Expr:
         """``sum_{j<K} c(K - j) C(j)``, C(j) the sum of the weights of j steps."""
-        need(
-            n == s.K and self.path is not None,
-            "the sums of these weights before each step have no name",
-        )
+        if n != s.K or self.path is None:
+            raise RuleError("the sums of these weights before each step have no name")
         return self.path
 
     def square_sum(self, n: Expr) -> Expr:

@@ -191,7 +191,7 @@ def _values_of_conditions(
     """
     in_conditions = symbol_names(theorem.expand(c.slack) for c in theorem.conditions)
     values: Values = {}
-    missing = []
+    missing: list[str] = []
     for name in theorem.needs:
         if name in steps:
             continue

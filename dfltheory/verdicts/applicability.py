@@ -7,7 +7,7 @@ that is named for an obstacle returns the reason in one line, or None.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -23,6 +23,7 @@ from dfltheory.training.history import History
 from dfltheory.verdicts.measures import precision
 from dfltheory.verdicts.missing import missing_statements
 from dfltheory.verdicts.network_scope import law_obstacle
+from dfltheory.verdicts.starts import points_of_starts
 
 _SAME = 1e-6
 """Step sizes that differ by less, relatively, follow the same schedule."""
@@ -153,7 +154,7 @@ def _scope_obstacle(
     )
 
 
-def _other_algorithm(algorithm: Algorithm, theorem: Theorem) -> str:
+def _other_algorithm(algorithm: Algorithm[Any], theorem: Theorem) -> str:
     names, kind = theorem.scope.names, type(algorithm)
     same_name = kind.__name__ in names
     other = f" of {kind.__module__}, another class of that name" if same_name else ""
@@ -190,7 +191,9 @@ def _unstated_obstacle(
 # -- hyperparameters -------------------------------------------------------------------
 
 
-def _hyperparameter_obstacle(algorithm: Algorithm, theorem: Theorem) -> Obstacle | None:
+def _hyperparameter_obstacle(
+    algorithm: Algorithm[Any], theorem: Theorem
+) -> Obstacle | None:
     """Return why a statement does not cover a hyperparameter at its value.
 
     It is about the first such hyperparameter; None if there is none.
@@ -233,7 +236,7 @@ def _shown(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _contained_hyperparameters(algorithm: Algorithm, theorem: Theorem) -> set[str]:
+def _contained_hyperparameters(algorithm: Algorithm[Any], theorem: Theorem) -> set[str]:
     """Return the hyperparameters that the statement covers at every value."""
     contained = quantities_of(theorem)
     if theorem.scope.participation == "sampled":
@@ -328,29 +331,6 @@ def _schedule_obstacle(
     return None
 
 
-def points_of_starts(
-    values: Mapping[str, Number],
-) -> Iterator[tuple[str, dict[str, Number]]]:
-    """Yield the values of each start, with the seed in words.
-
-    A statement is about one start. If all seeds share theirs, there is one point, and
-    no words.
-    """
-    starts = max((np.size(v) for v in values.values() if np.ndim(v)), default=0)
-    if not starts:
-        yield "", {name: of_start(value, 0) for name, value in values.items()}
-    for start in range(starts):
-        point = {name: of_start(value, start) for name, value in values.items()}
-        yield f" for the start of seed {start}", point
-
-
-def of_start(value: Number, start: int) -> Number:
-    """Return the value of one start, of values that may differ between starts."""
-    if not isinstance(value, np.ndarray):
-        return value
-    return float(value[start] if value.ndim else value)
-
-
 def _unknown_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> Obstacle | None:
@@ -390,9 +370,9 @@ def _condition_obstacle(
     return None
 
 
-def _out_of_range(theorem: Theorem, values: Mapping[str, Number]) -> tuple[str, ...]:
+def _out_of_range(theorem: Theorem, values: Mapping[str, float]) -> tuple[str, ...]:
     """Return the quantities whose value is out of its range."""
-    found = []
+    found: list[str] = []
     for name, value in values.items():
         try:
             theorem.glossary[name].check(value)
@@ -410,8 +390,6 @@ __all__ = [
     "find_obstacle",
     "hyperparameter_values",
     "obstacle_of",
-    "of_start",
-    "points_of_starts",
     "quantities_of",
     "unrestricted_steps",
 ]

@@ -43,7 +43,6 @@ from dfltheory.verdicts import evidence
 from dfltheory.verdicts.applicability import (
     Obstacle,
     find_obstacle,
-    of_start,
 )
 from dfltheory.verdicts.decision import (
     Bounds,
@@ -62,6 +61,7 @@ from dfltheory.verdicts.network_scope import sampled_law
 from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_suggestions import suggestions_for
 from dfltheory.verdicts.run_values import RecordedRun, RunValues, run_values
+from dfltheory.verdicts.starts import of_start
 from dfltheory.verdicts.statistics import (
     Interval,
     Method,

@@ -10,7 +10,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp  # pyright: ignore[reportMissingTypeStubs]
+import sympy as sp
 
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.computed import (
@@ -26,9 +26,6 @@ from dfltheory.graphs import computed
 
 if TYPE_CHECKING:
     from dfltheory.tasks.task import Task
-
-_sympy: Any = sp
-"""sympy has no annotations."""
 
 HETEROGENEITY = "neighborhood_heterogeneity"
 OVER_SPECTRUM = {
@@ -236,7 +233,7 @@ def _functions(computation: Computation) -> tuple[Callable[..., np.ndarray], ...
         by_name = {str(symbol): symbol for symbol in call.argument.free_symbols}
         quantities = [by_name[name] for name in call.names]
         functions.append(
-            _sympy.lambdify([EIGENVALUE, *quantities], call.argument, modules="numpy")
+            sp.lambdify([EIGENVALUE, *quantities], call.argument, modules="numpy")
         )
     return tuple(functions)
 
@@ -246,7 +243,7 @@ def _outer(
     computation: Computation,
 ) -> tuple[tuple[str, ...], Callable[..., float]]:
     symbols = sorted(computation.formula.free_symbols, key=str)
-    function = _sympy.lambdify(symbols, computation.formula, modules="numpy")
+    function = sp.lambdify(symbols, computation.formula, modules="numpy")
     return tuple(map(str, symbols)), function
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import sympy as sp  # pyright: ignore[reportMissingTypeStubs]
+import sympy as sp
 
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem
@@ -179,7 +179,7 @@ def underflows(theorem: Theorem, values: Mapping[str, Number], bound: Number) ->
     columns = [np.asarray(values[name], dtype=float) for name in theorem.needs]
     small, *columns = np.broadcast_arrays(small, *columns)
     for k in np.flatnonzero(small.reshape(-1)):
-        point = {}
+        point: dict[sp.Symbol, sp.Float] = {}
         for name, column in zip(theorem.needs, columns, strict=True):
             point[theorem.symbols[name]] = sp.Float(float(column.reshape(-1)[k]), 30)
         if theorem.bound.xreplace(point).evalf(30) != 0:

@@ -124,14 +124,16 @@ def _largest_convexity(run: History, given: Mapping[str, float]) -> tuple[float,
 
     It is the exact value of the problem, and otherwise L.
     """
-    mu, L = run.constants.mu, run.constants.L
+    mu, smoothness = run.constants.mu, run.constants.L
     if mu is not None and run.constants.standing_of("mu") == "exact":
         return mu, f"this problem has mu = {mu:g} exactly"
     if "L" in given:
-        L = given["L"]
+        smoothness = given["L"]
     elif run.constants.standing_of("L") == "estimate":
-        L = None
-    return (math.inf, "") if L is None else (L, f"mu is at most L = {L:g}")
+        smoothness = None
+    if smoothness is None:
+        return math.inf, ""
+    return smoothness, f"mu is at most L = {smoothness:g}"
 
 
 def _largest_gradient(run: History) -> tuple[float, str]:
@@ -148,8 +150,7 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
     """Return the least true f0_gap: f* is at most every f of the run."""
     gap = gap_at_start(run, theorem)
     if gap is not None and run.constants.standing_of("f_star") == "exact":
-        gaps = gap.value - gap.error
-        least = float(np.mean(gaps))  # pyright: ignore[reportUnknownArgumentType]
+        least = float(np.asarray(gap.value - gap.error).mean())
         return least, f"this problem has f0_gap = {least:g} exactly"
     start, values = objective_at_start(run, theorem), objective(run, theorem)
     if start is None or values is None:

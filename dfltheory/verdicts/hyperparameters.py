@@ -15,10 +15,10 @@ WHOLE_NUMBERS = frozenset({"Q", "K", "K_u", "K_v"})
 
 
 def hyperparameter_fields(
-    kind: type[Algorithm], values: Mapping[str, Any]
+    kind: type[Algorithm[Any]], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Values by glossary name as fields of an algorithm class, without other names."""
-    found = {}
+    found: dict[str, Any] = {}
     for entry in fields(kind):
         name = kind.glossary.get(entry.name, entry.name)
         if name in values:
@@ -27,7 +27,7 @@ def hyperparameter_fields(
     return found
 
 
-def settable_names(algorithm: Algorithm) -> set[str]:
+def settable_names(algorithm: Algorithm[Any]) -> set[str]:
     """Return the glossary names of an algorithm's own fields."""
     kind = type(algorithm)
     return {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}

@@ -48,7 +48,7 @@ def note_on(left: LeftHandSide, obstacle: Obstacle, given: Mapping[str, float]) 
     given : mapping
         The constants that the caller gave.
     """
-    notes = []
+    notes: list[str] = []
     if obstacle.kind in _REMEDIES:
         notes.append(_REMEDIES[obstacle.kind](left, obstacle))
     notes.append(_other_variants(left.run, left.theorem, obstacle, given))
@@ -143,7 +143,7 @@ def connected_network(theorem: Theorem) -> str:
 
 def _how_to_give(run: History, names: tuple[str, ...], theorem: Theorem) -> str:
     """Return how quantities become known."""
-    ways = []
+    ways: list[str] = []
     constants = [name for name in names if name.isidentifier()]
     if constants == ["f0_gap"] and theorem.lhs.start not in run.rounds_measured:
         ways.append("measure every round (evaluate_every = 1)")
@@ -171,7 +171,8 @@ def _how_to_give(run: History, names: tuple[str, ...], theorem: Theorem) -> str:
 
 def _statements_about(run: History, theorem: Theorem) -> str:
     """Return which other statements with constants cover the algorithm of a run."""
-    kind, found = type(run.algorithm), []
+    kind = type(run.algorithm)
+    found: list[str] = []
     keys = registry.keys()
     for key in keys:
         variants = [registry.get(key, name) for name in registry.variants(key)]
@@ -191,7 +192,8 @@ def _other_variants(
     """Return which variants of a registered theorem do not have the obstacle."""
     if not registry.known(theorem.key, theorem.variant):
         return ""
-    applying, further = [], []
+    applying: list[str] = []
+    further: list[str] = []
     for variant in registry.variants(theorem.key):
         other = registry.get(theorem.key, variant)
         if variant == theorem.variant or other.order:

@@ -86,10 +86,10 @@ def _is_searched(obstacle: Obstacle) -> bool:
 
 def _numbers(values: RunValues) -> dict[str, float]:
     """Return the finite values of a run, means over seeds, by glossary name."""
-    numbers = {}
+    numbers: dict[str, float] = {}
     for name, value in values.known.items():
         if name in values.theorem.glossary and np.all(np.isfinite(value)):
-            numbers[name] = float(np.mean(value))
+            numbers[name] = float(np.asarray(value).mean())
     return numbers
 
 
@@ -142,7 +142,7 @@ def _searched(
     )
     largest, note = found.largest_step, found.note
     if largest and not applies_after(run, theorem, given, largest):
-        largest = {}
+        largest = dict[str, float]()
     if found.alternatives and not kept:
         note = f"{NOTHING_HELPS} among changes of one or two hyperparameters"
     return Suggestions(kept, largest, note)
@@ -166,18 +166,14 @@ def applies_after(
     return find_obstacle(changed, theorem, values) is None
 
 
-def _mean(value: Any) -> float:
-    """Return the mean over seeds of a number or an array."""
-    return float(np.mean(value))  # pyright: ignore[reportUnknownArgumentType]
-
-
 def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
     """How quantities that the run does not know by itself follow from the others."""
     theorem, source = values.theorem, values.source
     independent = {n: v for n, v in known.items() if n not in ("rho0", "S2")}
     followed: list[str] = []
     for name, value in source.derived(theorem, independent).items():
-        if math.isclose(_mean(value), known.get(name, math.nan)):
+        mean = float(np.asarray(value).mean())
+        if math.isclose(mean, known.get(name, math.nan)):
             followed.append(name)
 
     def derive(changed: Values) -> dict[str, Number]:
@@ -207,7 +203,7 @@ def scope_note(theorem: Theorem) -> str:
     """Which runs of its algorithms the scope of a theorem covers, in one line."""
     scope = theorem.scope
     law = "a law of its own" if callable(scope.network) else LAWS[scope.network]
-    parts = []
+    parts: list[str] = []
     if scope.network == "none":
         parts.append("runs without a network")
     else:

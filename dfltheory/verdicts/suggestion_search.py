@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-import sympy as sp  # pyright: ignore[reportMissingTypeStubs]
+import sympy as sp
 from numpy.typing import NDArray
 
 from dfltheory.bounds.clauses import Number, symbol_names
@@ -43,9 +42,6 @@ from dfltheory.verdicts.tried_values import (
     distance_from,
     tried_values,
 )
-
-_sympy: Any = sp
-"""sympy has no annotations."""
 
 Derive = Callable[[Values], Mapping[str, Number]]
 """Returns quantities that are computed from others, as rho0 from rho and T."""
@@ -136,7 +132,7 @@ class _Search:
     # -- values after a change ---------------------------------------------------------
 
     def _rule(self, name: str) -> sp.Expr:
-        return _sympy.sympify(self.theorem.schedule[name])
+        return sp.sympify(self.theorem.schedule[name])
 
     def _followed(self) -> tuple[str, ...]:
         """Return step sizes that follow the schedule.
@@ -144,7 +140,7 @@ class _Search:
         They equal it, or the statement replaces them.
         """
         steps = set(self.theorem.glossary) & set(self.theorem.schedule)
-        found = []
+        found: list[str] = []
         for name in steps - {"Q"}:
             if name not in self.theorem.needs:
                 found.append(name)
@@ -164,7 +160,7 @@ class _Search:
         symbols = sorted(rule.free_symbols, key=str)
         numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
         with np.errstate(all="ignore"):
-            return _sympy.lambdify(symbols, rule, modules="numpy")(*numbers)
+            return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
 
     def at(self, changes: Values) -> dict[str, Number]:
         """All values after some changes, which may be arrays."""
@@ -187,7 +183,7 @@ class _Search:
                 symbols = sorted(solution.free_symbols, key=str)
                 numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
                 with np.errstate(all="ignore"):
-                    formula = _sympy.lambdify(symbols, solution, modules="numpy")
+                    formula = sp.lambdify(symbols, solution, modules="numpy")
                     found[other] = formula(*numbers)
         return found
 
@@ -217,7 +213,7 @@ class _Search:
             solved = equalities(conditions_of(self.theorem), self.theorem.glossary)[0]
             points = {n: np.atleast_1d(v) for n, v in self.values.items()}
             for name, solution in solved.items():
-                value = float(values_of([_sympy.sympify(solution)], points)[0][0])
+                value = float(values_of([sp.sympify(solution)], points)[0][0])
                 if math.isfinite(value):
                     fixed[name] = value
         return fixed
@@ -266,7 +262,7 @@ class _Search:
         chosen = {change.name: change.value for change in changes}
         values = {**self.values, **chosen}
         tied = {name: float(value) for name, value in self.tied(chosen, values).items()}
-        scheduled = {}
+        scheduled: dict[str, float] = {}
         for name in self.followed:
             if name in chosen or name in tied or not self._rule_is_known(name, values):
                 continue

@@ -72,9 +72,9 @@ class Suggestion:
     """
 
     changes: tuple[Change, ...]
-    scheduled: Mapping[str, float] = field(default_factory=dict)
-    tied: Mapping[str, float] = field(default_factory=dict)
-    settings: Mapping[str, object] = field(default_factory=dict)
+    scheduled: Mapping[str, float] = field(default_factory=dict[str, float])
+    tied: Mapping[str, float] = field(default_factory=dict[str, float])
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
     def values(self) -> dict[str, float]:

@@ -8,16 +8,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import sympy as sp  # pyright: ignore[reportMissingTypeStubs]
+import sympy as sp
 
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.rounding import RoundingError
-
-_sympy: Any = sp
-"""sympy has no annotations."""
 
 Values = dict[str, Any]
 """Floats, arrays with an entry for each seed or candidate, or fractions, by name."""
@@ -112,11 +109,11 @@ def sam_radius(theorem: Theorem, values: Mapping[str, Number]) -> Values:
 def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Number]]:
     """Return the scheduled rho at rho0 = 1, as a function of the named quantities."""
     rho0, T = GLOSSARY["rho0"].symbol, GLOSSARY["T"].symbol
-    radius = theorem.schedule.get("rho", rho0 / _sympy.sqrt(T))
-    unit = _sympy.sympify(radius).subs(rho0, 1)
+    radius = theorem.schedule.get("rho", rho0 / sp.sqrt(T))
+    unit = sp.sympify(radius).subs(rho0, 1)
     symbols = sorted(unit.free_symbols, key=str)
     names = tuple(str(symbol) for symbol in symbols)
-    return names, _sympy.lambdify(symbols, unit, modules="numpy")
+    return names, sp.lambdify(symbols, unit, modules="numpy")
 
 
 def second_moment(theorem: Theorem, values: Mapping[str, Number]) -> Values:

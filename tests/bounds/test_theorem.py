@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -339,8 +340,6 @@ def test_latex_has_the_notation_of_the_paper():
 
 
 def test_text_is_no_formula(tmp_path):
-    from dataclasses import replace
-
     witness = tmp_path / "run"
     hostile = f"__import__('pathlib').Path({str(witness)!r}).touch()"
     theorem = bounds.get(KEY)
@@ -356,6 +355,31 @@ def test_text_is_no_formula(tmp_path):
     with pytest.raises(InputError, match="is text: give a SymPy expression"):
         replace(theorem.lhs, last=hostile)
     assert not witness.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("scope", None),
+        ("kind", 1),
+        ("lhs", "f"),
+        ("parts", ["L"]),
+        ("definitions", "alpha"),
+        ("definitions", (s.L,)),
+        ("conditions", None),
+        ("conditions", (s.L < s.K,)),
+        ("assumptions", "smooth"),
+        ("assumptions", (1,)),
+        ("schedule", ("eta",)),
+        ("order", 1),
+        ("steps", []),
+        ("steps", ("claim",)),
+        ("moments", ("x",)),
+    ],
+)
+def test_a_field_of_another_type_is_refused_by_its_name(name, value):
+    with pytest.raises(InputError, match=rf": {name}\b"):
+        replace(bounds.get(KEY), **{name: value})
 
 
 def test_the_latex_has_each_condition_where_asked():

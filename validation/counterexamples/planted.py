@@ -158,7 +158,9 @@ def lowered(theorem: Theorem, part: Expr) -> Iterator[tuple[str, Expr]]:
             yield from _lowered_by(theorem, part, x)
 
 
-def _lowered_by(theorem: Theorem, part: Expr, x: Expr) -> Iterator[tuple[str, Expr]]:
+def _lowered_by(
+    theorem: Theorem, part: Expr, x: sp.Symbol
+) -> Iterator[tuple[str, Expr]]:
     """Yield changes of a term by a power of one of its quantities."""
     name = str(x)
     defined = {d.symbol: d.expr for d in theorem.definitions}

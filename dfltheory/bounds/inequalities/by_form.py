@@ -18,7 +18,7 @@ Glossary = Mapping[str, Quantity]
 
 def quantity_of(base: Expr, glossary: Glossary = GLOSSARY) -> Quantity | None:
     """Return the glossary's entry of a symbol."""
-    return glossary.get(base.name) if base.is_Symbol else None
+    return glossary.get(base.name) if isinstance(base, sp.Symbol) else None
 
 
 def monotone(term: Expr, name: str, up: bool, glossary: Glossary = GLOSSARY) -> bool:
@@ -45,7 +45,7 @@ def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
         return -1
     if expr.is_Add:
         return _one({_direction_of_term(term, symbol, glossary) for term in expr.args})
-    if expr.is_Pow:
+    if isinstance(expr, sp.Pow):
         return _direction_of_power(expr, symbol, glossary)
     return None
 
@@ -58,7 +58,7 @@ def _direction_of_term(term: Expr, symbol: sp.Symbol, glossary: Glossary) -> int
 
 
 def _direction_of_power(
-    power: Expr, symbol: sp.Symbol, glossary: Glossary
+    power: sp.Pow, symbol: sp.Symbol, glossary: Glossary
 ) -> int | None:
     """Return the direction of a power: by its base, or by the exponent of a share."""
     base, exponent = power.base, power.exp
@@ -111,7 +111,7 @@ def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
     """
     if expr.is_nonnegative:
         return True
-    if expr.is_Pow:
+    if isinstance(expr, sp.Pow):
         return nonnegative(expr.base, glossary) or bool(
             expr.exp.is_even and expr.base.is_real
         )
@@ -128,7 +128,8 @@ def _signed(product: Expr, glossary: Glossary) -> tuple[bool, list[Expr]]:
 
     Each sum among the factors is turned so that its constant is positive.
     """
-    minus, factors = False, []
+    minus = False
+    factors: list[Expr] = []
     for factor in product.args:
         base, power = factor.as_base_exp()
         if factor.is_number:
@@ -177,7 +178,7 @@ def positive(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
     """
     if expr.is_positive:
         return True
-    if expr.is_Pow:
+    if isinstance(expr, sp.Pow):
         return positive(expr.base, glossary) or bool(
             expr.exp.is_even and positive(-expr.base, glossary)
         )
@@ -185,9 +186,11 @@ def positive(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
         return all(positive(f, glossary) for f in expr.args)
     if expr.is_Add and len(expr.args) == 2 and sp.S.One in expr.args:
         base, power = (1 - expr).as_base_exp()
+        entry = quantity_of(base, glossary)
         return bool(
-            share(base, glossary)
-            and glossary[base.name].open_high
+            entry is not None
+            and entry.high == 1
+            and entry.open_high
             and power.is_positive
         )
     return False

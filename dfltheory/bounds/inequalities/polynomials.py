@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sympy import QQ
-
-from dfltheory.bounds.number_types import RealNumber
+from sympy.external.gmpy import MPQ
 
 Exponents = tuple[int, ...]
-Terms = Mapping[Exponents, RealNumber]
+Terms = Mapping[Exponents, MPQ]
 """Exponents -> rational coefficient, not 0."""
 
 _ZERO = QQ(0)
@@ -44,8 +43,8 @@ class Interval:
     The ends are rational numbers of SymPy's domain ``QQ``.
     """
 
-    low: RealNumber = _ZERO
-    high: RealNumber | None = None
+    low: MPQ = _ZERO
+    high: MPQ | None = None
     open_low: bool = False
     open_high: bool = False
 
@@ -142,7 +141,7 @@ def _groups(terms: Terms, box: Box) -> Iterator[Terms]:
         for i, x in enumerate(box.intervals)
         if x.low == 0 and x.high is None and i not in used
     ]
-    groups: dict[Exponents, dict[Exponents, RealNumber]] = {}
+    groups: dict[Exponents, dict[Exponents, MPQ]] = {}
     for exponents, number in terms.items():
         key = tuple(exponents[i] for i in free)
         rest = tuple(0 if i in free else e for i, e in enumerate(exponents))
@@ -251,8 +250,8 @@ def _divisions(
 
 
 def _without(
-    terms: Terms, fact: Terms, shift: Exponents, share: RealNumber
-) -> dict[Exponents, RealNumber]:
+    terms: Terms, fact: Terms, shift: Exponents, share: MPQ
+) -> dict[Exponents, MPQ]:
     """Return a polynomial without ``share`` times a monomial times a fact."""
     rest = dict(terms)
     for exponents, number in fact.items():
@@ -273,7 +272,8 @@ def _divided(
     ``pivot`` does not divide the (negative) terms of the rest. The factor is empty
     where there is none, or it is long.
     """
-    rest, factor = dict(terms), {}
+    rest = dict(terms)
+    factor: dict[Exponents, MPQ] = {}
     needed = [(i, p) for i, p in enumerate(pivot) if p]
     for _ in range(_MOST_STEPS):
         hits = [
@@ -286,7 +286,7 @@ def _divided(
         first = min(hits)
         share = rest[first] / fact[pivot]
         shift = tuple(a - b for a, b in zip(first, pivot, strict=True))
-        factor[shift] = factor.get(shift, 0) + share
+        factor[shift] = factor.get(shift, _ZERO) + share
         rest = _without(rest, fact, shift, share)
     return {}, terms
 
@@ -316,11 +316,11 @@ def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
 
 def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
     """Return the coefficients in variable ``i``, the other variables as they are."""
-    columns: dict[Exponents, list[RealNumber]] = {}
+    columns: dict[Exponents, list[MPQ]] = {}
     for exponents, number in table.items():
         others = (*exponents[:i], *exponents[i + 1 :])
         columns.setdefault(others, [QQ(0)] * (degree + 1))[exponents[i]] = number
-    found = {}
+    found: dict[Exponents, MPQ] = {}
     for others, column in columns.items():
         column = _shifted(column, interval.low)
         if interval.high is not None:
@@ -329,12 +329,12 @@ def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
     return found
 
 
-def _shifted(column: Sequence[RealNumber], low: RealNumber) -> list[RealNumber]:
+def _shifted(column: Sequence[MPQ], low: MPQ) -> list[MPQ]:
     """Coefficients in x - low of a polynomial with these coefficients in x."""
     if not low:
         return list(column)
     degree = len(column) - 1
-    shifted = []
+    shifted: list[MPQ] = []
     for k in range(degree + 1):
         terms = (
             math.comb(j, k) * low ** (j - k) * column[j] for j in range(k, degree + 1)
@@ -343,9 +343,7 @@ def _shifted(column: Sequence[RealNumber], low: RealNumber) -> list[RealNumber]:
     return shifted
 
 
-def _bernstein_column(
-    column: Sequence[RealNumber], width: RealNumber
-) -> list[RealNumber]:
+def _bernstein_column(column: Sequence[MPQ], width: MPQ) -> list[MPQ]:
     """Return the Bernstein coefficients of a polynomial with these coefficients in x.
 
     They are those of C(d, k) t^k (1 - t)^(d - k), t = x/width. The last of them is its
@@ -353,7 +351,7 @@ def _bernstein_column(
     """
     degree = len(column) - 1
     scaled = [c * width**k / math.comb(degree, k) for k, c in enumerate(column)]
-    coefficients = []
+    coefficients: list[MPQ] = []
     for k in range(degree + 1):
         terms = (math.comb(k, j) * scaled[j] for j in range(k + 1))
         coefficients.append(sum(terms, start=_ZERO))

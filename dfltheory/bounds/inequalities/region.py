@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 import sympy as sp
 from sympy import QQ
+from sympy.external.gmpy import MPQ
 from sympy.polys.polyerrors import BasePolynomialError
 
 from dfltheory.bounds.clauses import Condition
@@ -39,7 +40,6 @@ from dfltheory.bounds.inequalities.samples import (
     region_points,
     relative_values,
 )
-from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
@@ -120,19 +120,19 @@ class Region:
         """
         if self.allowance is not None:
             self.allowance.use()
-        expr = _exact(expr)
-        if expr is None:
+        exact = _exact(expr)
+        if exact is None:
             return False
-        if positive(expr, self.glossary) or (
-            nonnegative(expr, self.glossary) and not strict
+        if positive(exact, self.glossary) or (
+            nonnegative(exact, self.glossary) and not strict
         ):
             return True
-        if sp.count_ops(expr) > _LONGEST:
+        if sp.count_ops(exact) > _LONGEST:
             return False
         return (
-            self._by_factors(expr, strict)
-            or (not strict and self._one_by_one(expr))
-            or self._by_parts(expr, strict)
+            self._by_factors(exact, strict)
+            or (not strict and self._one_by_one(exact))
+            or self._by_parts(exact, strict)
         )
 
     def under(
@@ -166,7 +166,7 @@ class Region:
         """
         if expr.is_Mul:
             return all(self.holds(factor, strict) for factor in expr.args)
-        if expr.is_Pow and expr.exp.is_number:
+        if isinstance(expr, sp.Pow) and expr.exp.is_number:
             return self.holds(expr.base, strict)
         if not expr.is_Add:
             return False
@@ -219,7 +219,7 @@ class _Quotient:
         known = [(fact, False) for fact in self.rewriting.facts]
         known += [(self.rewriting.of(c.slack), c.strict) for c in region.conditions]
         parts = (self.over, self.under, *(e for e, _ in known))
-        free: set[Expr] = set().union(*(e.free_symbols for e in parts))
+        free = {symbol for e in parts for symbol in e.free_symbols}
         self.symbols = sorted(free, key=str) or [sp.Dummy(nonnegative=True)]
         intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
         points = region_points(self.rewriting, self.symbols)
@@ -281,7 +281,7 @@ class _Quotient:
         conditions that do not depend on n are used, as they hold for all n.
         """
         expr = self.rewriting.back(poly.as_expr())
-        counts = set().union(*(p.exp.free_symbols for p in _powers(expr)))
+        counts = {n for p in _powers(expr) for n in p.exp.free_symbols}
         if not self.region.inductions or len(counts) != 1:
             return False
         (n,) = counts
@@ -353,7 +353,7 @@ def _is_rational(condition: Condition) -> bool:
     return all(power.exp.is_Integer for power in condition.slack.atoms(sp.Pow))
 
 
-def _root_below(number: RealNumber, degree: int) -> RealNumber:
+def _root_below(number: MPQ, degree: int) -> MPQ:
     """Return the largest multiple of the grid whose power is at most ``number``."""
     root, _ = sp.integer_nthroot(int(number / _GRID**degree), degree)
     return QQ(int(root)) * _GRID
@@ -370,7 +370,7 @@ def _exact(given: object) -> Expr | None:
     return None if has_poles(expr) or expr.has(sp.Float) else expr
 
 
-def _powers(expr: Expr) -> list[Expr]:
+def _powers(expr: Expr) -> list[sp.Pow]:
     """Return the powers with symbols in their exponents."""
     return [p for p in expr.atoms(sp.Pow) if p.exp.free_symbols]
 

@@ -15,10 +15,10 @@ from types import MappingProxyType
 
 import sympy as sp
 from sympy import QQ
+from sympy.external.gmpy import MPQ
 
 from dfltheory.bounds.inequalities.by_form import Glossary, quantity_of
 from dfltheory.bounds.inequalities.polynomials import Interval
-from dfltheory.bounds.number_types import RealNumber
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
@@ -26,7 +26,7 @@ _EULER = (sp.Rational(367879441, 10**9), sp.Rational(367879442, 10**9))
 """Rational numbers below and above 1/e."""
 
 
-Exponents = dict[Expr, tuple[sp.Integer, sp.Integer]]
+Exponents = dict[sp.Pow, tuple[sp.Integer, sp.Integer]]
 """Power -> the whole numbers c and j of its exponent c n + j."""
 
 
@@ -112,7 +112,8 @@ class Rewriting:
     def _extrema(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost maxima and minima."""
         found: dict[Expr, Expr] = {}
-        for extremum in _atoms(parts, sp.Max, sp.Min):
+        extrema = {atom for part in parts for atom in part.atoms(sp.Max, sp.Min)}
+        for extremum in sorted(extrema, key=sp.default_sort_key):
             if any(part.has(sp.Max, sp.Min) for part in extremum.args):
                 continue
             largest = isinstance(extremum, sp.Max)
@@ -129,7 +130,7 @@ class Rewriting:
 
     def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost powers with symbolic exponents."""
-        powers = [p for p in _atoms(parts, sp.Pow) if p.exp.free_symbols]
+        powers = [p for p in _sorted_powers(parts) if p.exp.free_symbols]
         powers = [p for p in powers if not _contains_other(p, p, powers)]
         found: dict[Expr, Expr] = {}
         groups: dict[tuple[Expr, sp.Symbol], Exponents] = {}
@@ -152,7 +153,7 @@ class Rewriting:
                 found |= self._powers_of(base, n, own)
         return found
 
-    def _other_power(self, power: Expr) -> sp.Symbol:
+    def _other_power(self, power: sp.Pow) -> sp.Symbol:
         """Return a variable for a power of a nonnegative base.
 
         It is at most 1 where the base is and the exponent is not negative.
@@ -201,11 +202,11 @@ class Rewriting:
         """
         roots = [
             p
-            for p in _atoms(parts, sp.Pow)
+            for p in _sorted_powers(parts)
             if p.exp.is_Rational and not p.exp.is_Integer
         ]
         roots = [p for p in roots if not _contains_other(p.base, p, roots)]
-        products = {
+        products: dict[Expr, Expr] = {
             p: product for p in roots if (product := self._root_of_factors(p)) != p
         }
         if products:
@@ -213,9 +214,9 @@ class Rewriting:
         found: dict[Expr, Expr] = {}
         for base in dict.fromkeys(p.base for p in roots):
             own = [p for p in roots if p.base == base]
-            degree = math.lcm(*(int(p.exp.q) for p in own))
+            degree = math.lcm(*(int(sp.denom(p.exp)) for p in own))
             root = base ** sp.Rational(1, degree)
-            if base.is_Symbol:
+            if isinstance(base, sp.Symbol):
                 variable = self._new("root", root, self._root_interval(base))
                 found[base] = variable**degree
             else:
@@ -224,7 +225,7 @@ class Rewriting:
             found |= {p: variable ** (p.exp * degree) for p in own}
         return found
 
-    def _root_of_factors(self, root: Expr) -> Expr:
+    def _root_of_factors(self, root: sp.Pow) -> Expr:
         """Return a root of a quotient as a quotient of roots of its factors.
 
         The factors are nonnegative; where one may be negative the root itself is
@@ -279,21 +280,20 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
     raise NoProofError(f"{symbol} may be negative")
 
 
-def rational(number: sp.Expr | float) -> RealNumber:
+def rational(number: Expr | float) -> MPQ:
     """Return a rational number of SymPy as an element of ``QQ``."""
-    exact: Expr = sp.Rational(number)
+    exact = sp.Rational(number)
     return QQ(int(exact.p), int(exact.q))
 
 
-def _contains_other(part: Expr, power: Expr, powers: list[Expr]) -> bool:
+def _contains_other(part: Expr, power: sp.Pow, powers: list[sp.Pow]) -> bool:
     """Return whether a part of a power contains another one of the powers."""
     return any(other is not power and part.has(other) for other in powers)
 
 
-def _atoms(parts: Iterable[Expr], *kinds: type) -> list[Expr]:
-    return sorted(
-        {atom for part in parts for atom in part.atoms(*kinds)}, key=sp.default_sort_key
-    )
+def _sorted_powers(parts: Iterable[Expr]) -> list[sp.Pow]:
+    powers = {power for part in parts for power in part.atoms(sp.Pow)}
+    return sorted(powers, key=sp.default_sort_key)
 
 
 def _linear(
@@ -310,11 +310,9 @@ def _linear(
     if poly.degree() != 1 or not is_whole(n, glossary):
         return None
     slope, start = poly.all_coeffs()
-    return (
-        (n, slope, start)
-        if slope.is_Integer and slope > 0 and start.is_Integer
-        else None
-    )
+    if isinstance(slope, sp.Integer) and isinstance(start, sp.Integer) and slope > 0:
+        return n, slope, start
+    return None
 
 
 def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:

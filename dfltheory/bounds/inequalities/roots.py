@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import sympy as sp
 
@@ -33,7 +32,7 @@ def root_conditions(
         ``sqrt(left) <= sqrt(right)``, with square roots of numbers rounded down on the
         left and up on the right, so that each follows from its condition.
     """
-    found = []
+    found: list[Condition] = []
     for condition in conditions:
         left = _root(condition.left, math.floor, is_nonnegative)
         right = _root(condition.right, math.ceil, is_nonnegative)
@@ -44,12 +43,11 @@ def root_conditions(
 
 def _root(
     side: Expr,
-    rounded: Callable[[Any], int],
+    rounded: Callable[[Expr], int],
     is_nonnegative: Callable[[Expr], bool],
 ) -> Expr | None:
     """Return the square root of a product of nonnegative factors, or a bound of it."""
-    factors: Any = sp.factor(side)
-    number, product = factors.as_coeff_Mul()
+    number, product = sp.factor(side).as_coeff_Mul()
     if not number.is_Rational or number < 0:
         return None
     share = sp.Rational(rounded(sp.sqrt(number * _DIGITS**2)), _DIGITS)

@@ -23,7 +23,7 @@ def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndar
     A variable that stands for an expression has its value.
     """
     meanings = [rewriting.back(symbol) for symbol in symbols]
-    free = sorted(set().union(*(meaning.free_symbols for meaning in meanings)), key=str)
+    free = sorted({x for meaning in meanings for x in meaning.free_symbols}, key=str)
     rng = np.random.default_rng(0)
     drawn = [
         _draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng)

@@ -314,7 +314,7 @@ ratio, c, gamma_ = sp.symbols("r c gamma", positive=True)
 NAMES = {
     stated.theta: THETA,
     stated.p: BEFORE,
-    stated.Gamma2: WEIGHTS.squared / gamma**2,
+    stated.Gamma2: WEIGHTS.square_sum(s.K) / gamma**2,
 }
 R_RANGE = (
     Range(ratio, share, high=sp.S.One),
