@@ -22,6 +22,7 @@ from tests.bounds.finite_problems import gossip_run
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "prove-my-theorem.md"
 CLAIM = "wang_joshi2021.corollary_3:printed"
+TUNED = "wang_joshi2021.corollary_3_tuned:printed"
 MOST_LINES = 60
 
 
@@ -48,16 +49,20 @@ def test_script_has_at_most_60_lines():
     assert len(text_of_script().splitlines()) <= MOST_LINES
 
 
-def test_command_of_the_guide_proves_the_theorem(tmp_path, monkeypatch, capsys):
+def test_commands_of_the_guide_prove_both_bounds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("proof.py").write_text(text_of_script(), encoding="utf-8")
-    command = re.search(r"^dfltheory (prove .*)$", GUIDE.read_text("utf-8"), re.M)
-    assert command is not None
-    assert run([*command[1].split(), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["proved"]
-    assert answer["assumptions"] == list(theorem().assumptions)
-    assert answer["unused"] == []
+    commands = re.findall(r"^dfltheory (prove .*)$", GUIDE.read_text("utf-8"), re.M)
+    claims = []
+    for command in commands:
+        assert run([*command.split(), "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["proved"]
+        statement = registry.get(*answer["claim"].split(":"))
+        assert answer["assumptions"] == list(statement.assumptions)
+        assert answer["unused"] == []
+        claims.append(answer["claim"])
+    assert claims == [CLAIM, TUNED]
 
 
 @pytest.mark.parametrize(
@@ -130,16 +135,31 @@ def test_every_fact_holds_in_runs_of_the_algorithm():
 
 
 @pytest.mark.parametrize(("factor", "proved"), [(1, True), (sp.Rational(1, 10), False)])
-def test_bound_with_the_step_for_all_rounds_follows_under_its_condition(factor, proved):
-    tuned = registry.get("wang_joshi2021.corollary_3_tuned", "printed")
+def test_bound_with_the_step_for_all_rounds_needs_its_condition(factor, proved):
+    tuned = registry.get(*TUNED.split(":"))
     steps, *others = tuned.conditions
     enough = replace(steps, left=steps.left * factor)
-    child = replace(
-        tuned,
-        assumptions=theorem().assumptions,
-        conditions=(enough, *others),
-    )
-    answer = check(child, Corollary(f"{tuned.key}:printed", CLAIM), {CLAIM: script()})
+    child = replace(tuned, conditions=(enough, *others))
+    answer = check(child, Corollary(TUNED, CLAIM), {CLAIM: script()})
     assert answer.proved == proved
     lacks = [reason for reason in answer.missing if "step, a condition" in reason]
     assert len(lacks) == len(answer.missing) == (not proved)
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_bound_with_the_step_for_all_rounds_needs_each_assumption(place):
+    tuned = registry.get(*TUNED.split(":"))
+    words = list(tuned.assumptions)
+    del words[place]
+    child = replace(tuned, assumptions=tuple(words))
+    assert not check(child, Corollary(TUNED, CLAIM), {CLAIM: script()}).proved
+
+
+@pytest.mark.parametrize("share", [sp.Rational(99, 100), sp.Rational(66, 100)])
+@pytest.mark.parametrize("term", ["synchronous", "network"])
+def test_bound_with_the_step_for_all_rounds_has_no_slack(term, share):
+    tuned = registry.get(*TUNED.split(":"))
+    parts = dict(tuned.parts)
+    parts[term] *= share
+    child = replace(tuned, parts=parts)
+    assert not check(child, Corollary(TUNED, CLAIM), {CLAIM: script()}).proved

@@ -212,13 +212,18 @@ def scheduled_region(
 ) -> list[dict[str, Fraction]]:
     """Return each condition ``left <= right`` as exponents of right/left.
 
-    Both sides are monomials. The quotient is at least a constant.
+    Both sides are monomials. The quotient is at least a constant. With the cited
+    constants of push-sum, so is C delta: C is at least 2 D^e and delta at least D^-e,
+    with the largest out-degree D and e of ``assran_constants``.
     """
     sides: list[list[Expr]] = []
     for condition in theorem.conditions:
         both = map(theorem.expand, (condition.left, condition.right))
         sides.append([scheduled(theorem, side, schedule) for side in both])
-    return ordered(sides, theorem.shares)
+    rows = ordered(sides, theorem.shares)
+    if theorem.scope.push_sum == "cited":
+        rows.append({"C": Fraction(1), "delta": Fraction(1)})
+    return rows
 
 
 def ordered(

@@ -375,4 +375,4 @@ INSTANCES = (
     ),
 )
 
-__all__ = ["INSTANCES", "FloorInstance"]
+__all__ = ["INSTANCES", "Constants", "FloorInstance"]

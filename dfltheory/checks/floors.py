@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,8 +16,9 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.effective_steps import DUAL, KEPT, MOMENTUM, PLAIN, Setting
 from dfltheory.checks.finding import Finding, check, error
-from dfltheory.checks.floor_instances import INSTANCES, FloorInstance
+from dfltheory.checks.floor_instances import INSTANCES, Constants, FloorInstance
 from dfltheory.errors import InputError
+from dfltheory.graphs import assran_constants
 
 _COUNT = 30_000
 _TRIED = 40
@@ -25,6 +27,8 @@ _MOST_CLIENTS = 100_000
 _ADAPT_FIRST = {"order": "adapt-then-combine"}
 _NETWORKS = ("symmetric", "definition 1", "doubly stochastic", "column-stochastic")
 _STEPS = ("eta", "lam_admm", "rho")
+_DIGITS = 10**4
+"""Cited constants of push-sum are rounded up to a multiple of 1 / _DIGITS."""
 
 
 def has_floors(theorem: Theorem) -> bool:
@@ -55,6 +59,8 @@ def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
         return False
     if not instance.everywhere and (scope.two_blocks or left.start != 0):
         return False
+    if instance.gossip and _cites_push_sum(theorem):
+        return False
     if instance.mechanism and not set(instance.mechanism) & set(theorem.needs):
         return False
     if left.measure not in instance.measures:
@@ -62,6 +68,14 @@ def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
     if left.aggregate not in instance.aggregates:
         return False
     return _algorithm(theorem, instance) is not None and _network(theorem, instance)
+
+
+def _cites_push_sum(theorem: Theorem) -> bool:
+    """Return whether C and q are those of the cited lemma.
+
+    They are not 1 and 0 for exact averages: the network is then that of two clients.
+    """
+    return theorem.scope.push_sum == "cited" and bool({"C", "q"} & set(theorem.needs))
 
 
 def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
@@ -113,6 +127,8 @@ def _numbers(theorem: Theorem, instance: FloorInstance) -> Setting:
     single = algorithm == "DPSGD" or "K" not in theorem.needs
     K = 4.0 ** rng.integers(0, 1 if single else 4, _COUNT)
     m = 4.0 ** rng.integers(1, 9, _COUNT)
+    if _cites_push_sum(theorem):
+        m = np.full(_COUNT, 2.0)
     T = 4.0 ** rng.integers(0, 26, _COUNT)
     L, size = (2.0 ** rng.integers(-8, 9, _COUNT) for _ in range(2))
     eta = 2.0 ** -rng.integers(0, 22, _COUNT).astype(float) / (K * L)
@@ -162,6 +178,20 @@ def _put_in(theorem: Theorem) -> dict[str, Expr]:
     }
 
 
+def _constants(
+    theorem: Theorem, instance: FloorInstance, numbers: Setting
+) -> Constants:
+    """Return the constants of an instance, C and q as the theorem means them."""
+    known = instance.constants(numbers, theorem.lhs.measure)
+    if not _cites_push_sum(theorem):
+        return known
+    cited = assran_constants(m=2, D=2, diameter=1)
+    for name, value in (("C", cited.C), ("q", cited.q)):
+        rounded_up = Fraction(math.ceil(value * _DIGITS), _DIGITS)
+        known[name] = np.full(len(numbers.L), rounded_up, dtype=object)
+    return known
+
+
 def _drawn(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> _Draw | None:
     """None where the instance does not give a constant that the theorem needs."""
     known = _completed(theorem, numbers)
@@ -169,7 +199,7 @@ def _drawn(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> _Draw
         return None
     measure = theorem.lhs.measure
     with np.errstate(all="ignore"):
-        constants = instance.constants(known, measure)
+        constants = _constants(theorem, instance, known)
         floor = np.asarray(instance.value(known, measure), dtype=float)
     if not set(theorem.needs) <= set(constants):
         return None
@@ -257,7 +287,7 @@ def _exact(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> Fall 
     The result is None where it is not below, or where a value is irrational.
     """
     measure = theorem.lhs.measure
-    constants = instance.constants(numbers, measure)
+    constants = _constants(theorem, instance, numbers)
     floor = Fraction(instance.value(numbers, measure).item())
     known = {name: Fraction(constants[name].item()) for name in theorem.needs}
     values = RationalValues(theorem, known)
@@ -292,7 +322,7 @@ def _fewest_clients(
     All else is as in one draw. The result is None where that m is no more than 2, or
     cannot be found.
     """
-    if "m" not in theorem.needs:
+    if "m" not in theorem.needs or _cites_push_sum(theorem):
         return None
     clients = np.arange(2.0, _MOST_CLIENTS + 1, 2)
     repeated = draw.numbers.each(lambda v: np.full(len(clients), v[index]))
@@ -329,12 +359,18 @@ def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> Finding:
         if fall.clients
         else ""
     )
+    cited = (
+        "; C and q are those of Assran et al. (2019), Lemma 3, for two clients, rounded"
+        " up"
+        if _cites_push_sum(theorem)
+        else ""
+    )
     ratio = float(fall.bound / fall.floor)
     return error(
         "bound",
         f"it is below the floor of {instance.name}: {instance.words}. At {place}{zero}"
         f" the left side is at least {float(fall.floor):.6g}, but the bound is"
-        f" {ratio:.4g} times that{growth}",
+        f" {ratio:.4g} times that{growth}{cited}",
         point={name: str(value) for name, value in fall.point.items()},
         bound=str(fall.bound),
         floor=str(fall.floor),

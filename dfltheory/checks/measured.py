@@ -29,6 +29,13 @@ POINTS: dict[str, tuple[str, str]] = {
     "two_block_next": (_BLOCKS, "the personal parts V^(t+1)"),
 }
 """Measure -> what is measured, and at which point."""
+_NOW, _NEXT = "the personal parts V^t", "the personal parts V^(t+1)"
+SHARED_STEP_POINTS: dict[str, str] = {"u_step": _NEXT, "T3_u": _NEXT}
+"""Measure of a step in the shared block -> the personal parts at which it is taken."""
+QUANTITY_POINTS: dict[str, str] = {"D_u": _NOW, "G_u": _NEXT, "g_u": _NEXT}
+"""Quantity of the glossary -> the personal parts at which its gradient is taken."""
+_DISTANCES = ("step_v", "chi", "L_uv")
+"""Quantities by which the gradients at two personal parts are compared."""
 FOLLOWING: dict[str, frozenset[str]] = {
     "each": frozenset(("each", "max", "mean", "min", "last")),
     "max": frozenset(("each", "max", "mean", "min", "last")),
@@ -43,6 +50,7 @@ def has_left_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Return whether the left-hand side can be compared with that of a source."""
     source = source_of(theorem, registry)
     compared = source is not None and _is_same_quantity(theorem.lhs, source.lhs)
+    compared = compared or theorem.lhs.measure in SHARED_STEP_POINTS
     return compared or bool(theorem.steps) or _quoted_from(theorem, registry) != []
 
 
@@ -53,16 +61,35 @@ def check_measured(
     """Compare the left-hand side with that of the statement it is derived from.
 
     A bound at one point is none at another without a term for their distance; a bound
-    of a mean is none of the last round. The last declared step of a proof and the
-    sources of a quoted rate are compared, too. A statement may have another proof, so
-    that a finding is no error.
+    of a mean is none of the last round. The last declared step of a proof, the sources
+    of a quoted rate, and the points of the quantities in a bound are compared, too. A
+    statement may have another proof, so that a finding is no error.
     """
+    yield from _points_of_the_bound(theorem)
     source = source_of(theorem, registry)
     if source is not None and _is_same_quantity(theorem.lhs, source.lhs):
         yield from _differences(theorem.lhs, source.lhs, f"{source}, its source,")
     yield from _last_step(theorem)
     for quoted in _quoted_from(theorem, registry)[:1]:
         yield from _differences(theorem.lhs, quoted.lhs, f"{quoted}, which is quoted,")
+
+
+def _points_of_the_bound(theorem: Theorem) -> Iterator[Finding]:
+    """Compare the point of a step with those of the gradients in its bound."""
+    here = SHARED_STEP_POINTS.get(theorem.lhs.measure)
+    if here is None or set(_DISTANCES) & set(theorem.needs):
+        return
+    for name, there in QUANTITY_POINTS.items():
+        if name in theorem.needs and there != here:
+            yield warning(
+                f"bound: {name}",
+                f"the left side is taken at {here}; {name} in its bound is a gradient"
+                f" at {there}, and no term is for the distance of the two",
+                f"take the gradient at {here}, or add a term with L_uv",
+                term=name,
+                here=here,
+                source=there,
+            )
 
 
 def source_of(theorem: Theorem, registry: Registry = REGISTRY) -> Theorem | None:
@@ -187,4 +214,12 @@ def _last_step(theorem: Theorem) -> Iterator[Finding]:
         )
 
 
-__all__ = ["FOLLOWING", "POINTS", "check_measured", "has_left_source", "source_of"]
+__all__ = [
+    "FOLLOWING",
+    "POINTS",
+    "QUANTITY_POINTS",
+    "SHARED_STEP_POINTS",
+    "check_measured",
+    "has_left_source",
+    "source_of",
+]

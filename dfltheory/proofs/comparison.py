@@ -25,6 +25,7 @@ from dfltheory.proofs.algorithm_rounds import (
     ROUNDS,
     same_round,
 )
+from dfltheory.proofs.covered_runs import uncovered_runs
 from dfltheory.proofs.facts import foreign_steps
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.implication import not_implied
@@ -190,10 +191,13 @@ def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
     """Return the values of quantities that a theorem does not have.
 
     They are those at which a mechanism is absent, and one local step for an algorithm
-    that takes one a round.
+    that takes one a round. The number of rounds of a window is not 1 in a scope that
+    has windows.
     """
     spoken = (*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule)
     values = {name: int(value) for name, value in NEUTRAL.items()}
+    if "windows" in theorem.scope.sequence:
+        del values["window"]
     if theorem.scope.names[0] in ONE_LOCAL_STEP:
         values["K"] = 1
     return {GLOSSARY[n].symbol: x for n, x in values.items() if n not in spoken}
@@ -283,7 +287,8 @@ def _answer(
 ) -> Checked:
     said = tuple(text for text in theorem.assumptions if text in used)
     unused = tuple(text for text in theorem.assumptions if text not in used)
-    return Checked(theorem, facts, said, unused, idle, tuple(missing))
+    lacks = (*missing, *uncovered_runs(theorem))
+    return Checked(theorem, facts, said, unused, idle, lacks)
 
 
 def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:

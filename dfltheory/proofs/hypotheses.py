@@ -34,6 +34,7 @@ SMOOTH = Hypothesis("smooth", "every f_i is L-smooth")
 SAMPLE_SMOOTH = Hypothesis(
     "sample smooth",
     "F_i(.; xi) is L-smooth for almost every xi; SAM steps by rho at most",
+    lambda scope: scope.samplewise,
 )
 UNBIASED = Hypothesis(
     "unbiased",

@@ -121,6 +121,30 @@ def test_audit_of_a_printed_theorem_finds_errors_with_their_commands():
     assert all(not f.variant.startswith("corrected") for f in errors(again))
 
 
+COVERED, COVERING = "B^2 / (T delta)", "B^2 C^2 / ((1 - alpha)^2 (1 - q)^2 T)"
+
+
+@pytest.mark.parametrize(
+    ("push_sum", "power", "lost"),
+    [("cited", 2, set()), ("computed", 2, {COVERED}), ("cited", 0, {COVERING})],
+)
+def test_a_corollary_is_not_accused_of_a_term_that_cited_constants_cover(
+    push_sum, power, lost
+):
+    """B^2/(T delta) is at most C^2 B^2/T, because the cited C is at least 1/delta."""
+    parent, printed = (
+        replace(theorem, scope=replace(theorem.scope, push_sum=push_sum))
+        for theorem in (
+            registry.get("dfedsgpsm.theorem_1", "printed"),
+            registry.get("dfedsgpsm.corollary_1", "printed"),
+        )
+    )
+    consensus = printed.parts["consensus"] * s.C ** (power - 2)
+    claim = replace(printed, parts={**printed.parts, "consensus": consensus})
+    found = errors(compare_rate(claim, parent))
+    assert {f.evidence["term"] for f in found} & {COVERED, COVERING} == lost
+
+
 def test_unknown_checks_are_refused():
     with pytest.raises(UnknownNameError, match="units"):
         audited("dfedsam.lemma_D3", checks=("unit",))

@@ -14,6 +14,7 @@ import torch
 
 import dfltheory as dfl
 from dfltheory import bounds
+from dfltheory.bounds import symbols as s
 from dfltheory.bounds.reference import load_all
 from dfltheory.bounds.registry import REGISTRY
 from dfltheory.checks import effective_steps
@@ -21,6 +22,7 @@ from dfltheory.checks import floor_instances as instances
 from dfltheory.checks.floors import check_floors, has_floors
 from dfltheory.checks.neutral import check_neutral, different_terms, without
 from dfltheory.constants import ProblemConstants
+from dfltheory.graphs import assran_constants
 from dfltheory.tasks.noise import FiniteSupport
 from dfltheory.tasks.separable import Clipped, Separable
 from tests.bounds.drawn_slips import draws, judged, table_row
@@ -342,6 +344,28 @@ def test_no_statement_but_the_known_false_ones_is_below_a_floor():
     names = ("printed", "appendix", "appendix_q1")
     false |= {("dfedsam.theorem_4_5", v) for v in names}
     assert found == false
+
+
+@pytest.mark.parametrize(("push_sum", "floors"), [("cited", 0), ("computed", 1)])
+def test_cited_constants_of_push_sum_are_not_those_of_exact_averages(push_sum, floors):
+    """With the cited C, which is 20.2 for two clients, C/10 is more than 2."""
+    printed = bounds.get("dfedsgpsm.theorem_1", "printed")
+    parts = dict(printed.parts)
+    parts["optimization"] = s.f0_gap * s.C / (10 * s.eta * s.K * s.T)
+    scope = replace(printed.scope, push_sum=push_sum)
+    found = list(check_floors(replace(printed, parts=parts, scope=scope)))
+    assert len(found) == floors
+
+
+def test_a_bound_with_cited_constants_is_refuted_with_the_cited_constants():
+    printed = bounds.get("dfedsgpsm.theorem_1", "printed")
+    (finding,) = check_floors(printed)
+    point = {n: Fraction(v) for n, v in finding.evidence["point"].items()}
+    cited = assran_constants(m=2, D=2, diameter=1)
+    assert point["C"] >= cited.C
+    assert point["q"] >= cited.q
+    assert printed.evaluate(**{n: float(v) for n, v in point.items()}) < 4
+    assert "Assran" in finding.message
 
 
 def test_printed_gain_from_momentum_is_below_the_effective_step():

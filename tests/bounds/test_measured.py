@@ -31,13 +31,42 @@ def measuring(theorem, **fields):
     return replace(theorem, lhs=replace(theorem.lhs, latex="Y", unit=None, **fields))
 
 
-def test_no_registered_statement_and_no_display_has_another_left_side_than_its_source():
+def larger_registry():
     registry = REGISTRY
     for paper in PAPERS:
         registry = registry.including(appendix(paper))
+    return registry
+
+
+def test_no_statement_but_those_of_one_erratum_has_another_point_than_its_source():
+    """DFedMDC-E15: the descent in u is at V^(t+1), and its bound has a gradient at V^t."""
+    registry = larger_registry()
     compared = [t for t in registry.statements() if has_left_source(t, registry)]
     assert len(compared) > 30
-    assert [f for t in compared for f in check_measured(t, registry)] == []
+    found = {t.key: [*check_measured(t, registry)] for t in compared}
+    wrong = {key: rows for key, rows in found.items() if rows}
+    numbers = ("8", "10", "13", "27", "33_u")
+    assert set(wrong) == {f"dfedmdc.eq_{number}" for number in numbers}
+    assert all([f.evidence["term"] for f in rows] == ["D_u"] for rows in wrong.values())
+
+
+@pytest.mark.parametrize(
+    ("replaced", "added", "found"),
+    [
+        (s.D_u, 0, ["D_u"]),
+        (s.G_u, 0, []),
+        (s.D_u, s.L_uv**2 * s.step_v, []),
+        (s.D_u, s.chi**2 * s.L_v * s.L_u * s.step_v, []),
+        (s.D_u, s.L_u**2 * s.Xi, ["D_u"]),
+    ],
+)
+def test_a_gradient_at_another_point_needs_a_term_for_the_distance(
+    replaced, added, found
+):
+    display = larger_registry().get("dfedmdc.eq_10", "printed")
+    assert s.D_u in display.bound.free_symbols
+    parts = {n: part.subs(s.D_u, replaced) for n, part in display.parts.items()}
+    assert terms(replace(display, parts={**parts, "distance": added * s.K})) == found
 
 
 @pytest.mark.parametrize(

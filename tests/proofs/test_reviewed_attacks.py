@@ -273,3 +273,70 @@ def test_second_checker_rejects_plain_steps_of_two_blocks():
 def test_left_side_has_one_meaning(first, why):
     with pytest.raises(ProofError, match=why):
         check(SAVED["plain"].replace("left ", f"{first}left ", 1))
+
+
+# -- statements whose scope or relation the proof is not about
+
+
+@pytest.mark.parametrize("kind", ["lower bound", "definition"])
+def test_a_proof_gives_an_upper_bound(kind):
+    theorem = registry.get(*SCRIPT.claim.split(":"))
+    answer = comparison.check(replace(theorem, kind=kind), SCRIPT)
+    assert answer.missing == (f"a proof gives an upper bound, not a {kind}",)
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"algorithms": ("DFedSAM", "DFedAvg", "DFedADMM")},
+        {"algorithms": ("DFedSAM", "DSGT")},
+        {"algorithms": ("DFedSAM", "other_package:DFedAvg")},
+        {"algorithms": ("DFedSAM", type("DFedAvg", (), {}))},
+        {"hyperparameters": {"order": "adapt-then-combine", "alpha": "any"}},
+        {"hyperparameters": {"order": "adapt-then-combine", "participation": 0.5}},
+    ],
+)
+def test_a_proof_covers_special_cases_of_its_rounds_alone(scope):
+    theorem = registry.get(*SCRIPT.claim.split(":"))
+    wider = replace(theorem, scope=replace(theorem.scope, **scope))
+    assert len(comparison.check(wider, SCRIPT).missing) == 1
+
+
+@pytest.mark.parametrize(
+    "hyperparameters", [{"Q": 1}, {"rho": "any"}, {"alpha": 0.0}, {"K": 1}]
+)
+def test_hyperparameters_of_the_rounds_may_have_any_value(hyperparameters):
+    theorem = registry.get(*SCRIPT.claim.split(":"))
+    own = {**theorem.scope.hyperparameters, **hyperparameters}
+    narrower = replace(theorem, scope=replace(theorem.scope, hyperparameters=own))
+    assert comparison.check(narrower, SCRIPT).proved
+
+
+def test_sam_is_no_special_case_of_rounds_without_it():
+    """DFedSMDC has the rounds of DFedMDC where rho is absent, that is 0."""
+    script = scripts()["dfedmdc.theorem_1:corrected"]
+    theorem = registry.get(*script.claim.split(":"))
+    assert theorem.scope.names == ("DFedMDC", "DFedSMDC")
+    small = s.L_u * s.rho**2 / 10**12
+    wider = replace(theorem, parts={**theorem.parts, "sharpness": small})
+    answer = comparison.check(wider, script)
+    assert "DFedSMDC is not known to be a special case of DFedMDC" in answer.missing
+
+
+def test_smooth_samples_are_granted_by_the_scope_too():
+    theorem = registry.get(*SCRIPT.claim.split(":"))
+    rough = replace(theorem, scope=replace(theorem.scope, samplewise=False))
+    (missing,) = comparison.check(rough, SCRIPT).missing
+    assert missing.startswith("the proof uses what is not assumed: F_i(.; xi)")
+
+
+def test_a_window_of_rounds_is_not_one_round():
+    script = scripts()["dfedsgpsm.theorem_1:corrected_windows"]
+    theorem = registry.get(*script.claim.split(":"))
+    one = {s.GLOSSARY["window"].symbol: 1}
+    wrong = replace(theorem, parts={n: p.subs(one) for n, p in theorem.parts.items()})
+    assert "windows" in wrong.scope.sequence
+    assert not comparison.check(wrong, script).proved
+    others = tuple(kind for kind in wrong.scope.sequence if kind != "windows")
+    right = replace(wrong, scope=replace(wrong.scope, sequence=others))
+    assert comparison.check(right, script).proved

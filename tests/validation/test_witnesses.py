@@ -12,6 +12,7 @@ import pytest
 import sympy as sp
 from pydantic import ValidationError
 
+from dfltheory.graphs import assran_constants
 from validation.papers import PAPERS, statement
 from validation.papers.dfedadmm.finite_problem import shifted_mean
 from validation.papers.erratum import (
@@ -160,23 +161,44 @@ def test_theorem_1_of_dfedadmm_is_false_for_penalties_below_the_step():
 
 
 def test_the_devices_of_dfedmdc_e10_leave_the_minimum():
-    u, seen = [Fraction(1), Fraction(-1)], []
+    """From t = 0, as the algorithm counts its rounds; the theorem starts at t = 1."""
+    u, means, seen = [Fraction(4), Fraction(-8, 3)], [], []
     for _ in range(4):
+        sent = [x - (x if x < 0 else 2 * x) / 4 for x in u]
+        u = [(3 * sent[0] + sent[1]) / 4, (sent[0] + 3 * sent[1]) / 4]
         mean = sum(u) / 2
+        means.append(mean)
         seen.append((mean if mean < 0 else 2 * mean) ** 2 / 2)
-        u = [x - (x if x < 0 else 2 * x) / 4 for x in u]
-        u = [sum(u) / 2] * 2
-    assert sum(seen) / 4 == Fraction(481, 131072)
-    assert erratum("DFedMDC-E10").witness.left == "481/131072"
+    assert means == [0, Fraction(-1, 8), Fraction(-15, 128), Fraction(-45, 512)]
+    assert sum(seen) / 4 == Fraction(9721, 2097152)
+    witness = erratum("DFedMDC-E10").witness
+    assert witness.left == "9721/2097152"
+    assert [witness.at["u1"], witness.at["u2"]] == ["4", "-8/3"]
 
 
-def test_the_noise_of_dfedmdc_e6_and_the_clients_of_dfedsam_e1():
-    second_moment, seen = Fraction(0), []
-    for _ in range(4):
-        seen.append(second_moment)
-        second_moment = second_moment / 4 + Fraction(1, 4)
-    assert sum(seen) / 4 == Fraction(57, 256)
-    assert erratum("DFedMDC-E6").witness.left == "57/256"
+def test_the_noise_of_dfedmdc_e6_stays():
+    mistake = erratum("DFedMDC-E6")
+    rounds = [4, 64, 1024]
+    assert mistake.witness.along["T"] == [str(T) for T in rounds]
+    for T, (left, printed, _) in zip(rounds, compare(mistake).rows, strict=True):
+        eta = 1 / np.sqrt(T)
+        second_moments = np.zeros(T + 1)
+        for t in range(T):
+            second_moments[t + 1] = (1 - eta) ** 2 * second_moments[t] + eta**2
+        assert float(left) == pytest.approx(second_moments[1:].mean())
+        assert float(printed) == pytest.approx(second_moments[1] / 2 / np.sqrt(T))
+
+
+def test_the_steps_of_dfedmdc_e20_leave_the_start():
+    witness = erratum("DFedMDC-E20").witness
+    (values,) = points(witness)
+    u, eta = values["u0"], values["eta_u"]
+    for _ in range(2):
+        u = u - eta * -u  # F(u) = -u^2/2
+    assert u == values["uk"] == sp.Rational(16, 9)
+
+
+def test_the_clients_of_dfedsam_e1_keep_a_gradient():
     L, x, least = 6e-6, np.zeros(2), np.inf
     for _ in range(2000):
         for _ in range(5):
@@ -191,3 +213,17 @@ def test_the_noise_of_dfedmdc_e6_and_the_clients_of_dfedsam_e1():
     assert least >= float(
         sp.Rational(erratum("DFedSAM-E1").witness.left.split("/")[0]) / 10**15
     )
+
+
+@pytest.mark.parametrize("share", [5, 100, 10_000])
+def test_the_family_of_corollary_1_of_dfedsgpsm(share):
+    """The values in its paragraph; ``share`` is 1/(1 - alpha)."""
+    T = share**3
+    cited = assran_constants(m=2, D=2, diameter=1)
+    values = {"L": 1, "B": 1, "K": 1, "T": T, "alpha": 1 - sp.Rational(1, share)}
+    values |= dict.fromkeys(("rho", "rho0", "sigma_l", "sigma_g", "x0_sq"), 0)
+    values |= {"delta": 1, "C": cited.C, "q": cited.q, "f0_gap": sp.sqrt(T) + 0.5}
+    claimed = bound_at(statement("dfedsgpsm.corollary_1"), values)
+    assert float(claimed) <= 1e4 / share
+    x = -(T - 1) / np.sqrt(T)  # the last model that is measured
+    assert np.clip(x + np.sqrt(T) + 1, 0, 1) == 1

@@ -180,12 +180,23 @@ def _statement(note: StatementNote, docs: Path) -> Iterator[str]:
 def _example(entry: Erratum, note: StatementNote) -> Iterator[str]:
     name = f"example-{entry.id.lower()}"
     if entry.id in {other.example for other in _before(note)}:
-        yield from (f"**Counterexample.** [The one above](#{name}).", "")
+        yield from (f"**Counterexample.** {_again(entry, note, name)}", "")
         return
     yield from (f"**Counterexample ({entry.id}).**{{: #{name} }}", "")
     for place, line in enumerate(example_lines(entry), start=1):
         yield f"{place}. {line}"
     yield ""
+
+
+def _again(entry: Erratum, note: StatementNote, name: str) -> str:
+    """Refer to an example that a section before this one shows."""
+    assert entry.witness is not None
+    if statement(note.claim).order and not entry.witness.along:
+        return (
+            f"A single problem like [the one above](#{name}) contradicts no O(.); the"
+            " family of the picture does."
+        )
+    return f"[The one above](#{name})."
 
 
 def _picture(note: StatementNote, docs: Path) -> Iterator[str]:

@@ -1,0 +1,103 @@
+"""Which runs a statement covers, next to those that the kernel's rounds describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.proofs.algorithm_rounds import REQUIRED_HYPERPARAMETERS, ROUNDS
+from dfltheory.proofs.moments import Algorithm
+
+SPECIAL_CASES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "DFedSAM": {"DFedAvg": (), "DPSGD": ()},
+        "DFedADMMSAM": {"DFedADMM": ()},
+        "DFedSGPSM": {"DFedSGPM": (), "OSGP": (), "SGP": ()},
+        "DFedMDC": {"DFedSMDC": ("rho", "rho0")},
+        "DFedSMDC": {"DFedMDC": ()},
+    }
+)
+"""Class -> the classes whose rounds are special cases of its rounds, and the quantities
+that a statement must not have for that.
+"""
+_OTHER_RELATIONS = ("lower bound", "definition")
+
+
+def uncovered_runs(theorem: Theorem) -> list[str]:
+    """Return what a statement claims that no proof of the kernel is about.
+
+    A proof bounds the left-hand side from above, in runs of the first class of the
+    scope and its special cases, and for every value of the hyperparameters that the
+    class's rounds have, but for no others.
+    """
+    missing = []
+    if theorem.kind in _OTHER_RELATIONS:
+        missing.append(f"a proof gives an upper bound, not a {theorem.kind}")
+    first = theorem.scope.names[0]
+    others = theorem.scope.algorithms[1:]
+    if first in ROUNDS:
+        missing += [
+            f"{other} is not known to be a special case of {first}"
+            for other in others
+            if not _is_special_case(theorem, first, other)
+        ]
+        missing += [
+            f"{name} = {value} of the scope is not covered by the rounds of {first}"
+            for name, value in _other_hyperparameters(theorem, first)
+        ]
+    return missing
+
+
+def _is_special_case(theorem: Theorem, first: str, other: str | type) -> bool:
+    """Return whether every run of a class in the scope is one of the first class.
+
+    A class of another package is none, whatever its name.
+    """
+    package = f"{__name__.partition('.')[0]}."
+    if isinstance(other, type) and not other.__module__.startswith(package):
+        return False
+    name = other if isinstance(other, str) else other.__name__
+    if name not in SPECIAL_CASES.get(first, {}):
+        return False
+    spoken = {*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule}
+    return not spoken & set(SPECIAL_CASES[first][name])
+
+
+def _other_hyperparameters(
+    theorem: Theorem, first: str
+) -> Iterator[tuple[str, object]]:
+    """Yield the scope's hyperparameters that the rounds of a class do not have.
+
+    Those at which their mechanism is absent, and those that the class requires, are
+    left out.
+    """
+    known = REQUIRED_HYPERPARAMETERS.get(first, {})
+    absent = {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
+    inside = _symbols(ROUNDS[first])
+    for name, value in theorem.scope.hyperparameters.items():
+        is_absent = name in absent and value == absent[name]
+        if not (name in known or name in inside or is_absent):
+            yield name, value
+
+
+def _symbols(algorithm: Algorithm) -> set[str]:
+    """Return the names of the symbols in an algorithm's rounds."""
+    vectors = (
+        *(algorithm.local, algorithm.sent, algorithm.mean_model, algorithm.dual),
+        *(algorithm.personal, algorithm.kept),
+    )
+    found = set(algorithm.gossips.free_symbols)
+    names: set[str] = set()
+    for vector in vectors:
+        for atom, coefficient in () if vector is None else vector.terms:
+            found |= coefficient.free_symbols
+            names |= {"rho", "rho0"} if atom.name == "e" else set()
+            if isinstance(atom.step, tuple):
+                weights, end = atom.step
+                found |= weights.weight.free_symbols | end.free_symbols
+    return names | {symbol.name for symbol in found}
+
+
+__all__ = ["SPECIAL_CASES", "uncovered_runs"]
