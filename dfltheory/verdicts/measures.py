@@ -109,6 +109,21 @@ def gap_above_minimum(values: Array, run: History) -> Gap | None:
     return Gap(np.where(np.abs(gap) <= error, np.maximum(gap, 0.0), gap), error)
 
 
+def gap_excess(run: History, measure: str) -> float:
+    """Return by how much a measured f - f* may be too large; 0 for other measures.
+
+    A task may know a lower bound of f* only. f* is at most every f of the run.
+    """
+    constants = run.constants
+    is_bound = constants.f_star is not None and (
+        constants.standing_of("f_star") == "bound"
+    )
+    if measure != "f_gap" or measure in run.measures() or not is_bound:
+        return 0.0
+    seen = run.loss[np.isfinite(run.loss)]
+    return max(float(seen.min(initial=math.inf)) - constants.f_star, 0.0)
+
+
 def measured(run: History, measure: str) -> Array | None:
     """Return a measure at every measured round, (S, R).
 
@@ -369,6 +384,7 @@ __all__ = [
     "ceiling",
     "dist_sq",
     "gap_above_minimum",
+    "gap_excess",
     "gap_at_start",
     "is_deterministic",
     "measured",
