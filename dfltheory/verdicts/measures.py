@@ -114,14 +114,13 @@ def gap_excess(run: History, measure: str) -> float:
 
     A task may know a lower bound of f* only. f* is at most every f of the run.
     """
-    constants = run.constants
-    is_bound = constants.f_star is not None and (
-        constants.standing_of("f_star") == "bound"
-    )
-    if measure != "f_gap" or measure in run.measures() or not is_bound:
+    f_star = run.constants.f_star
+    if measure != "f_gap" or measure in run.measures() or f_star is None:
+        return 0.0
+    if run.constants.standing_of("f_star") != "bound":
         return 0.0
     seen = run.loss[np.isfinite(run.loss)]
-    return max(float(seen.min(initial=math.inf)) - constants.f_star, 0.0)
+    return max(float(seen.min(initial=math.inf)) - f_star, 0.0)
 
 
 def measured(run: History, measure: str) -> Array | None:
