@@ -1,7 +1,8 @@
 """Whether all conditions of a statement can hold together.
 
-This is proved for all constants where it can be, else shown by a witness; a
-contradiction is proved by a product of conditions, or said to be only searched for.
+This is proved for all constants where it can be, else shown by a witness. A
+contradiction is an error if a product of conditions proves it. Where random points meet
+no witness, a warning says so: the region may be thin.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dfltheory.bounds.regions import (
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, check, error, note, numbers
+from dfltheory.checks.finding import Finding, check, error, note, numbers, warning
 from dfltheory.checks.logarithms import contradiction
 
 _e = sp.Symbol("e_small", positive=True)
@@ -54,15 +55,17 @@ def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
         yield _witness(theorem, conditions, points)
         return
     product = contradiction(conditions, theorem.glossary)
-    says = (
-        f"proved, {product}"
-        if product
-        else "no random point meets them (searched, not proved)"
-    )
-    yield error(
+    if product:
+        yield error(
+            "conditions",
+            f"cannot be met together: proved, {product}",
+            certificate="proved",
+        )
+        return
+    yield warning(
         "conditions",
-        f"cannot be met together: {says}",
-        certificate="proved" if product else "searched",
+        "no random point meets them together (searched, not proved)",
+        certificate="searched",
     )
 
 

@@ -199,7 +199,9 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
         elif name in contained:
             free[f.name] = theorem.glossary[name]
         elif name in absent:
-            fixed[f.name] = absent[name]
+            entry = theorem.glossary.get(name)
+            is_count = entry is not None and entry.integer
+            fixed[f.name] = int(absent[name]) if is_count else absent[name]
         else:
             raise InputError(
                 f"falsify cannot search {theorem}: it does not say at which {name} (see"

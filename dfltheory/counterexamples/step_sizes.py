@@ -172,6 +172,8 @@ def _ties(theorem: Theorem) -> list[tuple[str, list[str], _Tie]]:
     ties = []
     solved, _ = equalities(conditions_of(theorem), theorem.glossary)
     for name, solution in solved.items():
+        if not theorem.glossary[name].step:  # as T == 5
+            continue
         arguments, function = compiled([solution])
         ties.append((name, arguments, _Tie(function)))
     return ties

@@ -98,7 +98,7 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
         estimate,
         deviations,
         _means(values),
-        _obstacle(run, theorem, values),
+        _obstacle(run, theorem, values) or left.unknown,
         _is_rounded(left, estimate),
     )
 

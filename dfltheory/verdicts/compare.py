@@ -47,6 +47,7 @@ from dfltheory.verdicts.applicability import (
 from dfltheory.verdicts.decision import (
     Bounds,
     decide,
+    schedule_deviation,
     underflows,
     without_missing_rounds,
     worst_start_counts,
@@ -143,6 +144,8 @@ def compare(
     obstacle = _obstacle(left, values)
     if obstacle is not None:
         return found.not_applicable(obstacle, method)
+    deviation = schedule_deviation(thm, values)
+    found = replace(found, left=replace(left, step_error=deviation))
     verdict = found.verdict(method)
     if verdict.kind == "violated" and thm.scope.push_sum == "cited":
         return _with_cited_constants(found, verdict, replaced, method)
@@ -341,7 +344,9 @@ def _bounds(values: RunValues, inputs: Mapping[str, Number], eps: float) -> Boun
         value = theorem.evaluate(where="ignore", **point)
         found.append(np.asarray(value, dtype=float))
     rounded = bound_error(theorem, inputs, eps, values.start_errors)
-    return Bounds(found[0] - rounded, found[1], found[2] + rounded)
+    # a bound may decrease in f0_gap
+    least, largest = np.minimum(found[0], found[2]), np.maximum(found[0], found[2])
+    return Bounds(least - rounded, found[1], largest + rounded)
 
 
 def _slack(values: RunValues) -> dict[str, float]:

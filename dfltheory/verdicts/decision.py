@@ -12,6 +12,7 @@ import sympy as sp
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.verdicts import evidence
+from dfltheory.verdicts.applicability import points_of_starts
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     per_start_columns,
@@ -187,4 +188,29 @@ def underflows(theorem: Theorem, values: Mapping[str, Number], bound: Number) ->
     return False
 
 
-__all__ = ["Bounds", "decide", "without_missing_rounds", "worst_start_counts"]
+def schedule_deviation(theorem: Theorem, values: Mapping[str, Number]) -> float:
+    """Return the relative difference of a run's step sizes and the schedule's.
+
+    It is the largest over hyperparameters and starts; 0 without a schedule.
+    """
+    fixed = [
+        name
+        for name in theorem.schedule
+        if name not in theorem.needs and name != "Q" and name in values
+    ]
+    largest = 0.0
+    for _, point in points_of_starts(values) if fixed else ():
+        scheduled = theorem.step_sizes(**point)
+        for name in fixed:
+            if scheduled[name] > 0:
+                largest = max(largest, abs(float(point[name]) / scheduled[name] - 1))
+    return largest
+
+
+__all__ = [
+    "Bounds",
+    "decide",
+    "schedule_deviation",
+    "without_missing_rounds",
+    "worst_start_counts",
+]

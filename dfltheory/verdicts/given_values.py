@@ -30,8 +30,11 @@ def check_given(
     given: Mapping[str, float],
     rho0: float | None,
     computed: Mapping[str, float] | None = None,
-) -> None:
-    """Raise InputError if a given value contradicts what the run has fixed.
+) -> dict[str, float]:
+    """Return the given values, without the rounding of their digits.
+
+    A value that contradicts what the run has fixed by no more than its digits, as L =
+    0.333333 for 1/3, is replaced by the value of the run.
 
     Parameters
     ----------
@@ -41,7 +44,13 @@ def check_given(
         The run's own rho0 under the theorem's schedule, if it has one.
     computed : mapping, optional
         The theorem's computed quantities on the run's network and task.
+
+    Raises
+    ------
+    InputError
+        If a given value contradicts the run by more.
     """
+    agreed = dict(given)
     fixed = _fixed_values(run, rho0) | dict(computed or {})
     for name, value in given.items():
         if name in fixed and not math.isclose(value, fixed[name], rel_tol=1e-6):
@@ -49,6 +58,7 @@ def check_given(
                 f"{name} = {value:g} cannot be given: this run has {name} ="
                 f" {fixed[name]:g}; only constants of the problem can, as sigma_g=..."
             )
+        agreed[name] = fixed.get(name, value)
         _check_estimate(run, name, value)
         least, reason = _least_true(run, theorem, name)
         if value < least - 1e-6 * abs(least):
@@ -56,12 +66,15 @@ def check_given(
                 f"{name} = {value:g} cannot be given: {reason}, and with less the "
                 "assumptions of a theorem are not met; more is allowed"
             )
+        agreed[name] = max(agreed[name], least)
         if name == "mu":
             most, reason = _largest_convexity(run, given)
             if value > most + 1e-6 * abs(most):
                 raise InputError(
                     f"mu = {value:g} cannot be given: {reason}; less is allowed"
                 )
+            agreed[name] = min(agreed[name], most)
+    return agreed
 
 
 def _fixed_values(run: History, rho0: float | None) -> dict[str, float]:

@@ -16,6 +16,7 @@ from dfltheory.verdicts import evidence
 from dfltheory.verdicts.measures import (
     MissingMeasure,
     ceiling,
+    gap_excess,
     invalid_measure,
     is_deterministic,
     measured,
@@ -37,10 +38,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeftHandSide:
-    """The left-hand side of a theorem, measured over the theorem's rounds."""
+    """The left-hand side of a theorem, measured over the theorem's rounds.
+
+    Attributes
+    ----------
+    run : History
+    theorem : Theorem
+    step_error : float
+        Relative difference of the run's step sizes and those of the theorem's schedule.
+    """
 
     run: History
     theorem: Theorem
+    step_error: float = 0.0
 
     @property
     def aggregate(self) -> str:
@@ -103,11 +113,22 @@ class LeftHandSide:
     @cached_property
     def unknown(self) -> str | None:
         """Why the measure is unknown in some of these rounds, or None."""
-        if np.isfinite(self.samples).all():
-            return None
+        if self._finite:
+            if not self._above_gap:
+                return None
+            return f"f* may exceed its lower bound {self.run.constants.f_star:.3g}"
         if self.run.diverged_at is None:
             return f"{self.theorem.lhs.measure} is not finite in some round"
         return f"the run stopped at round {self.run.diverged_at} of {self.run.rounds}"
+
+    @cached_property
+    def _finite(self) -> bool:
+        return bool(np.isfinite(self.samples).all())
+
+    @cached_property
+    def _above_gap(self) -> float:
+        """Return by how much samples of f - f* may be too large."""
+        return gap_excess(self.run, self.theorem.lhs.measure)
 
     @property
     def is_minimum(self) -> bool:
@@ -135,8 +156,11 @@ class LeftHandSide:
         All planned rounds count, also those after the end of the run: which rounds are
         known depends on the samples.
         """
-        known = np.where(np.isfinite(self.samples), self.samples, 0.0)
-        return self._aggregated(known)
+        return self._aggregated(np.maximum(self._known_samples - self._above_gap, 0.0))
+
+    @property
+    def _known_samples(self) -> Array:
+        return np.where(np.isfinite(self.samples), self.samples, 0.0)
 
     @property
     def known_columns(self) -> Array:
@@ -144,7 +168,9 @@ class LeftHandSide:
 
         They give the least of the known rounds, and otherwise a lower end.
         """
-        return self.columns if self.is_minimum else self.least_columns
+        if self.is_minimum:
+            return self.columns
+        return self._aggregated(self._known_samples)
 
     def _aggregated(self, samples: Array) -> Array:
         match self.aggregate:
@@ -185,7 +211,7 @@ class LeftHandSide:
     @property
     def complete(self) -> bool:
         """Whether every round that the theorem covers was measured, and is finite."""
-        return not self.thinned and self.unknown is None
+        return not self.thinned and self._finite
 
     @property
     def seeds(self) -> int:
@@ -240,7 +266,8 @@ class LeftHandSide:
     @cached_property
     def sizes(self) -> Sizes:
         """Magnitudes that the rounding errors are multiples of."""
-        return run_sizes(self.run, self.theorem.lhs)
+        sizes = run_sizes(self.run, self.theorem.lhs)
+        return replace(sizes, step_error=self.step_error)
 
 
 # -- the interval of the left-hand side

@@ -109,6 +109,20 @@ def gap_above_minimum(values: Array, run: History) -> Gap | None:
     return Gap(np.where(np.abs(gap) <= error, np.maximum(gap, 0.0), gap), error)
 
 
+def gap_excess(run: History, measure: str) -> float:
+    """Return by how much a measured f - f* may be too large; 0 for other measures.
+
+    A task may know a lower bound of f* only. f* is at most every f of the run.
+    """
+    f_star = run.constants.f_star
+    if measure != "f_gap" or measure in run.measures() or f_star is None:
+        return 0.0
+    if run.constants.standing_of("f_star") != "bound":
+        return 0.0
+    seen = run.loss[np.isfinite(run.loss)]
+    return max(float(seen.min(initial=math.inf)) - f_star, 0.0)
+
+
 def measured(run: History, measure: str) -> Array | None:
     """Return a measure at every measured round, (S, R).
 
@@ -369,6 +383,7 @@ __all__ = [
     "ceiling",
     "dist_sq",
     "gap_above_minimum",
+    "gap_excess",
     "gap_at_start",
     "is_deterministic",
     "measured",

@@ -14,6 +14,9 @@ repeat an error, 1/(1 - alpha) or T times. Where the errors of earlier rounds ar
 they add up to less: gossip damps deviations from the mean by lam in each round, and
 gradient steps damp a gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K L).
 
+Step sizes that a schedule fixes are given with some digits alone. Their relative error
+moves a model by that share of its step.
+
 Every error is relative to a magnitude of the run (:class:`~.measures.Sizes`), so that
 units do not matter. The only absolute numbers are those of the floating-point format:
 squares below :data:`LEAST` count as zero.
@@ -186,7 +189,7 @@ def _error_per_round(sizes: Sizes) -> Numbers:
         roundings * (sizes.size + distance) + (1 + _condition_number(sizes)) * distance
     )
     underflow = sizes.tiny * (roundings + (0.0 if sizes.eta is None else sizes.eta))
-    return sizes.eps * rounded + underflow
+    return sizes.eps * rounded + sizes.step_error * distance + underflow
 
 
 def _repetitions(sizes: Sizes) -> Numbers:
@@ -308,7 +311,8 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
 def _half_of_digits(sizes: Sizes) -> Numbers:
     """sqrt(T (K + Q sqrt(m) + 2) eps) times the root of the measure's largest value."""
     rounds = np.maximum(sizes.rounds, 1.0)
-    digits = sizes.eps * _roundings_per_round(sizes) * rounds * _repetitions(sizes)
+    eps = sizes.eps + sizes.step_error
+    digits = eps * _roundings_per_round(sizes) * rounds * _repetitions(sizes)
     return np.sqrt(np.minimum(digits, 1.0) * sizes.largest)
 
 

@@ -54,6 +54,7 @@ class Sizes:
     weights : of each block's squared gradient in the measure, by the suffix of its
         constants
     blocks : eta, K and L of each block, by the same suffix
+    step_error : relative difference of the step sizes and those of a schedule
     known : False if sizes are unknown, as in a run that was measured elsewhere
     """
 
@@ -80,6 +81,7 @@ class Sizes:
     largest: Numbers = 0.0
     weights: Mapping[str, Numbers] = field(default_factory=dict[str, Numbers])
     blocks: Mapping[str, Block] = field(default_factory=dict[str, Block])
+    step_error: float = 0.0
     known: bool = True
 
 

@@ -178,12 +178,10 @@ def run_values(
         if np.ndim(value):
             raise InputError(f"{name} = {value!r} must be one number")
         theorem.glossary[name].check(value)
-    if given:
-        source.check_given(theorem, given)
+    agreed = source.check_given(theorem, given) if given else given
     gap = source.gap(theorem)
-    return RunValues(
-        source, theorem, _completed(source, theorem, given, gap), given, gap
-    )
+    known = _completed(source, theorem, agreed, gap)
+    return RunValues(source, theorem, known, given, gap)
 
 
 def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
@@ -338,13 +336,16 @@ class RecordedRun(Source):
             if constants.standing_of(name) == "estimate"
         }
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, float]) -> None:
+    def check_given(
+        self, theorem: Theorem, given: Mapping[str, float]
+    ) -> dict[str, float]:
         """Check given values against the run, with rho0 completed by the schedule."""
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
         if "rho0" in given:  # what the run's rho is under the theorem's schedule
             rho0 = _completed(self, theorem, others, self.gap(theorem)).get("rho0")
-        check_given(self.run, theorem, given, rho0, self._computed_alone(theorem))
+        computed = self._computed_alone(theorem)
+        return check_given(self.run, theorem, given, rho0, computed)
 
     def _computed_alone(self, theorem: Theorem) -> Values:
         """Return the computed quantities, by what the run itself knows."""

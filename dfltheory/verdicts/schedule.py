@@ -68,9 +68,12 @@ class PlannedRun(Source):
     def constants(self, theorem: Theorem) -> Values:
         return {**self._task.constants.known(), **self._fixed(theorem)}
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, float]) -> None:
+    def check_given(
+        self, theorem: Theorem, given: Mapping[str, float]
+    ) -> dict[str, float]:
         refuse_contradictions(given, self._fixed(theorem), self._topology)
         refuse_understatements(given, self._task)
+        return dict(given)
 
     def _fixed(self, theorem: Theorem) -> Values:
         """Return the values that the plan fixes: m, T and network constants."""

@@ -73,9 +73,17 @@ class Source(ABC):
         """Values of the theorem's computed quantities, and their rounding errors."""
         return {}, {}
 
-    def check_given(self, theorem: Theorem, given: Mapping[str, float]) -> None:
-        """Raise InputError if a given value contradicts the run."""
-        return
+    def check_given(
+        self, theorem: Theorem, given: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return the given values as they are used.
+
+        Raises
+        ------
+        InputError
+            If a given value contradicts the run.
+        """
+        return dict(given)
 
     def estimated(self, theorem: Theorem) -> set[str]:
         """Return the constants that are estimates."""
