@@ -43,6 +43,24 @@ OPTIONS_ELSEWHERE = {
 }
 """Names of options in other tools, and the options that they correspond to here."""
 
+_OF_A_RUN = "For one run, `dfltheory train` takes {0} and `dfltheory validate` {1}"
+_OF_TRAINING = "For one run, `dfltheory train` takes {0}"
+
+PLACES_OF_OPTIONS = {
+    "--eta": _OF_A_RUN.format("--eta", "--set algorithm.eta=..."),
+    "--K": _OF_A_RUN.format("--K", "--K"),
+    "--alpha": _OF_A_RUN.format("--alpha", "--set algorithm.alpha=..."),
+    "--m": _OF_A_RUN.format("--m", "--m"),
+    "--rounds": _OF_A_RUN.format("--rounds", "--rounds"),
+    "--topology": _OF_A_RUN.format("--topology", "--topology"),
+    "--task": _OF_A_RUN.format("--task", "--task"),
+    "--batch": _OF_TRAINING.format("--batch"),
+}
+"""Commands that have an option, by its name, for commands that lack it."""
+
+EXAMINERS = ("audit", "falsify", "referee", "prove")
+"""Commands that examine a statement, not one of its settings."""
+
 FIELDS_OF_OPTIONS = {
     "--m": "task.m",
     "--batch": "task.batch",
@@ -220,6 +238,15 @@ def usage_message(wrong: typer.TyperException) -> str:
         name = _name_in_set(meant, of_document)
         if name is not None:
             return f"No such option: {option}; use --set {name}=... here"
+    if meant in PLACES_OF_OPTIONS:
+        command = context.command_path
+        reason = "has none for it"
+        if context.command.name in EXAMINERS:
+            reason = "examines a statement for all values that it allows"
+        return (
+            f"No such option: {option}; `{command}` {reason}."
+            f" {PLACES_OF_OPTIONS[meant]}; `{command} --help` lists its options"
+        )
     return message
 
 
