@@ -95,6 +95,23 @@ def test_command_without_an_option_names_commands_that_have_it(
     assert all(other in said.err for other in others)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["schema"], ["kind", "claim", "experiment", "theorem"]),
+        (["prove", "x"], ["--script", "MODULE:NAME"]),
+        (["topology", "check"], ["file", "csv"]),
+        (["data", "info"], ["info", "fetch", "verify", "show"]),
+        (["train", "--rounds", "ten"], ["--rounds", "'ten'", "integer"]),
+    ],
+)
+def test_message_of_a_usage_error_names_what_is_allowed(capsys, arguments, allowed):
+    code, said = status_of(capsys, *arguments)
+    assert code == 2
+    assert said.err.count("\n") == 1
+    assert all(word in said.err for word in allowed)
+
+
 def test_each_named_command_has_the_option_that_it_is_named_for():
     commands = typer.main.get_command(cli.app).commands
     for option, places in guard.PLACES_OF_OPTIONS.items():
