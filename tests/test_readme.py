@@ -30,7 +30,18 @@ def test_example_of_each_job_is_short_and_draws_a_picture(
     assert sum(bool(line.strip()) for line in code.splitlines()) <= lines
     exec(compile(code, "README.md", "exec"), {})
     assert (tmp_path / picture).stat().st_size > 1000
-    assert capsys.readouterr().out
+    assert_same_text(capsys.readouterr().out, blocks("text")[number])
+
+
+NUMBER = re.compile(r"\b\d+(?:\.\d+)?(?:e-?\d+)?\b")
+
+
+def assert_same_text(printed, shown):
+    """The README shows what is printed, up to line breaks and rounding."""
+    words = [" ".join(NUMBER.sub("#", text).split()) for text in (printed, shown)]
+    assert words[0] == words[1]
+    numbers = [list(map(float, NUMBER.findall(text))) for text in (printed, shown)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=1e-9)
 
 
 def test_first_example_holds_and_reports_that_the_statement_is_proved(

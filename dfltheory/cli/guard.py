@@ -17,7 +17,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from dfltheory.cli.output import FIELD_VALUE
-from dfltheory.errors import LARGEST_WHOLE, DFLTheoryError, InputError, shown
+from dfltheory.errors import (
+    LARGEST_WHOLE,
+    DFLTheoryError,
+    InputError,
+    shown,
+)
 
 OPTIONS_ELSEWHERE = {
     "--lr": "--eta",
@@ -42,6 +47,24 @@ OPTIONS_ELSEWHERE = {
     "--iterations": "--rounds",
 }
 """Names of options in other tools, and the options that they correspond to here."""
+
+_OF_A_RUN = "For one run, `dfltheory train` takes {0} and `dfltheory validate` {1}"
+_OF_TRAINING = "For one run, `dfltheory train` takes {0}"
+
+PLACES_OF_OPTIONS = {
+    "--eta": _OF_A_RUN.format("--eta", "--set algorithm.eta=..."),
+    "--K": _OF_A_RUN.format("--K", "--K"),
+    "--alpha": _OF_A_RUN.format("--alpha", "--set algorithm.alpha=..."),
+    "--m": _OF_A_RUN.format("--m", "--m"),
+    "--rounds": _OF_A_RUN.format("--rounds", "--rounds"),
+    "--topology": _OF_A_RUN.format("--topology", "--topology"),
+    "--task": _OF_A_RUN.format("--task", "--task"),
+    "--batch": _OF_TRAINING.format("--batch"),
+}
+"""Commands that have an option, by its name, for commands that lack it."""
+
+EXAMINERS = ("audit", "falsify", "referee", "prove")
+"""Commands that examine a statement, not one of its settings."""
 
 FIELDS_OF_OPTIONS = {
     "--m": "task.m",
@@ -130,7 +153,13 @@ class Command(TyperCommand):
                 raise InputError(
                     f"{parameter.opts[-1]} is given {times} times: give it once"
                 )
-        left = super().parse_args(ctx, args)
+        try:
+            left = super().parse_args(ctx, args)
+        except typer.BadParameter as wrong:
+            given = written.get(getattr(wrong.param, "name", None) or "")
+            if isinstance(given, str):
+                wrong.message = f"{given!r} cannot be read: {wrong.message}"
+            raise
         for parameter in self.params:
             given = ctx.params.get(str(parameter.name))
             # Path("") is the working folder, which an empty variable of a shell does
@@ -205,7 +234,7 @@ def usage_message(wrong: typer.TyperException) -> str:
     Users may give the name of another tool, or an option of another command that
     ``--set`` replaces here.
     """
-    message = wrong.format_message()
+    message = _with_what_is_allowed(wrong, wrong.format_message())
     # only of an option that the command lacks
     option, context = getattr(wrong, "option_name", None), getattr(wrong, "ctx", None)
     if not isinstance(option, str) or context is None:
@@ -220,6 +249,27 @@ def usage_message(wrong: typer.TyperException) -> str:
         name = _name_in_set(meant, of_document)
         if name is not None:
             return f"No such option: {option}; use --set {name}=... here"
+    if meant in PLACES_OF_OPTIONS:
+        command = context.command_path
+        reason = "has none for it"
+        if context.command.name in EXAMINERS:
+            reason = "examines a statement for all values that it allows"
+        return (
+            f"No such option: {option}; `{command}` {reason}."
+            f" {PLACES_OF_OPTIONS[meant]}; `{command} --help` lists its options"
+        )
+    return message
+
+
+def _with_what_is_allowed(wrong: typer.TyperException, message: str) -> str:
+    """Return a message with what a missing argument is, or which commands there are."""
+    parameter, context = getattr(wrong, "param", None), getattr(wrong, "ctx", None)
+    explained = _first_sentence(getattr(parameter, "help", None) or "")
+    if message.startswith("Missing") and explained:
+        return f"{message.removesuffix('.')}: {explained}"
+    commands = getattr(context and context.command, "commands", None)
+    if commands and message.endswith("."):  # no similar name is suggested
+        return f"{message} Known: {', '.join(commands)}"
     return message
 
 

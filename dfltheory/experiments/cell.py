@@ -59,6 +59,8 @@ class Cell:
         What ``[sweep]`` sets in this cell, by dotted field; empty without a sweep.
     trust : bool or set of str
         Which code that the document names may be imported.
+    is_only : bool
+        Whether the experiment has no other cell.
     """
 
     source: str
@@ -67,6 +69,7 @@ class Cell:
     folder: Path = Path()
     settings: Mapping[str, object] = field(default_factory=dict)
     trust: Trust = False
+    is_only: bool = False
 
     def __getitem__(self, section: str) -> Section:
         """Return a section with its defaults; an empty table if the file has none."""
@@ -101,8 +104,10 @@ class Cell:
 
     @property
     def where(self) -> str:
-        """The file and the settings of the cell, for error messages."""
-        return f"{self.source} ({self.label})".strip() if self.settings else self.source
+        """The file, and which of several cells it is, for error messages."""
+        if self.is_only or not self.settings:
+            return self.source
+        return f"{self.source} ({self.label})" if self.source else self.label
 
     @property
     def theorems(self) -> list[Theorem]:

@@ -222,8 +222,9 @@ def read_experiment(
         for name, value in (changes or {}).items():
             _set(base, name, value)
         cells = []
+        is_only = all(len(axis.values) == 1 for axis in axes)
         for settings in _grid(axes):
-            unchecked = Cell(source, title, {}, folder, settings, allowed)
+            unchecked = Cell(source, title, {}, folder, settings, allowed, is_only)
             cells.append(_checked_cell(base, unchecked, imports, force))
         return Experiment(source, title, axes, tuple(cells))
 

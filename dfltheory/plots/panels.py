@@ -71,7 +71,7 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     blocks = _blocks(outcomes)
     shapes = [_grid_shape(block) for block in blocks]
     columns = max(shape[1] for shape in shapes)
-    blocks_per_row = min(len(blocks), 2 if columns <= 2 else 1)
+    blocks_per_row = min(len(blocks), 2 if columns == 1 else 1)
     block_width = max(look.ONE_COLUMN, 2.4 * columns)
     width = min(look.TWO_COLUMNS, block_width * blocks_per_row)
     panels_per_row = [shape[1] * blocks_per_row for shape in shapes]
@@ -88,6 +88,7 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
         for part, block, shape, room in zip(parts.flat, blocks, shapes, note_widths):
             handles |= _draw_block(part, block, shape, room)
             part.axes[0].set_xlim(1, last_round)
+        handles = _with_one_measured_entry(handles)
         labels = _legend_order(handles)
         longest = max(map(text_width, labels), default=0.0)
         labels_per_row = max(1, min(len(labels), int(width / (longest + 0.6))))
@@ -137,6 +138,21 @@ def _block_heights(
             max(0.35 + (1.75 + 0.135 * above) * shape[0] for shape, above in in_row)
         )
     return heights
+
+
+def _with_one_measured_entry(handles: Handles) -> Handles:
+    """Return the entries, with one for measured curves that have the same style.
+
+    The title of a block says which left-hand side is measured.
+    """
+    measured = [label for label in handles if label.startswith("measured, ")]
+    if len(measured) < 2:
+        return handles
+    merged: Handles = {}
+    for label, handle in handles.items():
+        around = label.rpartition(" (")[2]
+        merged.setdefault(f"measured ({around}" if label in measured else label, handle)
+    return merged
 
 
 def _legend_order(handles: Handles) -> list[str]:
@@ -291,14 +307,20 @@ def _draw_block(
     grid = part.subplots(*shape, squeeze=False, sharex=True, sharey=True)
     handles: Handles = {}
     used = np.zeros(shape, dtype=bool)
-    for place, (outcome, verdicts) in zip(_panel_places(block, shape), block):
+    places = _panel_places(block, shape)
+    notes_above = [_wrapped_notes(verdicts, width) for _, verdicts in block]
+    most_lines = [0] * shape[0]
+    for (row, _), lines in zip(places, notes_above):
+        most_lines[row] = max(most_lines[row], len(lines))
+    for place, lines, (outcome, verdicts) in zip(places, notes_above, block):
         ax = grid[place]
         used[place] = True
         draw_run(ax, verdicts)
-        lines = _wrapped_notes(verdicts, width)
-        _write_above(ax, lines)
+        most = most_lines[place[0]]
+        _write_above(ax, lines + [""] * (most - len(lines)))
         title = _title(outcome, width, theorem)
-        ax.set_title(title, fontsize=TEXT_SIZE, pad=4 + _NOTE_LINE * len(lines))
+        pad = 4 + _NOTE_LINE * most
+        ax.set_title(title, fontsize=TEXT_SIZE, pad=pad)
         ax.set_ylabel("")  # the title of the block shows the formula
         set_text_size(ax)
         handles |= _legend_handles(ax)

@@ -102,7 +102,8 @@ def image_task(
     as_bytes = images.train_x.nbytes > _LARGE
     ready = torch.from_numpy if as_bytes else images.normalized
     own = [(ready(images.test_x[own]), images.test_y[own]) for own in parts.test]
-    whole = ready(images.test_x), images.test_y
+    # torch warns of arrays that cannot be written, as those that a file was read into
+    whole = ready(np.require(images.test_x, requirements="W")), images.test_y
     return Supervised(
         _network(images, model, seed),
         [(ready(images.train_x[own]), images.train_y[own]) for own in parts.train],

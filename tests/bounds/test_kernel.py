@@ -1295,27 +1295,6 @@ def test_a_corollary_without_the_script_of_its_parent_is_not_checked():
         comparison.check(registry.get("dfedsam.corollary_4_6", "corrected"), corollary)
 
 
-def test_the_page_lists_the_terms_beyond_a_factor_2_the_loosest_first(tmp_path):
-    theorem = registry.get("dfedsam.theorem_4_5", "corrected")
-    shares = {
-        "noise": (0.25, 3.0),
-        "drift": (0.0, 0.5),
-        "sharpness": (0.499, 9.0),
-        "consensus": (0.5, 1.0),
-    }
-    terms = {name: {"share": a, "without": b} for name, (a, b) in shares.items()}
-    (tmp_path / "dfedsam.theorem_4_5-corrected.json").write_text(
-        json.dumps({"terms": terms})
-    )
-    rows = proofs_page._loose({theorem: "paper"}, tmp_path)
-    assert [row[-1] for row in rows] == ["drift", "noise", "sharpness"]
-    assert [row[:3] for row in rows] == [
-        ("no instance", "0", "0.5"),
-        ("4", "0.25", "3"),
-        ("2", "0.499", "9"),
-    ]
-
-
 @pytest.mark.slow
 def test_page_of_proofs_is_current():
     docs = Path(__file__).parents[2] / "docs"
@@ -1323,7 +1302,7 @@ def test_page_of_proofs_is_current():
         (docs / "proofs.md").read_text(encoding="utf-8"),
         proofs_page.examine(),
     )
-    assert written == proofs_page.markdown(found, docs / "counterexamples")
+    assert written == proofs_page.markdown(found)
     assert proofs_page.proof_results(found) == json.loads(
         (docs / "proofs.json").read_text()
     )

@@ -4,6 +4,7 @@ status.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import typer
 
 from dfltheory import cli
+from dfltheory.cli import guard
 from dfltheory.cli.output import assignments, emit
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.files import json_text
@@ -68,9 +70,55 @@ def test_hint_contains_the_whole_first_sentence_of_the_help(capsys):
 def test_option_of_another_tool_is_not_replaced_by_one_that_the_command_lacks(capsys):
     code, said = status_of(capsys, "schema", "--lr", "0.1")
     assert code == 2
-    assert "--eta" not in said.err
+    assert "use --eta" not in said.err
     said = status_of(capsys, "train", "--sigma_l", "0.1")[1].err
     assert "--set" not in said
+
+
+@pytest.mark.parametrize("command", ["falsify", "audit", "referee", "prove", "schema"])
+@pytest.mark.parametrize(
+    ("option", "others"),
+    [
+        ("--lr", ["train` takes --eta", "validate` --set algorithm.eta=..."]),
+        ("--clients", ["train` takes --m", "validate` --m"]),
+        ("--epochs", ["train` takes --K", "validate` --K"]),
+        ("--momentum", ["train` takes --alpha", "validate` --set algorithm.alpha"]),
+        ("-m", ["train` takes --m"]),
+        ("--batch-size", ["train` takes --batch"]),
+    ],
+)
+def test_command_without_an_option_names_commands_that_have_it(
+    capsys, command, option, others
+):
+    code, said = status_of(capsys, command, option, "1")
+    assert code == 2
+    assert all(other in said.err for other in others)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["schema"], ["kind", "claim", "experiment", "theorem"]),
+        (["prove", "x"], ["--script", "MODULE:NAME"]),
+        (["topology", "check"], ["file", "csv"]),
+        (["data", "info"], ["info", "fetch", "verify", "show"]),
+        (["train", "--rounds", "ten"], ["--rounds", "'ten'", "integer"]),
+    ],
+)
+def test_message_of_a_usage_error_names_what_is_allowed(capsys, arguments, allowed):
+    code, said = status_of(capsys, *arguments)
+    assert code == 2
+    assert said.err.count("\n") == 1
+    assert all(word in said.err for word in allowed)
+
+
+def test_each_named_command_has_the_option_that_it_is_named_for():
+    commands = typer.main.get_command(cli.app).commands
+    for option, places in guard.PLACES_OF_OPTIONS.items():
+        named = re.findall(r"`dfltheory (\w+)`(?: takes)? (--\w+)", places)
+        assert named[0] == ("train", option)
+        for command, own in named:
+            assert own in [o for p in commands[command].params for o in p.opts]
 
 
 def test_an_interrupt_while_threads_end_is_no_traceback():

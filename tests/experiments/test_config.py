@@ -436,6 +436,16 @@ def test_cell_of_a_sweep_is_named_by_its_settings():
         read_experiment(changed(sweep={"algorithm.K": [1, 0]}), "x.toml")
 
 
+def test_only_cell_of_a_sweep_is_not_named_by_its_settings():
+    with pytest.raises(InputError, match=r"^x\.toml: algorithm: "):
+        read_experiment(changed(sweep={"algorithm.K": [0]}), "x.toml")
+
+
+def test_cell_without_a_file_is_named_without_parentheses():
+    with pytest.raises(InputError, match=r"^algorithm\.K = 0: algorithm: "):
+        read_experiment(changed(sweep={"algorithm.K": [1, 0]}), "")
+
+
 def test_every_problem_of_a_file_is_reported_once():
     document = changed(
         task={"m": "4", "sigm": 1}, algorithm={"K": 1.5}, run={"rounds": 0, "seed": -1}

@@ -323,6 +323,24 @@ def test_tightness_and_terms_omit_bound_of_not_applicable_theorem(tmp_path):
         assert "not applicable: it covers" in legend_words(drawn_on)
 
 
+def test_legend_of_panels_has_one_entry_for_measured_curves_of_one_style(outcomes):
+    figure = plots.panels([outcomes[2]])
+    (legend,) = figure.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert len(figure.subfigs) > 1
+    assert [label for label in labels if label.startswith("measured")] == [
+        "measured (95 % interval)"
+    ]
+
+
+def test_titles_of_a_row_of_panels_have_one_height(outcomes):
+    figure = plots.panels(outcomes[2:4])
+    figure.canvas.draw()
+    for block in figure.subfigs:
+        heights = {round(ax.title.get_window_extent().y0, 3) for ax in block.axes}
+        assert len(heights) == 1
+
+
 def test_note_of_two_panels_stays_in_its_panel(outcomes):
     figure = plots.panels(outcomes[:2])
     figure.canvas.draw()

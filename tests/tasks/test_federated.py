@@ -97,6 +97,15 @@ def test_large_sets_stay_bytes_until_they_are_used(monkeypatch):
     assert torch.equal(ready.accuracy(x[:, 0]), late.accuracy(x[:, 0]))
 
 
+@pytest.mark.filterwarnings("error")
+def test_large_sets_may_be_arrays_that_cannot_be_written(monkeypatch):
+    some = toy()
+    for pixels in (some.train_x, some.test_x):
+        pixels.flags.writeable = False
+    monkeypatch.setattr(federated, "_LARGE", 10)
+    assert federated.image_task(some, m=3, batch=5).X.dtype == torch.uint8
+
+
 def test_fewer_examples_for_quick_experiments():
     task = federated.image_task(toy(), m=3, examples=30, test_examples=10, seed=1)
     assert int(task.sizes.sum()) == 30

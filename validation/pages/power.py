@@ -163,7 +163,7 @@ def _power(versions: list[PlantedRow], folder: Path) -> str:
         searches=_searches(versions),
         left=_left(versions, folder),
         kinds=_kinds(versions),
-        survivors="\n".join(_survivors(false)),
+        survivors=_survivors(false),
         necessary=_necessary(false),
         others="\n".join(_unknown(versions)),
     )
@@ -230,23 +230,21 @@ def _kinds(versions: list[PlantedRow]) -> str:
     return table(heads, rows)
 
 
-def _survivors(false: list[PlantedRow]) -> list[str]:
+def _survivors(false: list[PlantedRow]) -> str:
     """Return the false versions that were not refuted, and why they are false."""
     rows = []
     for one in false:
         if not one["refuted"]:
             ratio = "none" if one["ratio"] is None else _number(one["ratio"])
-            name = f"`{one['key']}` {one['version']}"
-            rows.append(f"- {name}: ratio {ratio} survives; {_why_false(one)}")
-    return rows or ["none"]
+            rows.append((f"`{one['key']}`", one["version"], ratio, _why_false(one)))
+    return table(("statement", "version", "ratio of the search", "why false"), rows)
 
 
 def _why_false(one: PlantedRow) -> str:
     """Return why a version that was not refuted is false."""
     ratio = one.get("for ever", 0.0)
     if ratio > 1:
-        form = one.get("closed form")
-        return f"{form}, as the search did not reach it: ratio {_number(ratio)}"
+        return f"{one.get('closed form')}: ratio {_number(ratio)}"
     return FALSE[one["key"], one["version"]]
 
 

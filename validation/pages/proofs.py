@@ -9,7 +9,6 @@ script runs.
 from __future__ import annotations
 
 import sys
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -18,7 +17,7 @@ from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import PACKAGE, code_digest
 from dfltheory.checks.extremes import limits
-from dfltheory.files import read_json, write_json, write_text
+from dfltheory.files import write_json, write_text
 from dfltheory.markdown import table
 from dfltheory.proofs import comparison, kernel
 from dfltheory.proofs.moments import shown
@@ -129,37 +128,19 @@ _LIMITS = """
 At the ends of the ranges, for many gossip steps, and under the schedule for many rounds. *Proved*: the bound
 is made of continuous functions, and no divisor vanishes there; for T -> infinity the bound is at most c/T^p,
 p > 0. *Sampled*: neither was proved.
+
+How far each term of a bound is above what searches reached: [the power of the searches](power.md#term-by-term).
 """
-_LOOSE = """
-## Terms beyond a factor 2
+_PROOFS = """
+## From what, by which rules
 
-What remains to be proved better, or attacked better. *Reached*: the largest measured/bound that the
-searches for counterexamples (`docs/counterexamples`) found where the term is half of the bound or more;
-*loose*: one over it. *Without*: the largest measured/bound where the term is left out; above 1 the term is
-needed.
+Each proof with the updates of its algorithm, the hypotheses that it uses and the statement's own words for them, and
+its rules. Updates that are those of the proof above are not repeated.
 """
 
 
-def _loose(statuses: dict[Theorem, Method], searched: Path) -> list[tuple[str, ...]]:
-    """Return the terms of which no instance has reached a half, the loosest first."""
-    rows = []
-    for t in statuses:
-        file = searched / f"{t.key}-{t.variant}.json"
-        terms = read_json(file)["terms"] if file.is_file() else {}
-        for name, reached in terms.items():
-            share, without = float(reached["share"]), float(reached["without"])
-            loose = f"{1 / share:.3g}" if share else "no instance"
-            cells = (loose, f"{share:.3g}", f"{without:.3g}", f"`{t.key}`", t.variant)
-            if share < 1 / 2:
-                rows.append((share, (*cells, _plain(name))))
-    return [cells for _, cells in sorted(rows, key=itemgetter(0))]
-
-
-def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
-    """Return the page.
-
-    ``searched`` holds the outcomes of searches, a file for each statement.
-    """
+def markdown(statuses: dict[Theorem, Method]) -> str:
+    """Return the page."""
     methods = list(statuses.values())
     counts = ", ".join(f"{methods.count(kind)} {kind}" for kind in get_args(Method))
     inequality_files = Path(str(inequalities.__file__)).parent.glob("*.py")
@@ -187,11 +168,11 @@ def markdown(statuses: dict[Theorem, Method], searched: Path) -> str:
         cells = (_plain(", ".join(names)) for names in limits(t).values())
         rows.append((f"`{t.key}`", t.variant, *cells))
     lines += [_LIMITS, table(("statement", "variant", "proved", "sampled"), rows)]
-    heads = ("loose", "reached", "without", "statement", "variant", "term")
-    lines += [_LOOSE, table(heads, _loose(statuses, searched))]
-    lines += ["", "## From what, by which rules", ""]
+    lines.append(_PROOFS)
+    above: list[str] = []
     for claim in scripts():
-        lines += _section(claim)
+        section, above = _section(claim, above)
+        lines += section
     rows = []
     for rule in kernel.RULES.values():
         uses = "; ".join(hypothesis.name for hypothesis in rule.uses)
@@ -213,12 +194,49 @@ def _main(theorem: Theorem) -> bool:
     )
 
 
-def _section(claim: str) -> list[str]:
-    """One proof: the algorithm, the hypotheses and their words, the rules."""
+def _section(claim: str, above: list[str]) -> tuple[list[str], list[str]]:
+    """Return one proof, folded, and the updates of its algorithm.
+
+    Updates equal to ``above``, those of the proof before it, are not repeated.
+    """
     answer, script = checked(claim), scripts()[claim]
-    lines = [f"### `{answer.theorem.key}`, {answer.theorem.variant}", ""]
     if isinstance(script, Corollary):
-        return [*lines, f"`{script.of}` under the schedule.", ""]
+        text = f"`{script.of}` under the schedule."
+        return _folded(answer.theorem, [text]), above
+    updates = _updates(answer)
+    cases = ""
+    if script.case:
+        cases = f" in two cases, {script.case.name} and where this fails"
+    facts = sum(len(fact.trail()) for fact in answer.facts)
+    lines = [f"{facts} facts{cases}.", ""]
+    if updates != above:
+        lines += [*updates, ""]
+    lines += ["Hypotheses, and the statement's own words for them:", ""]
+    used = {hypothesis for fact in answer.facts for hypothesis in fact.uses}
+    for text in answer.assumptions:
+        granted = [h.name for h in script.grants[text] if h in used]
+        lines.append(f"- {_plain(', '.join(granted))}: {text}")
+    names = ", ".join(f"`{r.name}`" for r in answer.rules)
+    lines += ["", f"Rules: {names}."]
+    return _folded(answer.theorem, lines), updates
+
+
+def _folded(theorem: Theorem, lines: list[str]) -> list[str]:
+    """Return lines that are shown on a click, under the name of a statement."""
+    summary = f"<code>{theorem.key}</code>, {theorem.variant}"
+    return [
+        '<details markdown="1">',
+        f"<summary>{summary}</summary>",
+        "",
+        *lines,
+        "",
+        "</details>",
+        "",
+    ]
+
+
+def _updates(answer: comparison.Checked) -> list[str]:
+    """Return the vectors that an algorithm computes, as a list."""
     alg = answer.facts[0].of
     assert alg is not None
     rows = [
@@ -227,21 +245,11 @@ def _section(claim: str) -> list[str]:
         ("gradient of the theorem at", alg.mean_model),
     ]
     rows += [("second state becomes", alg.dual)] if alg.dual is not None else []
-    cases = ""
-    if script.case:
-        cases = f" in two cases, {script.case.name} and where this fails"
-    facts = sum(len(fact.trail()) for fact in answer.facts)
-    lines += [f"{alg.name}, {facts} facts{cases}:", ""]
+    lines = [f"Updates of {alg.name}:", ""]
     for name, vector in rows:
         terms = sorted(f"({factor}) {shown(atom)}" for atom, factor in vector.terms)
         lines.append(f"- {name}: `{' + '.join(terms)}`")
-    lines += ["", "Hypotheses, and the statement's own words for them:", ""]
-    used = {hypothesis for fact in answer.facts for hypothesis in fact.uses}
-    for text in answer.assumptions:
-        granted = [h.name for h in script.grants[text] if h in used]
-        lines.append(f"- {_plain(', '.join(granted))}: {text}")
-    names = ", ".join(f"`{r.name}`" for r in answer.rules)
-    return [*lines, "", f"Rules: {names}.", ""]
+    return lines
 
 
 def _length(path: str | Path | None) -> int:
@@ -272,7 +280,7 @@ def main(arguments: list[str]) -> int:
         return 2
     found = examine()
     page = Path(arguments[1])
-    write_text(page, markdown(found, page.parent / "counterexamples"))
+    write_text(page, markdown(found))
     write_json(page.with_suffix(".json"), proof_results(found))
     return 0
 
