@@ -240,7 +240,7 @@ def test_survey_merges_two_searches_of_one_statement():
     assert survey.both(one | {"violated": True}, other)["command"] == "first"
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("path", of("instances"))
 def test_an_outcome_replays_through_the_training_core(path):
     outcome = DOCUMENTS[path.stem]

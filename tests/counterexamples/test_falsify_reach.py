@@ -225,7 +225,7 @@ def test_search_draws_only_hyperparameters_that_the_bound_contains():
     }
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [

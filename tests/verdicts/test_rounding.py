@@ -52,6 +52,7 @@ def accused(name, seeds, longest):
     return wrong
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_compare_accuses_no_identity(name):
     """9 runs of 5 starts of each identity, 540 cases in all."""
@@ -91,6 +92,7 @@ def scaled(theorem, share):
     )
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(
     "name",
     [
