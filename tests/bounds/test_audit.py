@@ -96,7 +96,7 @@ without an entry.
 """
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(("key", "variant"), SOUND)
 def test_no_false_alarm_on_what_is_right(key, variant):
     assert errors(audit_statement(LARGER.get(key, variant))) == []

@@ -717,7 +717,7 @@ def test_attacks_cover_every_rule():
     ) | BY_THE_SCRIPTS == set(r.RULES)
 
 
-@pytest.mark.drawn(24)
+@pytest.mark.drawn(10)
 @pytest.mark.parametrize("name", sorted(ATTACKS))
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6))
@@ -795,6 +795,7 @@ def late(name, *endings):
     )
 
 
+@pytest.mark.drawn(20)
 @pytest.mark.parametrize("name", sorted(set(ATTACKS) - ZEROS))
 def test_rule_with_a_smaller_constant_is_violated(name):
     """Each term's constant made smaller by one in a hundred is refuted somewhere."""
