@@ -202,6 +202,7 @@ def test_rule_rejects_what_is_no_real_number(name, wrong):
         ARGUMENTS[name](WRONG[wrong])
 
 
+@pytest.mark.drawn(50)
 @pytest.mark.parametrize(
     ("c", "needed", "strict"),
     [
@@ -685,6 +686,7 @@ def test_script_of_another_type_is_rejected():
         proved.check(theorem, Follows(CLAIM, CLAIM))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "symbol",
     [
@@ -702,6 +704,7 @@ def test_symbol_of_a_range_says_no_more_than_its_sign(symbol):
         assert not proved.check(theorem, known).proved
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("means", [1 / (s.K - 1), 1 / s.rho, s.eta / s.sigma_l])
 def test_range_is_that_of_a_finite_number(means):
     theorem, script = stated()
