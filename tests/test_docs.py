@@ -174,6 +174,7 @@ def public(package):
     return [(name, getattr(module, name)) for name in module.__all__]
 
 
+@pytest.mark.drawn(99)
 @pytest.mark.parametrize("package", [*PACKAGES, "constants", "errors", "files"])
 def test_every_public_name_says_what_it_is(package):
     things = [

@@ -455,6 +455,7 @@ A network is for those that take one.
 """
 
 
+@pytest.mark.drawn(44)
 @pytest.mark.parametrize("claim", REDUCTIONS)
 def test_reduction(claim):
     one, other, *more = REDUCTIONS[claim]

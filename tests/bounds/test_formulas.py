@@ -64,6 +64,7 @@ def test_arrays_give_what_numbers_give(key, variant):
     np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
+@pytest.mark.drawn(25)
 @pytest.mark.parametrize(("key", "variant"), named(TERMS))
 def test_conditions_agree(key, variant):
     theorem = statement(f"{key}:{variant}")

@@ -862,6 +862,7 @@ def test_fact_cannot_be_forged():
     assert r.genuine(fact)
 
 
+@pytest.mark.drawn(43)
 @pytest.mark.parametrize(
     ("refused", "why"),
     [

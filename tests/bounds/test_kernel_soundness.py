@@ -190,11 +190,13 @@ def test_every_rule_has_an_argument_that_is_attacked():
     assert set(ARGUMENTS) == set(r.RULES)
 
 
+@pytest.mark.drawn(45)
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_rule_accepts_a_real_number(name):
     assert r.genuine(ARGUMENTS[name](s.eta))
 
 
+@pytest.mark.drawn(60)
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_rule_rejects_what_is_no_real_number(name, wrong):
