@@ -79,6 +79,7 @@ KINDS = ["dfedadmmsam", "dfedsmdc", "dfedsgpsm", "fedrod", "dfedavgm"]
 """Of each kind of state; that each algorithm goes on is in the public contract."""
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("every", [1, 2])
 @pytest.mark.parametrize("name", [*KINDS, "dispfl", "ltadmm"])
 def test_an_interrupted_run_goes_on(name, every, tmp_path):
@@ -92,6 +93,7 @@ def test_an_interrupted_run_goes_on(name, every, tmp_path):
     same(run(name, path, every, evaluate_every=2), whole)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", ["dfedadmmsam", "dispfl", "dfedsgpsm", "ditto"])
 def test_a_run_in_less_precision_goes_on_to_the_same_bits(name, dtype, tmp_path):
@@ -546,6 +548,7 @@ def rounds_done(path):
     return storage.read(path, "dfltheory.Checkpoint")[1]["t"] if path.exists() else -1
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("every", [1, 4])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_checkpoint_of_fewer_rounds_goes_on_to_more(name, every, tmp_path):
