@@ -24,6 +24,7 @@ def status_of(capsys, *arguments):
     return stop.value.code, capsys.readouterr()
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [
@@ -89,6 +90,7 @@ def test_an_interrupt_while_threads_end_is_no_traceback():
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -376,7 +378,9 @@ def test_output_that_cannot_be_written_is_rejected_before_the_run(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("options", ["--all", "--help"])
+@pytest.mark.parametrize(
+    "options", [pytest.param("--all", marks=pytest.mark.slow), "--help"]
+)
 def test_closed_pipe_ends_a_command_without_a_message(options):
     command = f"{sys.executable} -m dfltheory bound {options} | head -n 1"
     done = subprocess.run(
