@@ -432,6 +432,16 @@ def _naming(module: Path, files: list[Path]) -> list[Path]:
     return [f for f, count in uses.most_common() if count] or files[:1]
 
 
+OUTPUT = ("results", "results-full", "site", "mutants")
+"""Folders of the repository that commands write."""
+
+
+def left_out(folder: str, names: list[str]) -> set[str]:
+    """What is not copied of a folder."""
+    out = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__")(folder, names)
+    return out | (set(OUTPUT) if Path(folder) == ROOT else set())
+
+
 def table(kept: dict[str, dict[str, str]]) -> str:
     lines = [
         "| package | changes | caught | equivalent | not guarded | caught of those not"
@@ -481,10 +491,7 @@ def main() -> None:
     if not given.table:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder).resolve() / "copy"
-            out = shutil.ignore_patterns(
-                ".*", "*.egg-info", "__pycache__", "results*", "site", "mutants"
-            )
-            shutil.copytree(ROOT, copy, ignore=out)
+            shutil.copytree(ROOT, copy, ignore=left_out)
             for package in given.packages or PACKAGES:
 
                 def report(
