@@ -391,9 +391,3 @@ def options(command):
             for o in p.opts
             if o.startswith("--") and o != "--help"
         )
-
-
-def test_the_page_of_reliability_has_the_mutants_that_are_kept():
-    from tests.mutation import KEPT, table
-
-    assert table(json.loads(KEPT.read_text())) in (DOCS / "reliability.md").read_text()

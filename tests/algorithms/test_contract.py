@@ -122,7 +122,7 @@ def test_is_documented_and_frozen(name):
     assert make(name) == make(name)
 
 
-@pytest.mark.drawn(20)
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_keeps_the_public_contract(name):
     check_algorithm(make(name))
