@@ -30,6 +30,7 @@ def test_packages_of_extras_are_hidden():
     assert "No module named pyarrow" in finished.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [
@@ -37,18 +38,9 @@ def test_packages_of_extras_are_hidden():
             ["dfltheory", "train", "--task", "digits", "--m", "4", "--rounds", "2"],
             "history.csv",
         ),
-        pytest.param(
-            [
-                "dfltheory",
-                "validate",
-                "dfedsam.theorem_4_5",
-                "--m",
-                "4",
-                "--rounds",
-                "20",
-            ],
+        (
+            "dfltheory validate dfedsam.theorem_4_5 --m 4 --rounds 20".split(),
             "report.html",
-            marks=pytest.mark.slow,
         ),
     ],
 )

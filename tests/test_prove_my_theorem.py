@@ -60,6 +60,7 @@ def test_command_of_the_guide_proves_the_theorem(tmp_path, monkeypatch, capsys):
     assert answer["unused"] == []
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("term", "share", "proved"),
     [
@@ -75,6 +76,7 @@ def test_smallest_constants_that_the_script_proves(term, share, proved):
     assert check(replace(theorem(), parts=parts), script()).proved is proved
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("place", range(6))
 def test_without_an_assumption_nothing_is_proved(place):
     words = list(theorem().assumptions)
@@ -93,6 +95,7 @@ def test_each_condition_is_needed(place):
     assert all(why.startswith("not shown: enlarges") for why in answer.missing)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "scope",
     [

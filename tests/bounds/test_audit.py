@@ -579,7 +579,7 @@ def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
         assert float(product.subs({names[n]: v for n, v in values.items()})) < total
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "term", [None, "optimization", "noise", "drift", "heterogeneity"]
 )

@@ -201,7 +201,9 @@ def test_a_theorem_is_loaded_by_object_key_file_or_module(tmp_path):
         load("dfedsam.theorem_4_6")
 
 
-@pytest.mark.parametrize("command", ["bound", "audit"])
+@pytest.mark.parametrize(
+    "command", ["bound", pytest.param("audit", marks=pytest.mark.slow)]
+)
 def test_the_command_line_takes_a_file_and_a_name(
     tmp_path, monkeypatch, capsys, command
 ):

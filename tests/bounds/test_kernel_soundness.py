@@ -656,16 +656,20 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
     assert not proved.check(theirs, known).proved
 
 
-def test_rounds_with_sums_of_other_names_are_the_same():
-    for claim, name in (
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [
         ("dfedadmm.theorem_1:corrected_second_moment", "DFedADMMSAM"),
         ("dfedsgpsm.theorem_1:corrected", "DFedSGPSM"),
         ("dfedmdc.theorem_1:corrected", "DFedMDC"),
         ("dfedmdc.theorem_2:corrected", "DFedSMDC"),
-    ):
-        script = proved.scripts()[claim]
-        about = script.prove(**script.weights).of
-        assert [other for other in ROUNDS if same_round(about, ROUNDS[other])] == [name]
+    ],
+)
+def test_rounds_with_sums_of_other_names_are_the_same(claim, name):
+    script = proved.scripts()[claim]
+    about = script.prove(**script.weights).of
+    assert [other for other in ROUNDS if same_round(about, ROUNDS[other])] == [name]
 
 
 class Agreeable(Script):

@@ -195,7 +195,7 @@ def test_validate_prints_json_and_nothing_else(capsys):
     assert all(v["kind"] in ("holds", "vacuous") for v in document["verdicts"])
 
 
-def test_validate_writes_the_folder(capsys, tmp_path):
+def test_validate_writes_the_folder(capsys, tmp_path, undrawn):
     code, said = status_of(
         capsys,
         "validate",

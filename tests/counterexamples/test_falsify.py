@@ -232,6 +232,7 @@ def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedul
     assert found.certificate.core_at_horizon == seen
 
 
+@pytest.mark.slow
 def test_a_halved_corollary_is_refuted_at_its_horizon():
     corollary = dfl.bounds.get("dfedsgpsm.corollary_1", "corrected")
     parts = {n: part / 3 for n, part in corollary.parts.items()}

@@ -48,7 +48,7 @@ def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
         close(recorded_values.values_of_outcome(*outcome(name)), RECORDED[name])
 
 
-@pytest.mark.drawn(45)
+@pytest.mark.drawn(20)
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
     """Both fresh and read from a file."""
