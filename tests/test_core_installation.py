@@ -39,7 +39,15 @@ def test_packages_of_extras_are_hidden():
             "history.csv",
         ),
         (
-            "dfltheory validate dfedsam.theorem_4_5 --m 4 --rounds 20".split(),
+            [
+                "dfltheory",
+                "validate",
+                "dfedsam.theorem_4_5",
+                "--m",
+                "4",
+                "--rounds",
+                "20",
+            ],
             "report.html",
         ),
     ],
