@@ -69,7 +69,12 @@ PACKAGES = {  # name: modules, tests
     ),
     "run values": (
         ["verdicts/run_values.py"],
-        ["verdicts/test_run_values.py", "verdicts/test_task_facts.py"],
+        [
+            "verdicts/test_cited_constants.py",
+            "verdicts/test_computed_values.py",
+            "verdicts/test_run_values.py",
+            "verdicts/test_task_facts.py",
+        ],
     ),
     "applicability": (
         ["verdicts/applicability.py", "verdicts/starts.py"],
@@ -167,7 +172,7 @@ def options(node: Any) -> Iterator[tuple[str, Any, str]]:
                 if gone.arg != "help":
                     less = node.keywords[:k] + node.keywords[k + 1 :]
                     yield "keywords", less, f"no {ast.unparse(gone)[:40]}"
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.If() if _for_types(node):
             return
         case ast.If() | ast.IfExp() if not isinstance(
             node.test, ast.Compare | ast.BoolOp
@@ -181,9 +186,19 @@ def options(node: Any) -> Iterator[tuple[str, Any, str]]:
         body = getattr(node, name, None)
         for k, gone in enumerate(body if isinstance(body, list) else ()):
             call = isinstance(gone, ast.Expr) and isinstance(gone.value, ast.Call)
-            if call or isinstance(gone, ast.AugAssign | ast.If):
+            if call or (
+                isinstance(gone, ast.AugAssign | ast.If) and not _for_types(gone)
+            ):
                 words = f"no {ast.unparse(gone).splitlines()[0][:60]}"
                 yield name, [*body[:k], ast.Pass(), *body[k + 1 :]], words
+
+
+def _for_types(node: ast.AST) -> bool:
+    """Whether this is run by type checkers alone."""
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+    return False
 
 
 def live(node: ast.AST, function: str = "") -> Iterator[tuple[str, ast.AST]]:

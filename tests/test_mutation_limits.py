@@ -64,6 +64,7 @@ def test_a_change_is_named_by_function_and_text_whatever_its_line():
         "Shop.price: 1 -> 2 in: return x + 1",
     ]
     assert set(names(SOURCE)) < set(names(f"START = 5\n\n\n{SOURCE}"))
+    assert names("if TYPE_CHECKING:\n    import ast\n") == []
 
 
 def test_outcomes_follow_a_function_to_another_file_and_end_with_its_text():

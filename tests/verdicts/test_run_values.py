@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dfltheory as dfl
+from dfltheory.verdicts.run_values import run_values
 from tests.verdicts import recorded_values
 from tests.verdicts.recorded_values import (
     named,
@@ -57,3 +59,15 @@ def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
         record = record | {"loaded": record["run"]}
     with np.errstate(all="ignore"):
         close(recorded_values.values_of_statement(STATEMENTS[name]), record)
+
+
+def test_rounding_error_of_the_measured_gap_is_that_of_the_run():
+    task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, seed=0)
+    algorithm = dfl.algorithms.FedAvg(eta=0.1, K=1)
+    run = dfl.train(algorithm, task, rounds=2, progress=False)
+    theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
+    (error,) = np.unique(run.f0_gap_error)
+    assert error > 0
+    assert run_values(run, theorem).errors["f0_gap"].shift == pytest.approx(error)
+    given = run_values(run, theorem, {"f0_gap": 1.0}).errors["f0_gap"]
+    assert given.shift == 0
