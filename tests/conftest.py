@@ -26,7 +26,7 @@ settings.load_profile(
 )
 
 
-QUICK_CASES = 12
+QUICK_CASES = 8
 """Of a test with more cases, so many are in the quick suite."""
 
 

@@ -122,7 +122,7 @@ def flipped(raw, bit):
 
 
 @pytest.mark.parametrize("kind", READERS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_flipped_bit_is_detected_or_changes_nothing(kind, data, intact_files):
     path, history = intact_files[kind]
