@@ -72,6 +72,7 @@ PACKAGES = {  # name: modules, tests
         [
             "verdicts/test_cited_constants.py",
             "verdicts/test_computed_values.py",
+            "verdicts/test_measured_elsewhere.py",
             "verdicts/test_run_values.py",
             "verdicts/test_task_facts.py",
         ],
