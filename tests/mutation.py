@@ -80,10 +80,12 @@ PACKAGES = {  # name: modules, tests
     "applicability": (
         ["verdicts/applicability.py", "verdicts/starts.py"],
         [
+            "bounds/test_lower_bounds.py",
             "verdicts/test_compare.py",
             "verdicts/test_different_starts.py",
             "verdicts/test_network_of_the_run.py",
             "verdicts/test_scope_verdicts.py",
+            "verdicts/test_step_free_bounds.py",
         ],
     ),
     "compare": (
