@@ -26,19 +26,25 @@ settings.load_profile(
 )
 
 
+QUICK_CASES = 8
+"""Of a test with more cases, so many are in the quick suite."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Of a test marked ``drawn(n)``, n quick cases stay quick; the others become slow.
+    """Of a test with many cases some stay quick; the others become slow.
 
-    The draw depends on the name of the test alone, so that all workers draw the same.
+    They are ``QUICK_CASES``, or n where the test is marked ``drawn(n)``. The draw
+    depends on the name of the test alone, so that all workers draw the same.
     """
     cases = {}
     for item in items:
-        if item.get_closest_marker("drawn") and not item.get_closest_marker("slow"):
+        if not item.get_closest_marker("slow"):
             test = item.nodeid.partition("[")[0]
             cases.setdefault(test, []).append(item)
     for test, members in cases.items():
-        (count,) = members[0].get_closest_marker("drawn").args
+        drawn = members[0].get_closest_marker("drawn")
+        count = drawn.args[0] if drawn else QUICK_CASES
         names = sorted(item.nodeid for item in members)
         kept = random.Random(test).sample(names, min(count, len(names)))
         for item in members:

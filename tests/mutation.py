@@ -7,11 +7,13 @@ once and say which functions they call (kept in ``mutants/`` until a file change
 change meets the tests that call its function (of what runs at import: that come to its
 module, or all), those of files that say the module's name first, until one fails or
 ``--seconds`` of tests are over. Messages, annotations and decorators are left alone.
-Which changes are drawn depends on their own text alone: thirty are the first ten and
-twenty more. ``tests/mutants.json`` keeps what became of each, so that a run goes on
-where the last one stopped; changes that "survived" are tried again until there
-is a test, or a judgment in the file: "equivalent: why" or "not guarded: what". ``--table``
-prints the file as a table.
+A change is named by its file, function and line of source text, never by the line's
+number. Which changes are drawn depends on function and text alone: thirty are the first
+ten and twenty more. ``tests/mutants.json`` keeps what became of each, so that a run goes
+on where the last one stopped. Those whose function went to another file of the package
+keep what became of them; those whose text is nowhere are dropped. Changes that
+"survived" are tried again until there is a test, or a judgment in the file:
+"equivalent: why" or "not guarded: what". ``--table`` prints the file as a table.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +52,10 @@ WAIT = 20
 PACKAGES = {  # name: modules, tests
     "graphs": (["graphs/*.py"], ["graphs"]),
     "bounds": (["bounds/*.py", "bounds/checks/*.py"], ["bounds"]),
-    "formulas": (
-        [
-            "bounds/papers/*.py",
-            "bounds/papers/*/printed.py",
-            "bounds/papers/*/corrected.py",
-        ],
-        ["bounds/test_formulas.py", "bounds/test_theorem.py"],
+    "inequalities": (
+        ["bounds/inequalities/*.py"],
+        ["bounds/test_inequalities.py", "proofs/test_inequality_properties.py"],
     ),
-    "inequalities": (["bounds/inequalities/*.py"], ["bounds/test_inequalities.py"]),
     "algorithms": (["algorithms/*.py"], ["algorithms"]),
     "training": (["training/*.py"], ["training"]),
     "tasks": (["tasks/*.py", "tasks/estimate/*.py"], ["tasks"]),
@@ -66,14 +63,37 @@ PACKAGES = {  # name: modules, tests
         ["verdicts/statistics.py", "verdicts/evidence.py"],
         ["verdicts/test_statistics.py", "verdicts/test_evidence.py"],
     ),
+    "rounding": (
+        ["verdicts/rounding.py"],
+        ["verdicts/test_rounding.py", "verdicts/test_rounded_constants.py"],
+    ),
+    "run values": (
+        ["verdicts/run_values.py"],
+        [
+            "verdicts/test_cited_constants.py",
+            "verdicts/test_computed_values.py",
+            "verdicts/test_measured_elsewhere.py",
+            "verdicts/test_run_values.py",
+            "verdicts/test_task_facts.py",
+        ],
+    ),
+    "applicability": (
+        ["verdicts/applicability.py", "verdicts/starts.py"],
+        [
+            "bounds/test_lower_bounds.py",
+            "verdicts/test_compare.py",
+            "verdicts/test_different_starts.py",
+            "verdicts/test_network_of_the_run.py",
+            "verdicts/test_scope_verdicts.py",
+            "verdicts/test_step_free_bounds.py",
+        ],
+    ),
     "compare": (
         [
-            "verdicts/applicability.py",
             "verdicts/compare.py",
             "verdicts/given_values.py",
             "verdicts/left_hand_side.py",
             "verdicts/measures.py",
-            "verdicts/run_values.py",
         ],
         ["verdicts/test_compare.py", "verdicts/test_scope_verdicts.py"],
     ),
@@ -110,12 +130,15 @@ NAMES = {
 def changes(text: str) -> Iterator[tuple[str, int, ast.AST]]:
     """Each change in turn: its name, line, and the tree, which has it while the caller
     looks.
+
+    The name begins with the function, so that changes above it do not matter.
     """
     tree, lines, seen = ast.parse(text), text.splitlines(), Counter[str]()
-    for node in live(tree):
+    for function, node in live(tree):
         for field, value, words in options(node):
             line = getattr(node, "lineno", 1)
-            old, change = getattr(node, field), f"{words} in: {lines[line - 1].strip()}"
+            source = lines[line - 1].strip()
+            old, change = getattr(node, field), f"{function}: {words} in: {source}"
             pairs = zip(old, value) if isinstance(value, list) else ()
             line = next(
                 (getattr(o, "lineno", line) for o, v in pairs if o is not v), line
@@ -152,7 +175,7 @@ def options(node: Any) -> Iterator[tuple[str, Any, str]]:
                 if gone.arg != "help":
                     less = node.keywords[:k] + node.keywords[k + 1 :]
                     yield "keywords", less, f"no {ast.unparse(gone)[:40]}"
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.If() if _for_types(node):
             return
         case ast.If() | ast.IfExp() if not isinstance(
             node.test, ast.Compare | ast.BoolOp
@@ -166,45 +189,80 @@ def options(node: Any) -> Iterator[tuple[str, Any, str]]:
         body = getattr(node, name, None)
         for k, gone in enumerate(body if isinstance(body, list) else ()):
             call = isinstance(gone, ast.Expr) and isinstance(gone.value, ast.Call)
-            if call or isinstance(gone, ast.AugAssign | ast.If):
+            if call or (
+                isinstance(gone, ast.AugAssign | ast.If) and not _for_types(gone)
+            ):
                 words = f"no {ast.unparse(gone).splitlines()[0][:60]}"
                 yield name, [*body[:k], ast.Pass(), *body[k + 1 :]], words
 
 
-def live(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that results depend on."""
+def _for_types(node: ast.AST) -> bool:
+    """Whether this is run by type checkers alone."""
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+    return False
+
+
+def live(node: ast.AST, function: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """The nodes that results depend on, and the functions that they are in."""
     if isinstance(node, ast.Raise | ast.JoinedStr):
         return
-    yield node
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        function = f"{function}.{node.name}".lstrip(".")
+    yield function or "(module)", node
     for name, field in ast.iter_fields(node):
         if name not in ("annotation", "returns", "decorator_list"):
             for child in field if isinstance(field, list) else [field]:
                 if isinstance(child, ast.AST):
-                    yield from live(child)
+                    yield from live(child, function)
 
 
-def drawn(patterns: list[str], n: int) -> dict[str, tuple[Path, int, str]]:
-    """n changes of these modules: what each is, where, and the changed source."""
-    paths = sorted(
-        {p for pattern in patterns for p in (ROOT / "dfltheory").glob(pattern)}
-    )
-    named = {
-        f"{p.relative_to(ROOT)}: {change}": p
-        for p in paths
-        for change, *_ in changes(p.read_text())
+def every_change(patterns: list[str]) -> dict[str, Path]:
+    """Each change of these modules, and its file."""
+    paths = {p for pattern in patterns for p in (ROOT / "dfltheory").glob(pattern)}
+    return {
+        f"{path.relative_to(ROOT)} {change}": path
+        for path in sorted(paths)
+        for change, *_ in changes(path.read_text())
     }
+
+
+def without_file(name: str) -> str:
+    return name.partition(" ")[2]
+
+
+def renewed(kept: dict[str, str], names: Iterable[str]) -> dict[str, str]:
+    """What is known of changes that still exist, under the names of today."""
+    places: dict[str, list[str]] = {}
+    for name in names:
+        places.setdefault(without_file(name), []).append(name)
     found = {}
-    for name in sorted(named, key=lambda name: hashlib.sha256(name.encode()).digest())[
-        :n
-    ]:
-        prefix = f"{named[name].relative_to(ROOT)}: "
-        line, tree = next(
-            w
-            for change, *w in changes(named[name].read_text())
-            if name == prefix + change
-        )
-        found[name] = named[name], line, ast.unparse(ast.fix_missing_locations(tree))
+    for old, outcome in kept.items():
+        there = places.get(without_file(old), [])
+        new = [old] if old in there else there
+        if len(new) == 1:
+            found[new[0]] = outcome
     return found
+
+
+def drawn(named: dict[str, Path], first: list[str], n: int) -> list[str]:
+    """Return n changes: the known ones ``first``, then others in an order that depends
+    on function and text alone.
+    """
+    order = sorted(
+        named, key=lambda name: hashlib.sha256(without_file(name).encode()).digest()
+    )
+    return list(dict.fromkeys([*first, *order]))[: max(n, len(first))]
+
+
+def changed_source(name: str, path: Path) -> tuple[int, str]:
+    """The line of a change, and the source of its file with it."""
+    wanted = without_file(name)
+    line, tree = next(
+        rest for change, *rest in changes(path.read_text()) if change == wanted
+    )
+    return line, ast.unparse(ast.fix_missing_locations(tree))
 
 
 def run(copy: Path, files: list[Path], tests: list[str] | None, limit: float) -> str:
@@ -307,11 +365,14 @@ def judge(
     files = [
         f for t in tests for f in (sorted(t.rglob("test_*.py")) if t.is_dir() else [t])
     ]
-    known = drawn(patterns, given.n)
-    found = {
-        name: kept[name] for name in known if kept.get(name, "survived") != "survived"
+    named = every_change(patterns)
+    known = renewed(kept, named)
+    found = {name: end for name, end in known.items() if end != "survived"}
+    left = {
+        name: (named[name], *changed_source(name, named[name]))
+        for name in drawn(named, list(known), given.n)
+        if name not in found
     }
-    left = {name: change for name, change in known.items() if name not in found}
     files = sorted(
         {f for path, *_ in left.values() for f in _naming(path, files)[: given.files]}
     )
@@ -389,6 +450,16 @@ def _naming(module: Path, files: list[Path]) -> list[Path]:
     return [f for f, count in uses.most_common() if count] or files[:1]
 
 
+OUTPUT = ("results", "results-full", "site", "mutants")
+"""Folders of the repository that commands write."""
+
+
+def left_out(folder: str, names: list[str]) -> set[str]:
+    """What is not copied of a folder."""
+    out = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__")(folder, names)
+    return out | (set(OUTPUT) if Path(folder) == ROOT else set())
+
+
 def table(kept: dict[str, dict[str, str]]) -> str:
     lines = [
         "| package | changes | caught | equivalent | not guarded | caught of those not"
@@ -438,10 +509,7 @@ def main() -> None:
     if not given.table:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder).resolve() / "copy"
-            out = shutil.ignore_patterns(
-                ".*", "*.egg-info", "__pycache__", "results*", "site", "mutants"
-            )
-            shutil.copytree(ROOT, copy, ignore=out)
+            shutil.copytree(ROOT, copy, ignore=left_out)
             for package in given.packages or PACKAGES:
 
                 def report(

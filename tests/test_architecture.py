@@ -5,6 +5,7 @@ function or for a type.
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 import tomllib
@@ -97,10 +98,8 @@ def aliases(tree: ast.AST) -> dict[str, str]:
 
 def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
     """The strongly connected components of more than one module."""
-    modules = {module_name(path): path for path in sources}
     graph = nx.DiGraph()
-    for module, path in modules.items():
-        others = imported(module, path, ast.parse(sources[path]), modules)
+    for module, others in imports_of(sources).items():
         graph.add_edges_from((module, other) for other in others)
     parts = nx.strongly_connected_components(graph)
     return {
@@ -108,6 +107,18 @@ def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
         for part in parts
         if len(part) > 1
     }
+
+
+def imports_of(sources: dict[Path, str]) -> dict[str, set[str]]:
+    """The modules that each module imports."""
+    modules = {module_name(path): path for path in sources}
+    return {
+        module: set(imported(module, path, _tree(sources[path]), modules))
+        for module, path in modules.items()
+    }
+
+
+_tree = functools.cache(ast.parse)
 
 
 def package_sources() -> dict[Path, str]:
@@ -120,16 +131,11 @@ def package_sources() -> dict[Path, str]:
 
 
 def test_the_package_does_not_import_the_case_studies():
-    sources = package_sources()
-    modules = {module_name(path): path for path in sources}
     users = {
         module
-        for module, path in modules.items()
+        for module, others in imports_of(package_sources()).items()
         if module.startswith("dfltheory")
-        and any(
-            n.startswith("validation")
-            for n in imported(module, path, ast.parse(sources[path]), modules)
-        )
+        and any(name.startswith("validation") for name in others)
     }
     assert users == set()
 
@@ -222,6 +228,7 @@ def test_contracts_of_layers_list_every_module_and_cover_every_package():
 GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.eye(2))"
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("what", "heavy"),
     [

@@ -28,6 +28,7 @@ def fiducial(samples, draws=400_000):
     return mu**4 + 6 * mu**2 * s**2 + 3 * s**4
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("n", [4, 8, 30])
 @pytest.mark.parametrize("tail", [0.025, 0.1])
 def test_limits_are_quantiles_of_the_law_of_the_mean(n, tail):
@@ -51,6 +52,7 @@ def test_student_half_widths():
     assert standard_errors(data) == pytest.approx([1.0, 0.0])
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("n", [2, 3, 5, 16, 64])
 def test_the_upper_limit_fails_no_more_often_than_it_says_for_any_squared_norm(n):
     rng, trials = np.random.default_rng(2), 20_000

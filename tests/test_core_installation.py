@@ -30,6 +30,7 @@ def test_packages_of_extras_are_hidden():
     assert "No module named pyarrow" in finished.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "written"),
     [
@@ -37,7 +38,7 @@ def test_packages_of_extras_are_hidden():
             ["dfltheory", "train", "--task", "digits", "--m", "4", "--rounds", "2"],
             "history.csv",
         ),
-        pytest.param(
+        (
             [
                 "dfltheory",
                 "validate",
@@ -48,7 +49,6 @@ def test_packages_of_extras_are_hidden():
                 "20",
             ],
             "report.html",
-            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -65,6 +65,7 @@ def test_commands_of_the_guide_prove_both_bounds(tmp_path, monkeypatch, capsys):
     assert claims == [CLAIM, TUNED]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("term", "share", "proved"),
     [
@@ -80,6 +81,7 @@ def test_smallest_constants_that_the_script_proves(term, share, proved):
     assert check(replace(theorem(), parts=parts), script()).proved is proved
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("place", range(6))
 def test_without_an_assumption_nothing_is_proved(place):
     words = list(theorem().assumptions)
@@ -98,6 +100,7 @@ def test_each_condition_is_needed(place):
     assert all(why.startswith("not shown: enlarges") for why in answer.missing)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "scope",
     [

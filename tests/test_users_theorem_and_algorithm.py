@@ -303,6 +303,7 @@ def test_the_command_line_searches_a_file_and_a_name(tmp_path, monkeypatch, caps
     assert json.loads(capsys.readouterr().out)["ratio"] > 1.2
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("open_low", "neutral"), [(True, 1.0), (True, None), (False, None)]
 )

@@ -167,6 +167,7 @@ def test_choco_sgd_by_name_on_the_rounds_own_chance(name):
     assert run.sent()["sent_bits"][:, 1].tolist() == [10 * KINDS[name].bits(10, 64)] * 2
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["rand-k", "qsgd"])
 def test_choco_sgd_keeps_the_public_contract_with_chance_of_its_own(name):
     """Except that randomness makes equal models differ until the estimates, which start

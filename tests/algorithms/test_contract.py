@@ -82,6 +82,7 @@ def tensors(state):
     return {k: v for k, v in values.items() if isinstance(v, torch.Tensor)}
 
 
+@pytest.mark.drawn(99)
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_signature_and_kind_of_each_algorithm(name):
     """The order of the hyperparameters, which of them are keyword-only, and their
@@ -102,6 +103,7 @@ def test_signature_and_kind_of_each_algorithm(name):
     assert cls.mixing == MIXING.get(name, "doubly stochastic")
 
 
+@pytest.mark.drawn(99)
 @pytest.mark.parametrize("name", REGISTERED)
 def test_is_documented_and_frozen(name):
     cls = alg.get(name)
@@ -120,7 +122,7 @@ def test_is_documented_and_frozen(name):
     assert make(name) == make(name)
 
 
-@pytest.mark.drawn(20)
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_keeps_the_public_contract(name):
     check_algorithm(make(name))

@@ -76,14 +76,14 @@ def distance(algorithm, rounds=3000):
     return np.linalg.norm(run.x[0] - minimizer, axis=-1).max()
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", EXACT)
 def test_a_constant_step_reaches_the_minimizer_of_clients_that_differ(name):
     slow = isinstance(EXACT[name], alg.SCAFFOLD)  # whose theorem's step is a small one
     assert distance(EXACT[name], 3000 if slow else 700) < 1e-10
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", BIASED)
 def test_these_stop_off_the_minimizer_by_the_order_of_the_step(name):
     coarse = distance(BIASED[name], 600)
@@ -207,7 +207,7 @@ def over_random_matrices(name):
     return EXACT[name].needs_topology and not name.startswith(("EXTRA", "D^2", "Exact"))
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("name", "drawn"),
     [

@@ -278,6 +278,7 @@ def scheduled(case, schedule):
     )
 
 
+@pytest.mark.drawn(40)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_over_networks(name, kind, schedule):
@@ -376,6 +377,7 @@ def squares(task, points):
     return [g @ g for g in gradients]
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("split", ["slice", "positions"])
 @pytest.mark.parametrize("name", TWO_BLOCKS)
@@ -401,6 +403,7 @@ def test_two_blocks(name, split, schedule):
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("name", SERVER)

@@ -96,7 +96,7 @@ without an entry.
 """
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(("key", "variant"), SOUND)
 def test_no_false_alarm_on_what_is_right(key, variant):
     assert errors(audit_statement(LARGER.get(key, variant))) == []
@@ -603,7 +603,7 @@ def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
         assert float(product.subs({names[n]: v for n, v in values.items()})) < total
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "term", [None, "optimization", "noise", "drift", "heterogeneity"]
 )

@@ -56,6 +56,7 @@ def algorithm_files():
     return (Path(bounds.__file__).parents[1] / "algorithms").rglob("*.py")
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.parametrize(("paper", "label"), LABELS)
 def test_what_a_paper_states_is_held(paper, label):
     assert PRINTED[paper][label]

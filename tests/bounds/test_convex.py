@@ -169,6 +169,7 @@ def test_khaled_theorem_covers_only_convex_local_gradient_descent(algorithm, mor
     assert re.search(why, found.reason)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize(
     "key",
@@ -230,6 +231,7 @@ def test_the_bound_of_pepit_is_reached_on_a_huber_loss():
     assert half.ratio == pytest.approx((1 / (4 * n + 2)) / (1 / (2 * n)))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("share", [1.0, 0.25])
 def test_one_step_of_sgd_is_within_pepits_bound(share):
     """Of a sampled client; exactly, over all samples."""
@@ -333,7 +335,7 @@ def test_decreasing_steps_on_strongly_convex_functions():
         assert verdict.kind == "holds", verdict.reason
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "prefix", ["khaled2019", "lean", "pepit", "bubeck2015", "nesterov2018"]
 )

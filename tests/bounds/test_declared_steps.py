@@ -150,7 +150,7 @@ SLIPPED = {
 }
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", SLIPPED)
 def test_a_slip_in_one_step_has_a_witness(name):
     judged = last_judged(with_claim(name, SLIPPED[name]))
@@ -169,6 +169,7 @@ WEAKER = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", WEAKER)
 def test_a_weaker_claim_follows(name):
     assert last_judged(with_claim(name, WEAKER[name])).outcome == "follows"

@@ -27,6 +27,7 @@ def through_a_file(theorem):
     )
 
 
+@pytest.mark.drawn(30)
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
 def test_every_statement_of_the_registry_comes_back(theorem):
     back = through_a_file(theorem)
@@ -133,7 +134,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("most", [2, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda h: repr(h)[:20])
 def test_every_field_is_attacked_and_nothing_runs(hostile, most, monkeypatch):
@@ -200,7 +201,9 @@ def test_a_theorem_is_loaded_by_object_key_file_or_module(tmp_path):
         load("dfedsam.theorem_4_6")
 
 
-@pytest.mark.parametrize("command", ["bound", "audit"])
+@pytest.mark.parametrize(
+    "command", ["bound", pytest.param("audit", marks=pytest.mark.slow)]
+)
 def test_the_command_line_takes_a_file_and_a_name(
     tmp_path, monkeypatch, capsys, command
 ):

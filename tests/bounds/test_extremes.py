@@ -131,6 +131,7 @@ def test_the_fixed_point_of_two_blocks(variant):
     assert finding.severity == "error"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("variant", ["printed", "appendix", "appendix_eq35"])
 def test_the_fixed_point_against_a_statement_in_order(variant):
     """Measured over claimed at T = 100 to 6400 is 9, 19, 39, 79: no constant of O(.)

@@ -108,6 +108,7 @@ def method(name, **changes):
     return algorithm, at, measure
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", ["plain", "momentum", "push-sum"])
 @pytest.mark.parametrize("rounds", [100, 300])
 def test_noise_floor_is_below_the_exact_expectation(name, rounds):

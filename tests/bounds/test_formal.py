@@ -243,6 +243,7 @@ def mixing(rng, m):
     return W / W.sum(1, keepdims=True)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_decentralized_gradient_descent_keeps_all_that_is_stated_of_it(share):
     worst: dict[str, float] = {}
@@ -352,6 +353,7 @@ AUDITED = [
 ]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("prefix", AUDITED)
 def test_the_audit_finds_no_error(prefix):
     found = [f for t in bounds.statements(prefix) for f in audit(t)]

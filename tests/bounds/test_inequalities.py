@@ -24,8 +24,10 @@ from dfltheory.bounds.inequalities.region import (
     Allowance,
     LimitError,
     Region,
+    _Quotient,
 )
 from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting
+from dfltheory.bounds.inequalities.samples import box_points
 from dfltheory.bounds.regions import admissible, values_of
 from dfltheory.bounds.theorem import Condition
 from dfltheory.checks import monotone as monotone_check
@@ -296,6 +298,7 @@ def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_th
     points = {name: np.concatenate([v, small[name]]) for name, v in points.items()}
     assert rewriting.meanings
     for variable in rewriting.meanings:
+        assert variable.is_real
         (values,) = values_of([rewriting.back(variable)], points)
         interval, values = rewriting.interval(variable), values[np.isfinite(values)]
         assert values.min() >= float(interval.low) - 1e-12
@@ -303,6 +306,22 @@ def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_th
     for fact in rewriting.facts:
         (values,) = values_of([rewriting.back(fact)], points)
         assert np.nanmin(values) >= -1e-9
+
+
+def test_sign_of_a_product_follows_from_its_factors():
+    """The form (X - Y)^2 X vanishes inside of the box, where no expansion decides."""
+    square = sp.expand((X - Y) ** 2 * X)
+    for factor in (1, sp.Rational(1, 2), 3):
+        assert _Quotient(square, EVERYWHERE)._sign(factor * square, False) == 1
+        assert _Quotient(square, EVERYWHERE)._sign(-factor * square, False) == -1
+        assert _Quotient(square, EVERYWHERE)._sign(factor * square, True) == 0
+
+
+def test_random_points_of_an_unbounded_interval_are_small_and_large():
+    points = box_points([Interval()])[:, 0]
+    assert 0 < points.min() < 0.01
+    assert points.max() > 1000
+    assert np.median(points) < 100
 
 
 # -- random inequalities

@@ -190,11 +190,13 @@ def test_every_rule_has_an_argument_that_is_attacked():
     assert set(ARGUMENTS) == set(r.RULES)
 
 
+@pytest.mark.drawn(45)
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_rule_accepts_a_real_number(name):
     assert r.genuine(ARGUMENTS[name](s.eta))
 
 
+@pytest.mark.drawn(60)
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_rule_rejects_what_is_no_real_number(name, wrong):
@@ -202,6 +204,7 @@ def test_rule_rejects_what_is_no_real_number(name, wrong):
         ARGUMENTS[name](WRONG[wrong])
 
 
+@pytest.mark.drawn(50)
 @pytest.mark.parametrize(
     ("c", "needed", "strict"),
     [
@@ -653,16 +656,20 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
     assert not proved.check(theirs, known).proved
 
 
-def test_rounds_with_sums_of_other_names_are_the_same():
-    for claim, name in (
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [
         ("dfedadmm.theorem_1:corrected_second_moment", "DFedADMMSAM"),
         ("dfedsgpsm.theorem_1:corrected", "DFedSGPSM"),
         ("dfedmdc.theorem_1:corrected", "DFedMDC"),
         ("dfedmdc.theorem_2:corrected", "DFedSMDC"),
-    ):
-        script = proved.scripts()[claim]
-        about = script.prove(**script.weights).of
-        assert [other for other in ROUNDS if same_round(about, ROUNDS[other])] == [name]
+    ],
+)
+def test_rounds_with_sums_of_other_names_are_the_same(claim, name):
+    script = proved.scripts()[claim]
+    about = script.prove(**script.weights).of
+    assert [other for other in ROUNDS if same_round(about, ROUNDS[other])] == [name]
 
 
 class Agreeable(Script):
@@ -685,6 +692,7 @@ def test_script_of_another_type_is_rejected():
         proved.check(theorem, Follows(CLAIM, CLAIM))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "symbol",
     [
@@ -702,6 +710,7 @@ def test_symbol_of_a_range_says_no_more_than_its_sign(symbol):
         assert not proved.check(theorem, known).proved
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("means", [1 / (s.K - 1), 1 / s.rho, s.eta / s.sigma_l])
 def test_range_is_that_of_a_finite_number(means):
     theorem, script = stated()

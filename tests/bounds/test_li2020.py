@@ -66,7 +66,7 @@ def test_steps_decrease_from_one_local_step_to_the_next(K):
     np.testing.assert_allclose(exact.loss[0], values, rtol=1e-12)
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4, 5))]
 )

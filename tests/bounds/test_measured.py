@@ -124,6 +124,7 @@ def test_quoted_rate_of_another_point_is_reported():
     assert terms(measuring(QUOTED, measure="client_gradient_sq"))[0] == "point"
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("moment", "found"),
     [

@@ -26,6 +26,7 @@ def test_as_it_reads_nothing_moves_at_small_steps():
     assert found.ratio == pytest.approx(15, rel=1e-4)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("rounds", [1, 2, 5, 20])
 def test_at_the_step_of_its_example_it_holds(rounds):
     for h in np.linspace(0.01, 0.99, 12):

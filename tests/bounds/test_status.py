@@ -84,6 +84,7 @@ def test_status_does_not_survive_a_changed_constant_under_the_same_name(
         assert json.loads(capsys.readouterr().out)["status"]["kind"] == "proved"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("variant", ["printed", "corrected"])
 def test_each_place_shows_the_status(variant, capsys):
     theorem = bounds.get(KEY, variant)

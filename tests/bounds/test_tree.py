@@ -149,7 +149,7 @@ def test_code_in_any_place_is_not_run(make, tmp_path):
     assert not witness.exists()
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "paper", [p for p in papers() if any(t.schedule for t in bounds.statements(p))]

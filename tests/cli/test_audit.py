@@ -16,7 +16,8 @@ from validation.pages import audit as page
 
 
 def test_errors_are_exit_status_1_and_json_is_one_document(capsys):
-    assert run(["audit", "dfedsam.theorem_4_5", "--variant", "printed", "--json"]) == 1
+    words = ["audit", "dfedsam.theorem_4_5", "--variant", "printed", "--json"]
+    assert run([*words, "--check", "units"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (
         found["counts"]["error"]

@@ -160,6 +160,7 @@ WRONG = {
 }
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_option_is_refused_in_one_line(table, capsys, case):
     options, named = WRONG[case]

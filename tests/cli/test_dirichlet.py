@@ -40,6 +40,7 @@ def direct(momentum, **options):
     ).loss[0]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("words", "momentum", "options"),
     [

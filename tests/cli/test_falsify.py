@@ -42,7 +42,15 @@ def dfltheory(capsys, monkeypatch, tmp_path):
     return call
 
 
-def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
+@pytest.mark.parametrize(
+    "searched", [pytest.param(True, marks=pytest.mark.slow), False]
+)
+def test_a_hit_is_written_and_replayed(searched, hit, dfltheory, tmp_path, monkeypatch):
+    """Quickly, a known hit in place of what the search finds."""
+    import dfltheory.counterexamples as engine
+
+    if not searched:
+        monkeypatch.setattr(engine, "falsify", lambda *a, **k: hit)
     # the search stops at the first hit, within seconds; a busy machine may take longer
     status, captured = dfltheory(
         "dfedadmm.theorem_1", "--seconds", "300", "--enough", "1.2", "--json"

@@ -74,6 +74,7 @@ def run(folder, capsys, *arguments):
     return status, capsys.readouterr()
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["own_algorithm", "own_law", "own_bound"])
 def test_falsify_replays_the_counterexample_of_a_users_theorem(
     name, folder, registry_without_own_theorems, capsys
@@ -84,6 +85,7 @@ def test_falsify_replays_the_counterexample_of_a_users_theorem(
     assert json.loads(captured.out)["violated"]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["own_law", "own_bound"])
 def test_falsify_replays_a_users_theorem_in_rational_numbers(
     name, folder, registry_without_own_theorems, capsys
@@ -184,6 +186,7 @@ def imported(folder, monkeypatch):
         sys.modules.pop(module, None)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("still_imported", [True, False])
 @pytest.mark.parametrize(
     "module", ["theorems_of_a_user", "package_of_a_user.theorems_of_a_user"]

@@ -250,8 +250,18 @@ def hostile(command):
         yield [*command.split(), value], False
 
 
+LONG = ("falsify",)
+"""Searches."""
+
+
 @pytest.mark.drawn(5)
-@pytest.mark.parametrize("command", LINES)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in LONG), id=name)
+        for name in LINES
+    ],
+)
 def test_command_has_no_traceback_for_hostile_arguments(said, command):
     lines = list(hostile(command))
     wrong = [found for words, mistake in lines if (found := said(words, mistake))]
@@ -288,6 +298,7 @@ def values_of(section, name, count):
     ]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("task", ["quadratic", "sinusoidal", "clipped", "coupled"])
 def test_odd_task_options(said, task):
     base = ["train", f"--task={task}", "--rounds=1", "--algorithm=fedavg"]

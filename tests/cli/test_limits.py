@@ -33,6 +33,7 @@ def test_closed_form_of_too_many_clients_is_rejected(name):
         graphs.lam(name.replace("-", "_"), m=10 * LARGEST_WITH_FORM)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["exponential", "hypercube"])
 def test_topology_of_a_billion_clients_ends_within_a_gigabyte(name):
     clients = 2**30 if name == "hypercube" else 10**9

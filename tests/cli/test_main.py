@@ -26,6 +26,7 @@ def status_of(capsys, *arguments):
     return stop.value.code, capsys.readouterr()
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [
@@ -137,6 +138,7 @@ def test_an_interrupt_while_threads_end_is_no_traceback():
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -241,7 +243,7 @@ def test_validate_prints_json_and_nothing_else(capsys):
     assert all(v["kind"] in ("holds", "vacuous") for v in document["verdicts"])
 
 
-def test_validate_writes_the_folder(capsys, tmp_path):
+def test_validate_writes_the_folder(capsys, tmp_path, undrawn):
     code, said = status_of(
         capsys,
         "validate",
@@ -424,7 +426,9 @@ def test_output_that_cannot_be_written_is_rejected_before_the_run(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("options", ["--all", "--help"])
+@pytest.mark.parametrize(
+    "options", [pytest.param("--all", marks=pytest.mark.slow), "--help"]
+)
 def test_closed_pipe_ends_a_command_without_a_message(options):
     command = f"{sys.executable} -m dfltheory bound {options} | head -n 1"
     done = subprocess.run(

@@ -118,6 +118,7 @@ def test_topology_lists_its_names(cli):
     assert "fastest_mixing" in d["weights"]
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

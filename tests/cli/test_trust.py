@@ -86,6 +86,7 @@ def write(place):
     Path("file.json").write_text(json.dumps({**PLAIN, **PLACES[place]}))
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("place", PLACES)
 def test_commands_reject_files_that_name_code(folder, capsys, command, place):
@@ -102,7 +103,7 @@ def test_commands_reject_files_that_name_code(folder, capsys, command, place):
     [
         ("train", "algorithm.name"),
         ("validate", "theorem.key"),
-        ("sweep", "sweep"),
+        pytest.param("sweep", "sweep", marks=pytest.mark.slow),
         ("atlas", "task.name"),
     ],
 )

@@ -17,6 +17,7 @@ def test_whole_is_str_where_that_has_an_answer(value):
     assert float(about(value, 17)) == float(value)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "value", [Fraction(HUGE), Fraction(-1, HUGE), Fraction(HUGE, HUGE + 1)]
 )

@@ -99,7 +99,7 @@ def has_same_type(value, original):
     return isinstance(value, type(original))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", WHOLE)
 def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path):
     witness, file = tmp_path / "ran", tmp_path / "sent.json"
@@ -162,6 +162,7 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
     assert tried >= 1
 
 
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -245,7 +246,7 @@ def test_replay_rejects_a_family_with_different_starts_for_a_statement_on_common
     assert "no kind of problem" in refused(file, replay)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("field", ["command", "families", "core", "exact", "key"])
 def test_page_rejects_outcomes_with_a_missing_or_damaged_field(field, tmp_path):
     theorem = next(

@@ -242,7 +242,7 @@ def test_survey_merges_two_searches_of_one_statement():
     assert survey.both(one | {"violated": True}, other)["command"] == "first"
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("path", of("instances"))
 def test_an_outcome_replays_through_the_training_core(path):
     outcome = DOCUMENTS[path.stem]
@@ -540,12 +540,16 @@ def test_biased_client_without_smooth_samples_violates_the_bound(key):
     assert left / false.evaluate(**{n: at[n] for n in false.needs}) > 10
 
 
-def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_count_is_large():
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_count_is_large(
+    every,
+):
     """At random constants, whatever the conditions say; what never is below 1 is
     divided by.
     """
     rng, n, seen = np.random.default_rng(0), 400, 0
-    for (_, _, version), (theorem, false) in every_planted().items():
+    versions = [*every_planted().items()][::every]
+    for (_, _, version), (theorem, false) in versions:
         if version.startswith("one more power of"):
             at = {}
             for name in theorem.needs:
@@ -570,7 +574,7 @@ def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_coun
                 version,
             )
             seen += 1
-    assert seen > 150
+    assert seen > 150 / every
     versions = {
         version for key, _, version in every_planted() if key == "dfedsgpsm.theorem_1"
     }

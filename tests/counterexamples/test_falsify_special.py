@@ -202,6 +202,7 @@ def test_different_clients_move_a_mean_that_starts_at_the_minimum(eta, K, Q, w, 
         )
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("m", "cube"), [(1, 0.9), (2, 0.3), (16, 0.9)])
 def test_noise_lifts_the_mean_square_as_the_closed_form_says_for_every_network(m, cube):
     eta, K, sigma, T = 0.1, 3, 1.5, 12

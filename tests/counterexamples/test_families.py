@@ -7,8 +7,9 @@ import sys
 import pytest
 
 import dfltheory as dfl
-from dfltheory.counterexamples.families import families
+from dfltheory.counterexamples.families import families, installed
 from dfltheory.counterexamples.search_spaces import refused_families, search_spaces
+from dfltheory.errors import InputError
 
 FAMILY = """
 from typing import ClassVar
@@ -41,8 +42,8 @@ print(names, batch.clients.constants()["sigma_g"] / batch.clients.constants()["B
 """
 
 
-def in_another_package(folder, value):
-    """Output of a new interpreter in which a package declares a family."""
+def install(folder, value):
+    """A package that declares a family, as an installer leaves it."""
     (folder / "their_families.py").write_text(FAMILY)
     metadata = folder / "their_families-1.0.dist-info"
     metadata.mkdir()
@@ -52,30 +53,35 @@ def in_another_package(folder, value):
     (metadata / "entry_points.txt").write_text(
         f"[dfltheory.families]\nequal = their_families:{value}\n"
     )
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=600,
-        check=False,
-    )
 
 
 @pytest.mark.slow
 def test_a_family_of_another_package_is_searched(tmp_path):
-    done = in_another_package(tmp_path, "EqualParabolas")
+    install(tmp_path, "EqualParabolas")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "equal parabolas, K = 1, two clients" in done.stdout
     assert "[0.5 0.5]" in done.stdout  # the gradients deviate by 1, and reach 2
 
 
-def test_an_entry_point_that_is_no_family_is_an_error(tmp_path):
-    done = in_another_package(tmp_path, "not_a_family")
-    assert done.returncode != 0
-    assert "InputError" in done.stderr
-    assert "their_families:not_a_family" in done.stderr
+def test_an_entry_point_that_is_no_family_is_an_error(tmp_path, monkeypatch):
+    install(tmp_path, "not_a_family")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    installed._third_party.cache_clear()
+    try:
+        with pytest.raises(InputError, match="their_families:not_a_family"):
+            families()
+    finally:
+        installed._third_party.cache_clear()
+        sys.modules.pop("their_families", None)
 
 
 def test_names_and_summaries_of_families_differ():

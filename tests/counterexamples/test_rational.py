@@ -224,7 +224,7 @@ def fractions_are_due(path):
 EXACT = sorted(path.name for path in FOLDER.glob("*.json") if fractions_are_due(path))
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", EXACT)
 def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_too(
     name, capsys

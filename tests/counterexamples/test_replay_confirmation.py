@@ -91,7 +91,7 @@ UNEVALUABLE = {
 }
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", UNEVALUABLE)
 def test_a_bound_that_floating_point_cannot_evaluate_is_undecided(
     name, tmp_path, capsys
@@ -111,7 +111,7 @@ def test_an_undecided_finding_is_saved_and_read(tmp_path):
     assert again["undecided"] == found.undecided
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "condition",
     [

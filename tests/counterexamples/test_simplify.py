@@ -154,7 +154,7 @@ def test_ratio_of_noise_is_the_exact_expectation_in_floating_point():
     file = FOLDER / "dfedsgpsm.theorem_1-printed.json"
     noisy = json.loads(file.read_text(encoding="utf-8"))["instance"]
     noisy["task"]["sigma"] = 1e-9
-    noisy["run"]["rounds"] = 1000
+    noisy["run"]["rounds"] = 200
     expected = certify(built(noisy), theorem).exact["ratio"]
     assert ratio_of(noisy, theorem)(noisy) == pytest.approx(expected, rel=1e-6)
 

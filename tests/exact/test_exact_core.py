@@ -68,7 +68,7 @@ def worst_p_value(run, exact):
     return least * tests
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("algorithm", "topology"), cases())
 def test_the_core_agrees_within_its_band(algorithm, topology):
     """Without noise every algorithm agrees exactly:

@@ -150,7 +150,7 @@ HYPERPARAMETERS = {
 }
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", HYPERPARAMETERS)
 @settings(max_examples=20, deadline=None)
 @given(
@@ -225,6 +225,7 @@ class Waning(dfl.algorithms.DFedAvg):
 OWN = [TwiceMixed(eta=0.2), Tuned(eta=0.2, K=2), Waning(eta=0.4, K=1)]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("algorithm", OWN, ids=lambda a: type(a).__name__)
 @pytest.mark.parametrize("kind", ["commuting", "random"])
 def test_a_users_own_algorithm_has_its_exact_expectation(algorithm, kind):
@@ -256,6 +257,7 @@ def two_blocks(sigma):
     return task
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "options", [{}, {"alpha": 0.5, "weight_decay": 0.1}, {"fresh": False}], ids=str
 )

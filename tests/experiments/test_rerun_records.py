@@ -43,6 +43,7 @@ DOCUMENTS = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_sweep_cell_runs_again_from_its_own_record(name):
     cell = read_experiment({"topology": RING, **DOCUMENTS[name]}).cells[0]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dfltheory as dfl
 from dfltheory.experiments.sweep_report import (
     _curves,
     _draw_rate,
@@ -144,9 +145,11 @@ def test_many_variants_along_one_axis_are_all_drawn():
     assert curves["ratio"].isna().sum() == 8
 
 
-def test_a_sweep_along_one_axis_with_every_variant_ends_in_its_report(
-    tmp_path, capsys, undrawn
-):
+@pytest.mark.parametrize(
+    "variants", [["printed", "corrected"], pytest.param(None, marks=pytest.mark.slow)]
+)
+def test_a_sweep_along_one_axis_ends_in_its_report(variants, tmp_path, capsys, undrawn):
+    """With every variant, where none are named."""
     import tomllib
 
     from dfltheory.cli.sweep import _print
@@ -163,14 +166,18 @@ theorem = {key = "dfedsam.theorem_4_5"}
 [sweep]
 "run.rounds" = [2, 3, 4, 5, 6, 7, 8]
 """
-    plan = read_experiment(tomllib.loads(text), "x.toml")
+    document = tomllib.loads(text)
+    if variants:
+        document["theorem"]["variants"] = variants
+    plan = read_experiment(document, "x.toml")
     done = sweep(plan, tmp_path, jobs=1)
     # what a kill in the middle of a write leaves
     killed = tmp_path / ".new-gohulz3m" / "figures"
     killed.mkdir(parents=True)
     write_report(done.results, tuple(axis.fields for axis in plan.axes))
     assert not killed.parent.exists()
-    assert len(set(done.results.frame["variant"])) > 6
+    shown = set(done.results.frame["variant"])
+    assert shown == set(variants or dfl.bounds.variants("dfedsam.theorem_4_5"))
     _print(done)
     assert "one axis [/red]" in capsys.readouterr().out  # a name is text and no markup
     page = (tmp_path / "report.html").read_text()

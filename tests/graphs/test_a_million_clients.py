@@ -20,7 +20,7 @@ ASKED = {  # seconds of all topologies together, on one busy core
 }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("asked", ASKED)
 def test_by_a_closed_form_or_refused_with_the_figure(asked):
     values, refusals = [], []

@@ -48,7 +48,7 @@ def test_powers_and_permutations_pass(W, Q):
     assert check(W[np.ix_(order, order)]).ok
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["star", "grid"])
 def test_no_false_alarm_at_m_100_000(name):
     W = graphs.metropolis(graphs.topology(name, 100_000))

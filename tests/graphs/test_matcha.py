@@ -114,7 +114,7 @@ def test_the_bridge_of_two_cliques_comes_up_most():
 def test_rounds_come_up_as_often_as_they_should_and_chance_is_the_generators():
     sequence = of(graphs.star(4), 0.5)
     rng = np.random.default_rng(1)
-    rounds = [to_dense(sequence.matrix(t, rng)) for t in range(2000)]
+    rounds = [to_dense(sequence.matrix(t, rng)) for t in range(600)]
     assert all(
         (W == W.T).all() and np.allclose(W.sum(0), 1, rtol=0, atol=1e-14)
         for W in rounds
@@ -123,7 +123,7 @@ def test_rounds_come_up_as_often_as_they_should_and_chance_is_the_generators():
         p * laplacian(part, 4)
         for p, part in zip(sequence.p, sequence.matchings, strict=True)
     )
-    np.testing.assert_allclose(np.mean(rounds, axis=0), mean, rtol=0, atol=0.04)
+    np.testing.assert_allclose(np.mean(rounds, axis=0), mean, rtol=0, atol=0.07)
     again = np.random.default_rng(1)
     np.testing.assert_array_equal(rounds[0], to_dense(sequence.matrix(7, again)))
 

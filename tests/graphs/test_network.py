@@ -96,7 +96,7 @@ class Hidden:
         return self.inner.matrix(t, rng)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("about", [{}, {"exchangeable": True}], ids=["draws", "trace"])
 @pytest.mark.parametrize(
     "inner",

@@ -69,6 +69,7 @@ def test_the_spectrum_is_the_spectrum():
     assert "0.866" in ax.get_title()  # cos(pi/6)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
 def test_figures_are_written(tmp_path, suffix):
     graph = graphs.exponential(16)

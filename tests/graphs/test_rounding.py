@@ -59,6 +59,7 @@ def test_gossip_matrices(form, m):
     )
 
 
+@pytest.mark.drawn(6)
 @MANY
 @SIZES
 def test_push_sum_matrices(form, m):

@@ -149,6 +149,7 @@ def test_curves_draw_on_given_axes_and_keep_their_title_clear(corrected):
     assert not legend.overlaps(ax.get_window_extent())
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("columns", "width"), [(1, 3.4), (2, 7.0)])
 def test_new_figures_have_the_width_of_columns(corrected, columns, width):
     drawn = [
@@ -296,6 +297,7 @@ FUNCTIONS = (
 )
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_texts_on_given_axes_have_8_points_and_are_not_cut_off(runs, name):
     figure, ax = drawn_on_given(partial(_on, drawings(runs)[name]))
@@ -392,6 +394,7 @@ def test_save_embeds_truetype_fonts_only(corrected, tmp_path):
     assert b"Type3" in fonts(tmp_path / "other.pdf")
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("given", [False, True])
 def test_savefig_of_matplotlib_embeds_truetype_fonts(corrected, tmp_path, given):
     with plt.rc_context({"pdf.fonttype": 3}):  # the default of matplotlib

@@ -60,7 +60,9 @@ def test_symbols_are_those_of_the_paper():
     assert condition(clause, other) == r"$L \bar\alpha \leq 1$"
 
 
-def test_matplotlib_can_typeset_every_condition_and_symbol_of_the_registry():
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_matplotlib_can_typeset_every_condition_and_symbol_of_the_registry(every):
+    """Quickly, each fifth one."""
     found = set()
     for theorem in bounds.statements():
         texts = [condition(clause, theorem) for clause in theorem.conditions]
@@ -68,7 +70,8 @@ def test_matplotlib_can_typeset_every_condition_and_symbol_of_the_registry():
         for text in texts:
             found |= set(formulas(text))
     assert len(found) > 50
-    assert [formula for formula in found if not is_formula(formula)] == []
+    some = sorted(found)[::every]
+    assert [formula for formula in some if not is_formula(formula)] == []
     assert not is_formula(r"\nosuch")
 
 

@@ -106,7 +106,7 @@ def check_claims(problem):
         assert (least_value(terms, box) if least is None else least) > 0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems())
 def test_nothing_negative_is_proved_on_a_box(problem):
     check_claims(problem)

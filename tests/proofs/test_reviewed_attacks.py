@@ -216,6 +216,7 @@ def nothing_at_all(
     return kernel.add((*left.values(), 0), *facts, first)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("weight", "conditions"),
     [

@@ -68,6 +68,7 @@ def test_proof_without_a_hypothesis_is_rejected(hypothesis):
         check("\n".join(kept))
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("place", range(1, 7))
 def test_smaller_bound_is_rejected(place):
     lines = source("dfedsgpsm.theorem_1:corrected").splitlines()
@@ -118,7 +119,7 @@ def test_corollary_by_cases_is_accepted():
     assert check(with_cases()).proved[-1] == CASES
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "change",
     [

@@ -83,6 +83,7 @@ def planted(rng, exponent=-0.5, seeds=12, points=6, noise=0.2, common=0.0):
     return x, y, samples / y - 1
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("common", [0.0, 0.9])
 def test_the_interval_over_seeds_covers_as_often_as_it_says(common):
     rng = np.random.default_rng(1)

@@ -26,7 +26,7 @@ NOISE = {"T": 10**9, "sigma_l": 1.0, "K": 2}
 SPREAD = {"T": 10**10, "sigma_g": 1.0, "K": 2, "m": 4, "gap": 0.05}
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("constants", "vary", "over", "exponent"),
     [
@@ -253,6 +253,7 @@ def test_a_rate_that_a_paper_states_is_consistent_and_a_faster_one_is_not():
     assert (kept.predicted, kept.verdict) == (-0.5, "consistent")
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("key", "variant", "hyperparameters"),
     [

@@ -67,6 +67,7 @@ def experiment(noise=0.0, factor=1.0):
 # -- runs that the theorem does not cover
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("over", [HORIZONS, [250, 500, 1000]], ids=["runs", "closed"])
 def test_a_rate_is_not_judged_by_runs_on_which_a_condition_fails(over):
     found = rate_fit(descent(), experiment(noise=1.0), "T", over)
@@ -142,6 +143,7 @@ def test_runs_that_a_callback_stopped_are_rejected():
 # -- points at the rounding error of zero, and points below the bound
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("run", [descended, None], ids=["runs", "exact"])
 def test_points_at_the_rounding_error_of_zero_do_not_count(run):
     converged = [150, 300, 600, 1200]

@@ -37,6 +37,7 @@ def least_value(coupling, a, b):
     return minimize_scalar(g, bounds=bounds, options={"xatol": 1e-10}).fun
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", CASES)
 def test_floor_is_the_minimum_and_never_above_it(name):
     rng = np.random.default_rng(0)

@@ -146,7 +146,7 @@ def test_lanczos_ends_where_its_space_ends():
 # -- constants
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", [*QUADRATICS, *SYNTHETIC, *PERSONAL])
 def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
     """Points that adversaries found: exact constants lie in the bracket there, bounds
@@ -283,6 +283,7 @@ def test_noise_interval_covers_as_often_as_it_says():
     assert covered >= 180  # 95 percent of 200 less three standard deviations
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("freedom", [1, 2, 10])
 @pytest.mark.parametrize("others", [0.0, 0.05, 1.0])
 def test_noise_interval_of_skewed_squares_fails_no_more_often_than_it_says(

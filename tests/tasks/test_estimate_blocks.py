@@ -17,6 +17,7 @@ from tests.tasks.problems import PERSONAL, PROBLEMS, small_network
 from tests.tasks.test_estimate import best, dense_hessian, held_against
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", PERSONAL)
 def test_both_blocks_are_bracketed_where_their_suprema_are(name):
     task = PROBLEMS[name]()

@@ -317,6 +317,7 @@ def test_no_noise_is_no_batch():
     assert task.constants.sigma_l == 0.0
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "noise",
     [

@@ -164,7 +164,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
 def test_faulty_algorithm_fails_its_check(kind):
     check, message = FAULTS[kind]
@@ -182,6 +182,7 @@ def test_attribute_set_by_a_run_fails_immutable():
         check_algorithm(LosesANumber(), checks=["immutable"])
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "algorithm", [Right(), Paced(0.1), Damped(0.1)], ids=lambda a: a.name
 )
@@ -190,6 +191,7 @@ def test_correct_algorithm_passes(algorithm):
     assert len(check_algorithm(algorithm)) == 15
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "algorithm", [Extra(0.1), Tracking(0.1), QuasiGlobal(0.1)], ids=lambda a: a.name
 )
@@ -221,6 +223,7 @@ def test_invalid_argument_raises_error_with_its_name():
 # -- algorithms that use more of the network than mix(z)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "algorithm",
     [EdgeADMM(0.1), ADPSGD(0.1), RandomChoco(0.1)],

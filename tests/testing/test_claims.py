@@ -83,7 +83,7 @@ def failure_message(subject, decorator):
 
 
 def test_true_bound_passes():
-    check(sgd, dfl.respects(descent(), examples=30))
+    check(sgd, dfl.respects(descent(), examples=12))
 
 
 def test_half_of_sharp_bound_fails_in_one_round():
@@ -108,7 +108,7 @@ def test_bound_without_momentum_fails_for_momentum():
 def test_subclass_of_covered_algorithm_passes():
     # this class is not in the theorem's scope
     mine = type("Mine", (dfl.algorithms.DFedSAM,), {})
-    check(mine, dfl.respects("dfedsam.theorem_4_5", variant="corrected", examples=15))
+    check(mine, dfl.respects("dfedsam.theorem_4_5", variant="corrected", examples=6))
 
 
 def test_random_run_fails_only_with_significant_evidence():
@@ -124,6 +124,7 @@ def test_random_run_fails_only_with_significant_evidence():
     assert "exceeds the bound" in message
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("examples", [1, 25])
 def test_confidence_level_is_divided_by_the_number_of_examples(examples, monkeypatch):
     recorded = []
@@ -141,7 +142,7 @@ def test_theorem_with_bounded_gradients_passes():
     def pushed(eta, K, alpha):
         return dfl.algorithms.DFedSGPM(eta=eta, K=K, alpha=alpha)
 
-    check(pushed, dfl.respects("dfedsgpsm.theorem_1", variant="corrected", examples=15))
+    check(pushed, dfl.respects("dfedsgpsm.theorem_1", variant="corrected", examples=6))
 
 
 def ring(m):
@@ -182,7 +183,7 @@ def named(name, network):
 @pytest.mark.slow
 def test_step_size_that_an_equality_fixes_is_used():
     """The theorem holds at gamma = 1/L and fails at small gamma <= 1/L."""
-    check(sgd, dfl.respects("pepit.gradient_descent", variant="example", examples=15))
+    check(sgd, dfl.respects("pepit.gradient_descent", variant="example", examples=6))
     message = failure_message(
         sgd, dfl.respects("pepit.gradient_descent", variant="printed", examples=60)
     )

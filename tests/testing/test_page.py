@@ -44,6 +44,7 @@ def test_example_of_a_rule_finds_the_error():
     assert str(failed.value).splitlines() == REPORT_ON_RULE.splitlines()
 
 
+@pytest.mark.slow
 def test_example_of_a_rule_passes_without_the_error():
     corrected = OWN_RULE.replace("min(d[i]", "max(d[i]")
     names_after(corrected)["test_my_weights_satisfy_definition_1"]()

@@ -64,30 +64,6 @@ def go(path, network=W, **options):
     return train(algorithms.DFedSGPSM(eta=0.01, K=1, alpha=0.5), **common | options)
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "words"),
-    [
-        (
-            {"metrics": [called("f", first)]},
-            {"metrics": [called("f", last)]},
-            "its metrics is",
-        ),
-        (
-            {"deterministic": False},
-            {"deterministic": True},
-            "its deterministic is False, not True",
-        ),
-        ({"network": Own(1.0)}, {"network": Own(1e-9)}, "its network is"),
-    ],
-    ids=["metrics", "deterministic", "network"],
-)
-def test_what_was_taken_for_the_same(tmp_path, one, two, words):
-    go(tmp_path / "c", **one)
-    go(tmp_path / "c", **one)
-    with pytest.raises(InputError, match=words):
-        go(tmp_path / "c", **two)
-
-
 @pytest.mark.parametrize("name", ["quadratic", "sinusoidal", "clipped", "coupled"])
 def test_every_number_a_task_is_made_with_counts(name):
     known = inspect.signature(registry.factory(name)).parameters

@@ -58,18 +58,6 @@ def test_intact_file_is_read_without_a_warning(kind, tmp_path, caplog):
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_changed_tensor_is_rejected_wherever_the_change_is(kind, tmp_path):
-    path = saved(kind, tmp_path / "file")
-    head, body = parts(path)
-    for place in range(0, len(body), 7):
-        changed = bytearray(body)
-        changed[place] ^= 1
-        write(path, head, bytes(changed))
-        with pytest.raises(InputError, match=str(path)):
-            READERS[kind](path)
-
-
-@pytest.mark.parametrize("kind", READERS)
 def test_changed_document_is_rejected(kind, tmp_path):
     path = saved(kind, tmp_path / "file")
     head, body = parts(path)
@@ -134,7 +122,7 @@ def flipped(raw, bit):
 
 
 @pytest.mark.parametrize("kind", READERS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_flipped_bit_is_detected_or_changes_nothing(kind, data, intact_files):
     path, history = intact_files[kind]

@@ -115,6 +115,7 @@ def test_an_escape_from_a_saddle_is_no_divergence(start):
     np.testing.assert_allclose(run.x, 1.0, atol=1e-6)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("start", [0.0, 1e-20])
 def test_a_start_at_a_maximum_is_left_along_the_rounding_of_its_gradient(start):
     """sin(pi) is 1.2e-16 in double precision, and so is the slope there, at 0, and at

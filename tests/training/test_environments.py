@@ -221,7 +221,7 @@ def test_falsify_rejects_a_method_of_a_third_party_and_names_it():
     scope = replaced(base.scope, algorithms=(CurvatureSAM,), hyperparameters={})
     theorem = replaced(base, key="third.party", scope=scope)
     with pytest.raises(UnsupportedError) as rejected:
-        dfl.falsify(theorem, seconds=5)
+        dfl.falsify(theorem, candidates=50)
     assert (rejected.value.method, rejected.value.environment) == (
         "grad.curvature",
         "falsify",

@@ -34,7 +34,7 @@ def ends_well(algorithm, task, network, rounds=3):
     assert run.network.m == task.m
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_training_handles_extreme_hyperparameters(name):
     kind, hyperparameters = ALGORITHMS[name], HYPERPARAMETERS[name]

@@ -221,7 +221,7 @@ OWN = [
 ]
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("kind", OWN)
 @pytest.mark.parametrize(("seeds", "chunk"), [(1, 2), (2, 1)])
 def test_a_state_is_what_it_is_with_all_clients_at_once(

@@ -40,6 +40,7 @@ class Damped(Algorithm):
         return replace(state, x=z + self.gamma * (mix(z) - z))
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("d", [10, 10**6])
 def test_damped_gossip_at_every_size(d):
     torch.manual_seed(0)

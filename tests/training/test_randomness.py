@@ -174,6 +174,7 @@ def test_other_precisions_come_from_the_torch_generators():
     assert torch.equal(found[0], expected)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("axis", ["seeds", "rounds"])
 def test_streams_are_independent_and_of_the_stated_law(axis):
     """10^4 streams that differ in one key, three numbers of each."""
@@ -241,7 +242,7 @@ def test_the_bits_of_a_deterministic_run_do_not_depend_on_threads():
         torch.set_num_threads(before)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("case", determinism.CASES, ids="-".join)
 def test_seeds_alone_and_clients_in_chunks_have_the_bits_of_all_at_once(case):
     """The set-ups that docs/reliability.md promises; its other rows need processes of

@@ -32,7 +32,7 @@ SERVER = {
 }
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", SERVER)
 @pytest.mark.parametrize("case", ["mlp", "convolution"])
 def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(

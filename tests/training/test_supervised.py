@@ -149,6 +149,7 @@ def trajectory(task):
     return torch.stack(path)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("case", CASES)
 def test_strategies_give_one_trajectory(case, monkeypatch):
     """Batched products and the loop over views, for one or all clients at a time."""

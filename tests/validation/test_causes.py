@@ -44,6 +44,7 @@ def pairs(quick=QUICK):
         yield pytest.param(mistake, claim, marks=marks, id=f"{mistake.id}-{claim}")
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(("mistake", "claim"), list(pairs()))
 def test_the_correction_of_an_erratum_alone_explains_the_counterexample_it_cites(
     mistake, claim

@@ -86,6 +86,7 @@ CELLS = [
 CELLS += [("minimum of equal rounds", 4), ("minimum of separated rounds", 16)]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("law", "seeds"), CELLS)
 def test_a_cell_is_what_simulation_gives(law, seeds):
     trials = 200
@@ -134,6 +135,7 @@ def test_power_is_that_of_the_evidence_in_every_round():
     assert coverage.found_at(law, n, ratio, trials) == np.mean(found)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("law", BOUNDED)
 def test_bounded_alone_is_as_rarely_false_as_it_says_whatever_the_law(law):
     most, draw = BOUNDED[law]

@@ -95,6 +95,7 @@ def test_provenance_agrees_with_the_archive_and_with_the_evidence(paper):
         assert expected[entry.found_by], entry.id
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "name",
     [

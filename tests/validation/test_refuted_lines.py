@@ -30,6 +30,7 @@ def problems(paper):
     return {place: problem for place, problem in given.items() if problem is not None}
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_refuted_line_is_false_at_its_witness(paper):
     lines = refuted_lines(paper)
@@ -40,6 +41,7 @@ def test_every_refuted_line_is_false_at_its_witness(paper):
 NUMBERS = re.compile(r"the left side is (\S+), the right side (\S+?)(?: |$)")
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_sides_are_those_of_the_archived_examination(paper):
     """Which another implementation evaluated, with problems drawn at random."""

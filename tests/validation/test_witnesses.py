@@ -61,6 +61,7 @@ def test_errata_without_an_evaluated_witness_are_these_with_their_reasons():
     assert len(ENTRIES) == 81
 
 
+@pytest.mark.drawn(24)
 @pytest.mark.parametrize("entry", EVALUATED, ids=lambda entry: entry.id)
 def test_the_printed_line_contradicts_the_witness_and_the_corrected_line_does_not(
     entry,

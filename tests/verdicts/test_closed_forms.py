@@ -197,6 +197,7 @@ REFUTED = (
 )
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("key", "variant", "version", "family"), REFUTED)
 def test_closed_forms_refute_versions_that_no_search_has_refuted(
     key, variant, version, family

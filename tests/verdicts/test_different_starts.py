@@ -1,5 +1,7 @@
 """Verdicts on seeds with different starts: a statement is about each of them."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,9 @@ import dfltheory as dfl
 from dfltheory.algorithms import DFedAvg, FedAvg, LocalSGD
 from dfltheory.bounds import Condition, Quantity
 from dfltheory.bounds.units import unit
+from dfltheory.verdicts.applicability import common_start
 from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.measures import precision
 from tests.verdicts.statements import (
     AVERAGE,
     NO_NOISE,
@@ -121,3 +125,17 @@ def test_a_registered_condition_must_hold_at_the_start_of_every_seed():
     verdict = compare(run, "nesterov2018.theorem_2_1_14")
     assert verdict.kind == "not applicable"
     assert "seed 0" in verdict.reason
+
+
+@pytest.mark.parametrize("size", [1e8, 1e-8])
+def test_starts_of_a_record_without_facts_are_one_up_to_rounding(size):
+    task = dfl.tasks.quadratic(m=4, d=2, seed=0)
+    algorithm = dfl.algorithms.DFedAvg(eta=0.01, K=1)
+    W = dfl.graphs.topology("ring", 4)
+    run = copy(dfl.exact_history(algorithm, task, W, rounds=1))
+    run.facts = None
+    run.x0_sq = np.array([size])
+    run.x0_spread = size * np.array([precision(run) ** 2])
+    assert common_start(run) is True
+    run.x0_spread = 100 * run.x0_spread
+    assert common_start(run) is False

@@ -169,7 +169,7 @@ def empirical_bernstein(x, tail):
     return x.mean() + np.sqrt(2 * x.var(ddof=1) * logs / n) + 7 * logs / (3 * (n - 1))
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("seeds", [2, pytest.param(8, marks=pytest.mark.slow), 32])
 @pytest.mark.parametrize("law", sorted(BOUNDED))
 def test_the_upper_limit_of_what_is_bounded_covers_and_betting_is_sharper_than_bernstein(

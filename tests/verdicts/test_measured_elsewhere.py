@@ -15,6 +15,7 @@ from dfltheory.bounds.theorem_file import template
 from dfltheory.errors import InputError
 from dfltheory.verdicts import unknown_sizes
 from dfltheory.verdicts.run_sizes import run_sizes
+from dfltheory.verdicts.run_values import run_values
 from tests.verdicts.statements import AVERAGE, TO_LAST, statement
 
 M, D = 6, 3
@@ -294,3 +295,9 @@ def test_stated_bound_of_gradients_is_not_proved():
         start="common",
     )
     assert dfl.compare(run, theorem).method == "student"
+
+
+def test_a_given_gap_is_taken_as_it_is_where_the_objective_is_unknown(runs):
+    again = recorded_again(runs["dfedsam"], loss=None)
+    theorem = dfl.bounds.get(KEY, "corrected")
+    assert run_values(again, theorem, {"f0_gap": 2.0})["f0_gap"] == 2.0

@@ -70,6 +70,7 @@ def two_opposed(lam: float, rounds: int) -> dfl.Instance:
 LAMS = [1.394482858e-07, 3.3e-10, 7.7e-6, 1e-3, 0.3, 0.9, 1 - 1e-9]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("lam", LAMS)
 def test_no_sharp_theorem_is_accused_of_what_rounds_lam(lam):
     case, true = two_opposed(lam, 2), disagreement(2)
@@ -128,7 +129,7 @@ def one_round() -> Theorem:
     )
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("lam", [0.5, 1e-3, 1e-5, 1e-8, 1 - 1e-9])
 @pytest.mark.parametrize("kind", ["double", "single", "exact"])
 def test_equalities_are_undecided_in_any_precision_and_in_expectation(kind, lam):

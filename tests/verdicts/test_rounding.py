@@ -26,7 +26,12 @@ from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
 from dfltheory.verdicts.decision import underflows
 from dfltheory.verdicts.left_hand_side import LeftHandSide
-from dfltheory.verdicts.rounding import LEAST, measure_error
+from dfltheory.verdicts.rounding import (
+    LEAST,
+    RoundingError,
+    bound_error,
+    measure_error,
+)
 from dfltheory.verdicts.run_sizes import Sizes, memory_of
 from tests.identities import IDENTITIES, Descent, Gossip, case, drawn
 
@@ -52,6 +57,7 @@ def accused(name, seeds, longest):
     return wrong
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_compare_accuses_no_identity(name):
     """9 runs of 5 starts of each identity, 540 cases in all."""
@@ -91,6 +97,7 @@ def scaled(theorem, share):
     )
 
 
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(
     "name",
     [
@@ -399,3 +406,110 @@ def test_a_search_without_a_positive_bound_reports_that_no_candidate_was_judged(
     assert "nan" not in capsys.readouterr().out
     judged = dfl.falsify(IDENTITIES["gossip"].theorem, candidates=1500, seed=1)
     assert f"{judged.ratio:.6g}" in str(judged)
+
+
+# -- the formulas of the documentation, written once more in plain numbers
+
+
+def test_true_values_around_a_measured_one_are_those_of_the_docstring():
+    error = RoundingError(root=0.5, shift=1.0, relative=0.25)
+    # (sqrt(12 * 1.25 + 1) + 1/2)^2 and (sqrt(12 * 0.75 - 1) - 1/2)^2
+    assert error.raised(12) == pytest.approx(4.5**2)
+    assert error.lowered(12) == pytest.approx((8**0.5 - 0.5) ** 2)
+    assert error.of_zero == 1.25
+    assert error.lowered([0, 12])[0] == 0  # whole numbers, too
+    assert error.raised(np.array([-1, 0])).tolist() == pytest.approx([1.5**2] * 2)
+
+
+def by_hand(known, rounds):
+    """Error of the models after ``rounds`` rounds and their measurement: of one round
+    K + Q sqrt(m) + 2 roundings of ||x|| + eta K ||g||, and twice eta K ||g||.
+    """
+    distance = known.eta * known.local_steps * known.gradient
+    roundings = known.local_steps + known.gossip_steps * known.clients**0.5 + 2
+    each = known.eps * (roundings * (known.size + distance) + 2 * distance)
+    each += known.tiny * (roundings + known.eta)
+    measurement = (known.clients**0.5 + 2) * (known.eps * known.size + known.tiny)
+    return each * rounds * min(known.rounds, known.memory) + measurement
+
+
+COARSE = {"eps": 1e-3, "tiny": 1e-4, "memory": 3.0, "local_steps": 2, "L": 2.0}
+
+
+def test_errors_of_measures_are_those_of_the_docstring():
+    known = sizes(**COARSE, clients=9, value_error=0.125)
+    distance = measure_error(LeftSide("dist_sq", "", "mean"), known)
+    minimizer = 4 * np.finfo(float).eps
+    assert distance.root == pytest.approx(by_hand(known, 100) + minimizer)
+    # damped after 1/(eta K L) + 1/(1 - lam) rounds, where an error of lam is 2 eps
+    damped = 1 / (0.1 * 2 * 2.0) + 1 / (1 - 0.5 - 2e-3)
+    gradient = measure_error(LeftSide("grad_norm_sq", "", "mean"), known)
+    assert gradient.root == pytest.approx(2 * by_hand(known, damped) + 1e-3)
+    # the mean's own error counts 1 + eta K L T times
+    gossip = (1 + 0.1 * 2 * 2.0 * 100) / (1 - 0.5 - 2e-3)
+    consensus = measure_error(LeftSide("consensus", "", "mean"), known)
+    assert consensus.root == pytest.approx(by_hand(known, min(100, gossip)))
+    assert consensus.shift == 0.125
+
+
+def test_gradients_of_unknown_smoothness_count_one_over_the_step():
+    known = replace(sizes(**COARSE), L=None)
+    found = measure_error(LeftSide("grad_norm_sq", "", "mean"), known)
+    damped = 1 / (0.1 * 2 / 0.1) + 1 / (1 - 0.5 - 2e-3)
+    expected = by_hand(known, damped) / 0.1 + 1e-3
+    assert found.root == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("unknown", ["last_eta", "lam"])
+def test_errors_of_gradients_are_not_damped_where_it_is_unknown(unknown):
+    known = replace(sizes(**COARSE), **{unknown: None})
+    found = measure_error(LeftSide("grad_norm_sq", "", "mean"), known)
+    assert found.root == pytest.approx(2 * by_hand(known, 100) + 1e-3)
+
+
+def test_without_gossip_gradient_steps_alone_damp():
+    known = sizes(**COARSE, lam=None, gossip_steps=0)
+    found = measure_error(LeftSide("grad_norm_sq", "", "mean"), known)
+    expected = 2 * by_hand(known, 1 / (0.1 * 2 * 2.0)) + 1e-3
+    assert found.root == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("measure", UNKNOWN)
+def test_unknown_measure_has_half_of_the_digits_and_the_error_of_its_unit(measure):
+    known = sizes(**COARSE, largest=4.0)
+    digits = 1e-3 * (2 + 2 + 2) * 100 * 3
+    half = (min(digits, 1.0) * 4.0) ** 0.5
+    found = measure_error(LeftSide(measure, "y", "mean", unit=MEASURES[measure]), known)
+    peers = {LENGTH: "dist_sq", GRADIENT: "grad_norm_sq", VALUE: "loss"}
+    peers |= {LENGTH_SQ: "dist_sq", GRADIENT_SQ: "grad_norm_sq"}
+    peer = measure_error(LeftSide(peers[MEASURES[measure]], "", "mean"), known)
+    if MEASURES[measure] in (LENGTH_SQ, GRADIENT_SQ):
+        assert found.root == pytest.approx(half + peer.root)
+    else:
+        assert found.root == pytest.approx(half)
+        error = peer.root if MEASURES[measure] != VALUE else peer.shift
+        assert found.shift == pytest.approx(error)
+
+
+def test_error_of_a_bound_is_the_sum_over_its_constants():
+    theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
+    values = dict.fromkeys(theorem.needs, 2.0)
+    values |= {name: 3 for name in theorem.needs if theorem.glossary[name].integer}
+    values |= {n: 0.5 for n in theorem.needs if theorem.glossary[n].high == 1}
+    eps, bound = 1e-4, theorem.evaluate(where="ignore", **values)
+    expected = 0.0
+    for name, value in values.items():
+        quantity = theorem.glossary[name]
+        if quantity.high == 1:
+            moved = [value + 2 * eps]
+        elif quantity.integer:
+            continue
+        else:
+            moved = [value * (1 + 8 * eps), value * (1 - 8 * eps)]
+        changes = [
+            abs(theorem.evaluate(where="ignore", **(values | {name: other})) - bound)
+            for other in moved
+        ]
+        expected += min(changes)
+    assert expected > 0
+    assert bound_error(theorem, values, eps) == pytest.approx(expected)

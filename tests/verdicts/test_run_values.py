@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dfltheory as dfl
+from dfltheory.verdicts.run_values import run_values
 from tests.verdicts import recorded_values
 from tests.verdicts.recorded_values import (
     named,
@@ -41,14 +43,14 @@ def test_every_case_has_a_record_and_every_record_a_case():
     assert RECORDED.keys() == {*OUTCOMES} | STATEMENTS.keys()
 
 
-@pytest.mark.drawn(20)
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
     with np.errstate(all="ignore"):
         close(recorded_values.values_of_outcome(*outcome(name)), RECORDED[name])
 
 
-@pytest.mark.drawn(45)
+@pytest.mark.drawn(20)
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
     """Both fresh and read from a file."""
@@ -57,3 +59,15 @@ def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
         record = record | {"loaded": record["run"]}
     with np.errstate(all="ignore"):
         close(recorded_values.values_of_statement(STATEMENTS[name]), record)
+
+
+def test_rounding_error_of_the_measured_gap_is_that_of_the_run():
+    task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, seed=0)
+    algorithm = dfl.algorithms.FedAvg(eta=0.1, K=1)
+    run = dfl.train(algorithm, task, rounds=2, progress=False)
+    theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
+    (error,) = np.unique(run.f0_gap_error)
+    assert error > 0
+    assert run_values(run, theorem).errors["f0_gap"].shift == pytest.approx(error)
+    given = run_values(run, theorem, {"f0_gap": 1.0}).errors["f0_gap"]
+    assert given.shift == 0

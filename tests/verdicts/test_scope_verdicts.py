@@ -425,7 +425,7 @@ def the_same_from_its_file(run, folder, asked=None, estimate_on=None):
     return kinds
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(k, marks=[pytest.mark.slow] * (k in LIKE_A_RING)) for k in NETWORKS],
@@ -449,6 +449,7 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_over_every_network(kind, tmp_
         assert set(kinds) == {"not applicable"}
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", sorted(registry._FACTORIES))
 def test_a_file_gives_the_verdict_of_the_fresh_run_on_every_task(name, tmp_path):
     problem = dfl.tasks.get(name, m=4)
@@ -466,6 +467,7 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_on_every_task(name, tmp_path)
         ]
 
 
+@pytest.mark.drawn(10)
 @pytest.mark.parametrize("kind", list(algorithms.ALGORITHMS.values()))
 def test_a_file_gives_the_verdict_of_the_fresh_run_of_every_algorithm(kind, tmp_path):
     hyperparameters = dict.fromkeys(("eta", "eta_u", "eta_v"), 0.001) | dict.fromkeys(

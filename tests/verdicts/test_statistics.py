@@ -409,6 +409,7 @@ TIES = {
 }
 
 
+@pytest.mark.drawn(1)
 @few_and_many(sorted(TIES), ["3 seeds", "8 seeds, 1 degree of freedom"])
 def test_coverage_where_rounds_are_equal(case, trials):
     """The upper end may fail in 2.5 of 100 and does so, a little more with a few seeds

@@ -116,7 +116,7 @@ def test_compare_judges_contraction_of_algorithm_without_step_size():
 @pytest.mark.parametrize("algorithm", [Gossip, GossipDescent])
 def test_falsify_searches_bound_without_step_size(algorithm):
     changes = DESCENT if algorithm is GossipDescent else {}
-    found = dfl.falsify(gradient_bound(algorithm, **changes), candidates=300)
+    found = dfl.falsify(gradient_bound(algorithm, **changes), candidates=100)
     assert not found.violated
     assert found.ratio == pytest.approx(1, abs=0.1)
     assert dfl.falsify(

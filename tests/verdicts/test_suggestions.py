@@ -14,8 +14,8 @@ from dfltheory.experiments.verdict_documents import verdict_from_dict
 from dfltheory.verdicts.suggestion_search import suggest
 from validation import first_attempts
 
-SETTINGS = 210
-"""Random settings, over all statements with conditions."""
+SETTINGS = 3
+"""Random settings for each statement with conditions."""
 
 
 def statements():
@@ -40,16 +40,16 @@ def met(theorem, values):
     return bool(all_hold(theorem, needed).all())
 
 
-def test_suggestions_meet_all_conditions_of_every_statement():
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_suggestions_meet_all_conditions_of_every_statement(every):
+    """Quickly, of each eighth one."""
     rng = np.random.default_rng(1)
-    theorems = statements()
-    size = -(-SETTINGS // len(theorems))
-    settings, with_alternatives = 0, 0
+    theorems = statements()[::every]
+    with_alternatives = 0
     for theorem in theorems:
-        points = draw(values_needed(theorem), size, rng, theorem.glossary)
-        for index in range(size):
+        points = draw(values_needed(theorem), SETTINGS, rng, theorem.glossary)
+        for index in range(SETTINGS):
             values = {name: float(column[index]) for name, column in points.items()}
-            settings += 1
             if met(theorem, values):
                 continue
             suggestions = suggest(theorem, values)
@@ -57,8 +57,7 @@ def test_suggestions_meet_all_conditions_of_every_statement():
             with_alternatives += bool(suggestions.alternatives)
             for alternative in suggestions.alternatives:
                 assert met(theorem, {**values, **alternative.values}), alternative
-    assert settings >= 200
-    assert with_alternatives >= 30
+    assert with_alternatives >= len(theorems) / 2
 
 
 def test_suggested_range_holds_within_and_fails_beyond():

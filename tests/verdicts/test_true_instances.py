@@ -229,7 +229,7 @@ square.
 """
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("dtype", "scales"),
     [
@@ -348,13 +348,13 @@ def finds_what_the_power_curve_promises(numbers):
     return found.sum(), promised.sum(), len(found)
 
 
-@pytest.mark.parametrize("number", [25, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [12, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_no_true_instance_is_called_violated(number):
     print(no_wolf(range(number)))
 
 
 @pytest.mark.parametrize(
-    "number", [15, pytest.param(MANY // 10, marks=pytest.mark.slow)]
+    "number", [8, pytest.param(MANY // 10, marks=pytest.mark.slow)]
 )
 def test_planted_false_bounds_are_found_as_often_as_promised(number):
     print(finds_what_the_power_curve_promises(range(number)))
