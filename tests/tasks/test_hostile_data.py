@@ -324,13 +324,13 @@ def tiny(root, wnid: str = "n0", name: str = "a.JPEG"):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"wnid": "../../secrets"}, "no plain name"),
-        ({"wnid": "/etc"}, "no plain name"),
-        ({"wnid": ".."}, "no plain name"),
-        ({"wnid": "n*"}, "no plain name"),
-        ({"name": "../../../outside.JPEG"}, "no plain name"),
-        ({"name": "a\0b"}, "no plain name"),
-        ({"name": ""}, "no plain name|does not label"),
+        ({"wnid": "../../secrets"}, "not a plain file name"),
+        ({"wnid": "/etc"}, "not a plain file name"),
+        ({"wnid": ".."}, "not a plain file name"),
+        ({"wnid": "n*"}, "not a plain file name"),
+        ({"name": "../../../outside.JPEG"}, "not a plain file name"),
+        ({"name": "a\0b"}, "not a plain file name"),
+        ({"name": ""}, "not a plain file name|does not label"),
     ],
 )
 def test_names_that_lead_elsewhere(tmp_path, changed, words):
@@ -343,7 +343,7 @@ def test_a_list_of_names_without_end(tmp_path):
     folder = tiny(tmp_path)
     with (folder / "wnids.txt").open("wb") as stream:
         stream.truncate(10**10)  # a hole: it takes no room on the disk
-    refused(lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "is no list of names")
+    refused(lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "not a list of names")
 
 
 # -- links and what is no file
@@ -405,7 +405,7 @@ def test_nothing_is_written_through_a_link(mnist, tmp_path, what):
     file = mnist / "MNIST/raw/t10k-labels-idx1-ubyte.gz"
     file.unlink()
     before = sorted(tmp_path.rglob("*"))
-    refused(lambda: fetch("mnist", mnist), "a link that leaves")
+    refused(lambda: fetch("mnist", mnist), "a link that leads out of")
     assert sorted(tmp_path.rglob("*")) == before
 
 

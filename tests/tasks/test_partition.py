@@ -278,7 +278,7 @@ def test_unknown_kinds_and_bad_labels():
     with pytest.raises(UnknownNameError, match="dirichlet"):
         split(labels(100, 10), 5, "dirchlet")
     for bad in ([], np.zeros(0, int), [[1]], [0.5], [-1, 0]):
-        with pytest.raises(InputError, match="whole numbers"):
+        with pytest.raises(InputError, match="integers"):
             split(bad, 1)
 
 

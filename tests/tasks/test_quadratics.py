@@ -482,7 +482,7 @@ EYE = np.eye(2)
             lambda: Quadratic(1.0, [[0], [1]], dtype=torch.int64),
             "dtype = torch.int64 must be a floating-point",
         ),
-        (lambda: FiniteSupport.signs(1.0, [0.0, 0.0]), "not zero"),
+        (lambda: FiniteSupport.signs(1.0, [0.0, 0.0]), "nonzero"),
         (lambda: quadratic(mu=2.0, L=1.0), "mu"),
         (lambda: quadratic(d=1), "dimension 1"),
         (

@@ -225,7 +225,7 @@ class Endless:
         (
             [Pairs(*arrays()[0])],
             {"m": 2},
-            "a list has one item for each client already",
+            "a list already has one item for each client",
         ),
         (
             [Table(*arrays()[0], coarse=arrays()[0][1])],
@@ -244,7 +244,7 @@ class Endless:
         (
             type("Federated", (), {"load_partition": None})(),
             {},
-            "give one split's partitioner",
+            "partitioner of one split",
         ),
     ],
 )

@@ -134,7 +134,7 @@ def test_regression_has_no_accuracy():
     x = torch.zeros(1, 1, task.d)
     assert task.accuracy(x[:, 0]) is None
     assert task.client_accuracy(x) is None
-    with pytest.raises(InputError, match="needs whole-number targets"):
+    with pytest.raises(InputError, match="needs integer targets"):
         task.balanced_gradient(x)
 
 
@@ -175,7 +175,7 @@ PAIR = (X, LABELS)
     [
         (
             {"clients": [(X, LABELS, 3)]},
-            r"client 0 is not a pair \(X, y\) of tensors or arrays, .*: too many",
+            r"client 0 is neither a pair \(X, y\) of tensors or arrays nor .*: too many",
         ),
         ({"clients": [PAIR, X.T]}, "client 1 is not a pair"),
         ({"clients": [PAIR, (3.0, 1)]}, "client 1 is not a pair .*: a single number"),
@@ -196,7 +196,7 @@ PAIR = (X, LABELS)
         (
             {"clients": [(X, LABELS[:, None])]},
             (
-                r"cannot hold outputs of shape \(2,\) against targets of shape \(1,\):"
+                r"cannot compare outputs of shape \(2,\) with targets of shape \(1,\):"
                 r" .*target"
             ),
         ),
@@ -204,7 +204,7 @@ PAIR = (X, LABELS)
             # two outputs for one number: torch would stretch the numbers
             {"clients": [(X, LABELS.float())]},
             (
-                r"cannot hold outputs of shape \(2,\) against targets of shape \(\):"
+                r"cannot compare outputs of shape \(2,\) with targets of shape \(\):"
                 r" Using a target size"
             ),
         ),

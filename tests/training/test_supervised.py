@@ -382,7 +382,7 @@ def test_large_finite_inputs_are_no_false_alarm():
         ),
         (
             {"clients": [(np.zeros((3, 8), int), np.zeros(3, int))]},
-            r"whole numbers \(torch.int64; give X.float",
+            r"integers \(torch.int64; pass X.float",
         ),
         (
             {"test": holed(0, -np.inf)},
