@@ -131,7 +131,7 @@ def test_a_truncated_archive_and_one_that_promises_too_much(place, monkeypatch):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("own_models.py:Args", "not made without arguments: TypeError"),
+        ("own_models.py:Args", "cannot be created without arguments: TypeError"),
         ("own_models.py:three", "neither is nor returns"),
         ("own_models.py:None_such", "None_such"),
         ("own_models.py:torch", "neither is nor returns"),

@@ -477,7 +477,7 @@ EYE = np.eye(2)
             lambda: Quadratic(1.0, [[0.0], [1.0, 2.0]]),
             r"a list is not an array of numbers: \[\[0.0\], \[1.0, 2.0\]\]",
         ),
-        (lambda: Quadratic(1j, np.zeros((3, 2))), "A is complex: give real numbers"),
+        (lambda: Quadratic(1j, np.zeros((3, 2))), "A is complex: use real numbers"),
         (
             lambda: Quadratic(1.0, [[0], [1]], dtype=torch.int64),
             "dtype = torch.int64 must be a floating-point",

@@ -67,14 +67,15 @@ def test_a_field_that_the_state_does_not_declare_is_refused():
         return replace(state, x=mix(state.z), velocity=state.z)
 
     refused(
-        of(local_update=hides), r"Mine\.local_update: velocity is no field of State"
+        of(local_update=hides), r"Mine\.local_update: velocity is not a field of State"
     )
     refused(
-        of(communicate=hides_later), r"Mine\.communicate: velocity is no field of State"
+        of(communicate=hides_later),
+        r"Mine\.communicate: velocity is not a field of State",
     )
     in_pieces = task()
     in_pieces.chunk = lambda seeds: 2
-    refused(of(local_update=hides), "velocity is no field of State", task=in_pieces)
+    refused(of(local_update=hides), "velocity is not a field of State", task=in_pieces)
 
 
 def test_class_whose_hyperparameters_are_no_fields_is_rejected():
@@ -126,7 +127,7 @@ def test_rounds_do_not_overlap_on_a_network_that_moves():
 def test_another_precision_than_the_task_s_is_refused():
     refused(
         of(communicate=lambda self, s, mix: replace(s, x=mix(s.z).float())),
-        "x is of torch.float32",
+        "x has type torch.float32",
     )
     refused(
         of(communicate=lambda self, s, mix: replace(s, x=mix(s.z.float()))),
@@ -241,7 +242,7 @@ def test_matrices_under_which_an_update_diverges_are_refused():
     one_way = 0.5 * np.eye(M) + 0.5 * np.roll(np.eye(M), 1, 0)
     refused(
         alg.D2(0.1),
-        r"least eigenvalue is -1, below -0.333333, where D2.*lazy=True",
+        r"smallest eigenvalue is -1, below -0.333333, where D2.*lazy=True",
         away,
         error=GraphError,
     )

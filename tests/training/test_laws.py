@@ -171,7 +171,7 @@ def test_sequences_that_give_no_matrix():
         def matrix(self, t, rng, losses=None):
             return self.W
 
-    assert "a sequence gives a list as its matrix" in refused(
+    assert "a sequence returned a list as its matrix" in refused(
         GOSSIP, Gives(ring_matrix(6).tolist())
     )
     assert "gives a matrix of (5, 5): give (6, 6)" in refused(
