@@ -216,7 +216,7 @@ def test_a_document_says_it_too_from_its_own_place_and_runs_no_code_unasked(
     }
     with pytest.raises(DFLTheoryError, match=r"task\.model = 'own_models\.py:Net'"):
         Instance.of(document, folder=place)
-    with pytest.raises(DFLTheoryError, match="may name no file"):
+    with pytest.raises(DFLTheoryError, match="must not name files"):
         Instance.of(document, own=True)
     assert Instance.of(document, folder=place, own=True).task.m == 4
 
