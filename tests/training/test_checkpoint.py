@@ -168,7 +168,7 @@ def test_second_writer_is_rejected_with_the_process_that_writes(tmp_path):
 
 def test_checkpoint_path_that_cannot_be_written_is_rejected_before_the_run(tmp_path):
     with pytest.raises(
-        InputError, match="is a folder, and a file is to be written there"
+        InputError, match="is a folder, but a file is to be written there"
     ):
         run("dfedsam", tmp_path, stop=interrupt_at(1))
 
