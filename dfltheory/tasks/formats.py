@@ -276,7 +276,7 @@ def tiny_imagenet_index(
     """Return class ids, and the training and validation files with their labels.
 
     Their numbers are checked. Listed names that lead out of their folder are rejected.
-    Links are followed: whoever can create them could also copy the files.
+    Links are followed, because a user who can create links can also copy files.
     """
     listed, annotations = folder / "wnids.txt", folder / "val" / "val_annotations.txt"
     ids, rows = (

@@ -433,7 +433,7 @@ def test_there_is_no_such_module():
     x = np.zeros((2, 3, task.d), np.float32)
     for options, words in (
         ({"client": 3}, "client = 3 must be in 0..2"),
-        ({"client": -1}, "client = -1 is none"),
+        ({"client": -1}, "client = -1 must be in 0..2"),
         ({"seed": 2}, "seed = 2 must be in 0..1"),
     ):
         with pytest.raises(InputError, match=words):

@@ -262,15 +262,18 @@ def own(task, models, mean):
         ({"evaluate_every": 2}, "its evaluate_every is 1, not 2"),
         (
             {"task": Rows(d=6, dtype=torch.float32)},
-            "its task was made with another dtype;",
+            "its task was created with another dtype;",
         ),
         (
             {"task": Rows(d=6, m=4), "topology": ring_matrix(4)},
-            "its task was made with another m;",
+            "its task was created with another m;",
         ),
-        ({"task": Rows(d=6, seed=1)}, "its task was made with another seed;"),
-        ({"task": Rows(d=6, n=8, batch=3)}, "its task was made with another batch, n;"),
-        ({"task": Known(d=6)}, "its task was made with another class;"),
+        ({"task": Rows(d=6, seed=1)}, "its task was created with another seed;"),
+        (
+            {"task": Rows(d=6, n=8, batch=3)},
+            "its task was created with another batch, n;",
+        ),
+        ({"task": Known(d=6)}, "its task was created with another class;"),
         ({"metrics": [own]}, r"its metrics is \{\}, not \{'own'"),
         ({"topology": [ring_matrix(5), np.eye(5)]}, "its network is"),
         (
@@ -353,7 +356,9 @@ def test_a_run_on_another_configuration_of_a_network_is_another_run(change, tmp_
 
     same(go(), go())
     name = {"data": "clients", "start": "module"}.get(*change, *change)
-    with pytest.raises(DFLTheoryError, match=f"its task was made with another {name};"):
+    with pytest.raises(
+        DFLTheoryError, match=f"its task was created with another {name};"
+    ):
         go(**change)
 
 
@@ -593,14 +598,14 @@ def test_a_checkpoint_of_fewer_rounds_goes_on_to_more(name, every, tmp_path):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("dispfl", "its rounds depend on how many there are"),
+        ("dispfl", "its rounds depend on their number"),
         ("fedbabu", "it has finished its last round"),
     ],
 )
 def test_a_run_that_knows_its_end_goes_on_to_no_more(name, why, tmp_path):
     run(name, tmp_path / "c", rounds=3)
     with pytest.raises(
-        DFLTheoryError, match=f"of 3 rounds that cannot go on to more: {why}; give"
+        DFLTheoryError, match=f"of 3 rounds that cannot be extended: {why}; use"
     ) as caught:
         run(name, tmp_path / "c")
     assert "\n" not in str(caught.value)

@@ -106,7 +106,7 @@ def test_rounds_do_not_overlap_on_a_network_that_moves():
 
     for rule in (twice, again):
         refused(
-            of(communicate=rule), "let gossip_steps of the class be 2", [RING, STAR]
+            of(communicate=rule), "set gossip_steps of the class to 2", [RING, STAR]
         )
         train(of(communicate=rule), task(), RING, 1, progress=False)
         train(of(communicate=rule), task(), graphs.RandomMatching(M), 1, progress=False)
@@ -169,9 +169,15 @@ CALLS = {
     "gather takes tensors": lambda mix, z: mix.gather(z[:, :3]),
     r"swap takes tensors .* must be \(1, 16\)": lambda mix, z: mix.swap(z),
     "bits = 'a' must be a number": lambda mix, z: mix(z, bits="a"),
-    "bits = nan must be finite": lambda mix, z: mix(z, bits=float("nan")),
-    "bits = inf must be finite": lambda mix, z: mix.send(z, bits=float("inf")),
-    "bits = -5 must be finite and >= 0": lambda mix, z: mix(z, bits=-5),
+    "bits = nan, the size of a message, must be finite": lambda mix, z: mix(
+        z, bits=float("nan")
+    ),
+    "bits = inf, the size of a message, must be finite": lambda mix, z: mix.send(
+        z, bits=float("inf")
+    ),
+    "bits = -5, the size of a message, must be finite and >= 0": lambda mix, z: mix(
+        z, bits=-5
+    ),
     "bits = tensor.* must be finite and >= 0": lambda mix, z: mix(
         z, bits=-torch.ones(1, M)
     ),

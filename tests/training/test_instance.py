@@ -243,7 +243,7 @@ def test_a_users_own_algorithm_and_task_by_reference(tmp_path, monkeypatch):
                 {"algorithm": {"name": f"{place}:problem"}},
                 "is not a class of algorithms",
             ),
-            ({"task": {"name": f"{place}:nothing"}}, "makes a int, not a task"),
+            ({"task": {"name": f"{place}:nothing"}}, "creates a int, not a task"),
             ({"task": {"name": f"{place}:absent"}}, "absent"),
             (
                 {"task": {"name": "no_such_module:x"}},
