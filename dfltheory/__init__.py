@@ -7,7 +7,7 @@
 >>> run = dfl.train(algorithm, task, W, rounds=100, seeds=8)
 >>> print(dfl.compare(run, "dfedsam.theorem_4_5"))
 
-Subpackages and names are loaded at first use, so ``import dfltheory`` imports neither
+Subpackages and names are loaded on first use, so ``import dfltheory`` imports neither
 torch nor sympy.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from dfltheory.version import __version__ as __version__
 
-# torch reads it at its first allocation: huge pages for tensors of at least 2 MB
+# huge pages for tensors of at least 2 MB; torch reads this at its first allocation
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 if TYPE_CHECKING:

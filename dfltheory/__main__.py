@@ -1,4 +1,4 @@
-"""``python -m dfltheory``: the command line, where its script is not on the path."""
+"""``python -m dfltheory``: the command line without its script on the path."""
 
 from dfltheory.cli import main
 

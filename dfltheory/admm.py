@@ -1,7 +1,7 @@
 """Weights of DFedADMM's K local steps: gamma, 1 - gamma, and their ratio.
 
-With r = eta/lam, where lam is the penalty (glossary: lam_admm), K local steps keep the
-share (1 - r)^K of the previous state. [Li et al. 2023, DFedADMM, (7)]
+With r = eta/lam, where lam is the penalty (glossary: lam_admm), the previous state has
+the weight (1 - r)^K after K local steps. [Li et al. 2023, DFedADMM, (7)]
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
     """Return 1 - (1 - eta/lam)^K, the weight of the round's gradients, elementwise.
 
-    Requires eta >= 0, lam > 0 and integers K >= 0. Accurate to a few units in the last
-    place of K log|1 - eta/lam|, also for eta far below lam.
+    Requires eta >= 0, lam > 0 and integers K >= 0. The error is a few units in the last
+    place of K log|1 - eta/lam|, even if eta is far below lam.
     """
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
@@ -25,18 +25,12 @@ def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
 
 
 def gamma_before(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """Return 1 - (1 - eta/lam)^(K-1), the weight after one step less.
-
-    See :func:`gamma`.
-    """
+    """Return 1 - (1 - eta/lam)^(K-1), :func:`gamma` of K - 1 steps."""
     return gamma(eta, lam, np.asarray(K) - 1)
 
 
 def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
-    """Return (1 - eta/lam)^K, the weight of the state before the round.
-
-    See :func:`gamma`.
-    """
+    """Return (1 - eta/lam)^K, the weight of the previous state; see :func:`gamma`."""
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
         return np.where(odd, -1.0, 1.0) * np.exp(power)

@@ -1,9 +1,7 @@
-"""The least bound of a theorem over its step sizes, at given constants.
+"""The smallest bound of a theorem over its step sizes, at given constants.
 
-Constants that are not given have typical values.
-
-Constants that are not given take typical values, and mechanisms that are not given are
-absent. Only constants are given, so that step sizes are each theorem's own best ones.
+Constants that are not given have typical values, and mechanisms that are not given are
+absent. Step sizes are usually not given, so each theorem uses its own optimal ones.
 """
 
 from __future__ import annotations
@@ -35,24 +33,24 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 LEAST_STEP = 1e-12
-"""Smallest multiple of a step size's scale that is tried."""
+"""Smallest multiple of a step size's scale on the grid."""
 LARGEST_STEP = 1e3
-"""Largest multiple of a step size's scale that is tried."""
+"""Largest multiple of a step size's scale on the grid."""
 GRID_SIZES = {0: 1, 1: 601, 2: 76}
 """Number of values of each step size on the first grid, by the number of step sizes."""
 FINE_GRID = 10 ** (np.arange(-8, 9) / 40)
-"""Multiples of the best of two step sizes that are tried next."""
+"""Multiples on the second grid, around the best of two step sizes on the first."""
 POINTS_AT_ONCE = 1_000_000
 
 
-# -- constants of no particular run
+# -- typical constants
 
 
 class TypicalConstants(Source):
-    """Given constants, completed by neutral and by typical values.
+    """Given constants, completed by neutral and typical values.
 
-    A mechanism that is not given is absent. A fixed doubly stochastic network leaves
-    push-sum's weights at 1: then delta = C = 1 and q = lam.
+    A mechanism that is not given is absent. On a fixed doubly stochastic network, the
+    push-sum weights remain 1, so delta = C = 1 and q = lam.
     """
 
     def __init__(self, given: Mapping[str, object]):
@@ -74,9 +72,9 @@ class TypicalConstants(Source):
         return {name: known[name] for name in [*names, *given_steps]}
 
     def _names(self, theorem: Theorem) -> list[str]:
-        """Return what the theorem needs, without step sizes and fixed quantities.
+        """Return the names needed, except step sizes and fixed quantities.
 
-        An equality among its conditions fixes a quantity.
+        A quantity is fixed by an equality among the conditions.
         """
         names = []
         for name in theorem.needs:
@@ -86,45 +84,39 @@ class TypicalConstants(Source):
         return names
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
-        """Return nothing: no value is derived."""
+        """Return an empty dict, because no value is derived."""
         return {}
 
 
 def missing_computed(theorem: Theorem, given: Mapping[str, object]) -> list[str]:
-    """Return the computed quantities of a theorem that are not given.
-
-    They are computed from a network or a task.
-    """
+    """Return the quantities computed from a network or a task that are not given."""
     computed = {q.name for q in theorem.quantities if q.of is not None}
     return sorted(computed & set(theorem.needs) - given.keys())
 
 
 def _require_computed(theorem: Theorem, given: Mapping[str, object]) -> None:
-    """Raise InputError for a quantity that is computed from a network.
-
-    No network is known here.
-    """
+    """Raise InputError if a quantity must be computed from the unknown network."""
     missing = missing_computed(theorem, given)
     if missing:
         raise InputError(
             f"{theorem} computes {', '.join(missing)} from the network or the task,"
-            " which are unknown here: give its value"
+            " which are unknown here: pass its value"
         )
 
 
 def _refuse_unusual(theorem: Theorem, names: Sequence[str]) -> None:
-    """Raise InputError for a third-party symbol, which has no typical value."""
+    """Raise InputError for a third-party symbol, because it has no typical value."""
     missing = sorted(set(names) - {*GLOSSARY, *theorem.neutral})
     if missing:
         raise InputError(
-            f"{theorem} needs {', '.join(missing)}, which has no typical value: give it"
+            f"{theorem} needs {', '.join(missing)}, which has no typical value: pass it"
         )
 
 
 def constants(theorem: Theorem, values: Mapping[str, object]) -> Values:
-    """Return what a theorem needs except for step sizes, and given step sizes.
+    """Return the constants that a theorem needs, and given step sizes.
 
-    Values are given, absent, or typical ones.
+    Values that are not given are neutral or typical.
 
     Raises
     ------
@@ -140,9 +132,9 @@ def constants(theorem: Theorem, values: Mapping[str, object]) -> Values:
 def check_constants(
     values: Mapping[str, object], theorems: Sequence[Theorem] = ()
 ) -> None:
-    """Check names and ranges of given values.
+    """Check the names and ranges of given values.
 
-    A name must be in the glossary or in one of the theorems.
+    Names must be in the glossary or in one of the theorems.
     """
     glossary = with_quantities(q for theorem in theorems for q in theorem.quantities)
     for name, value in values.items():
@@ -152,19 +144,19 @@ def check_constants(
 
 
 def own_values(theorem: Theorem, values: Mapping[str, object]) -> Values:
-    """Return the values that a theorem knows; others belong to other theorems."""
+    """Return the values whose names a theorem contains."""
     return {name: value for name, value in values.items() if name in theorem.glossary}
 
 
 def with_network(
     theorem: Theorem, topology: object, values: Mapping[str, object]
 ) -> Values:
-    """Given values, and the constants of a network.
+    """Combine given values with the constants of a network.
 
     Raises
     ------
     InputError
-        If a given value is not that of the network.
+        If a given value contradicts the network.
     """
     if topology is None:
         return dict(values)
@@ -172,15 +164,15 @@ def with_network(
     for name in set(network) & set(values):
         if values[name] != network[name]:
             raise InputError(
-                f"{name} = {values[name]:g} is given, and the network has"
-                f" {network[name]:g}: give one of them"
+                f"{name} = {values[name]:g} is given, but the network has"
+                f" {network[name]:g}: pass only one of them"
             )
     return {**network, **values}
 
 
 @cache
 def fixed_by_conditions(theorem: Theorem) -> dict[str, Expr]:
-    """Return what an equality among the conditions fixes, step sizes first.
+    """Return the quantities fixed by equalities among the conditions, step sizes first.
 
     Values are expressions in the other quantities.
     """
@@ -193,21 +185,22 @@ def fixed_by_conditions(theorem: Theorem) -> dict[str, Expr]:
 def best_bounds(
     theorem: Theorem, values: Mapping[str, object]
 ) -> tuple[Array, dict[str, Array]]:
-    """Return the least bound over admissible step sizes, at one or more places.
+    """Return the smallest bound over admissible step sizes, at one or more points.
 
     Parameters
     ----------
     values : mapping
-        Numbers or arrays (P,) by glossary name. A given step size is kept.
+        Numbers or arrays (P,) by glossary name. Given step sizes are not optimized.
 
     Returns
     -------
     (P,) array
-        The least bound on a grid of 40 values a decade (of two step sizes near the best
-        of 5 a decade), from 1e-12 to 1e3 times the scales of
-        :mod:`dfltheory.step_scales`; nan where no step size of the grid is admissible.
+        The smallest bound on a grid of 40 values per decade, from 1e-12 to 1e3 times
+        the scales of :mod:`dfltheory.step_scales`; nan if no step size of the grid is
+        admissible. Two step sizes have a grid of 5 values per decade, refined near its
+        best point.
     dict
-        The best step sizes, (P,) each.
+        The optimal step sizes, (P,) each.
     """
     given = constants(theorem, values)
     places = max((np.size(value) for value in given.values()), default=1)
@@ -217,7 +210,7 @@ def best_bounds(
     free = [n for n in theorem.step_names if n not in given and n not in tied]
     if len(free) not in GRID_SIZES:
         raise InputError(
-            f"{theorem} has {len(free)} step sizes: give all but two of"
+            f"{theorem} has {len(free)} step sizes: pass all but two of"
             f" {', '.join(free)}"
         )
     meshes = _meshes(len(free))
@@ -245,9 +238,9 @@ def best_bounds(
 
 
 def _meshes(free: int) -> list[Array]:
-    """Multiples of the step sizes to be tried one after the other, (free, N) each.
+    """Return the grids of multiples of the step sizes, (free, N) each, in order.
 
-    One point if no step size is free.
+    Without free step sizes, a grid is a single point.
     """
     grids = [np.geomspace(LEAST_STEP, LARGEST_STEP, GRID_SIZES[free])]
     if free == 2:
@@ -269,8 +262,8 @@ def _bounds_on_grid(
 ) -> tuple[Array, dict[str, Array]]:
     """Return the bound at a grid of values, (places, N), and the values.
 
-    It is infinite where it is not admissible. Values include those that an equality
-    fixes.
+    The bound is infinite at values that are not admissible. The values include
+    quantities fixed by equalities.
     """
     points = {
         name: np.broadcast_to(value, shape).ravel() for name, value in values.items()
@@ -287,9 +280,9 @@ def _bounds_on_grid(
 
 
 def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
-    """Return what is known of the left-hand side without the theorem.
+    """Return the trivial bound of the left-hand side, which holds without the theorem.
 
-    At least of its least round; nan if nothing is known.
+    It covers at least the minimum over rounds; nan if there is none.
     """
     given = {}
     for name, value in constants(theorem, values).items():
@@ -306,10 +299,7 @@ def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
 
 
 def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
-    """Return the first T of ``HORIZONS`` from which the bound is nonvacuous.
-
-    inf if there is none up to 1e15.
-    """
+    """Return the first T of ``HORIZONS`` at which the bound is nonvacuous, or inf."""
     if "T" not in theorem.needs or not trivials(theorem):
         return math.nan
     over_time = {**values, "T": HORIZONS}
@@ -318,12 +308,11 @@ def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
 
 
 def transient(theorem: Theorem, values: Mapping[str, float]) -> float:
-    """Return the first T from which more clients lower the best bound linearly.
+    """Return the first T beyond which more clients decrease the best bound linearly.
 
-    Four times the clients, on a network of the same lam, lower it to less than 4^(-1/4)
-    of itself; inf if there is no such T.
-
-    That is half of the way, in logarithms, to linear speed-up.
+    The criterion is that four times the clients, on a network of the same lam, decrease
+    it by more than the factor 4^(1/4), half of a linear speed-up of 4^(1/2) in
+    logarithms; inf if there is no such T.
     """
     if not {"m", "T"} <= set(theorem.needs):
         return math.nan
@@ -341,7 +330,7 @@ def least(
     up: tuple[str, Array],
     values: Mapping[str, float],
 ) -> tuple[NDArray[np.int64], Array]:
-    """Which theorem's best bound is least, over a plane of two quantities.
+    """Return the theorem with the smallest best bound, over a plane of two quantities.
 
     Parameters
     ----------
@@ -351,7 +340,7 @@ def least(
     Returns
     -------
     (len(up), len(across)) array of int
-        Index of the theorem with the least nonvacuous bound; -1 if there is none.
+        Index of the theorem with the smallest nonvacuous bound; -1 if there is none.
     (len(up), len(across)) array
         That bound; nan if there is none.
     """
@@ -359,13 +348,13 @@ def least(
     plane = {**values, across[0]: x.ravel(), up[0]: y.ravel()}
     table = np.full((len(theorems), x.size), np.inf)
     for k, theorem in enumerate(theorems):
-        own = own_values(theorem, plane)
-        bound = np.broadcast_to(best_bounds(theorem, own)[0], (x.size,))
-        table[k] = np.where(bound < yardstick(theorem, own), bound, np.inf)
+        plane_values = own_values(theorem, plane)
+        bound = np.broadcast_to(best_bounds(theorem, plane_values)[0], (x.size,))
+        table[k] = np.where(bound < yardstick(theorem, plane_values), bound, np.inf)
     bounds = table.min(axis=0).reshape(x.shape)
-    found = np.isfinite(bounds)
+    is_nonvacuous = np.isfinite(bounds)
     which = table.argmin(axis=0).reshape(x.shape)
-    return np.where(found, which, -1), np.where(found, bounds, np.nan)
+    return np.where(is_nonvacuous, which, -1), np.where(is_nonvacuous, bounds, np.nan)
 
 
 __all__ = [

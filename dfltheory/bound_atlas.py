@@ -1,10 +1,10 @@
-"""The atlas: theorems about one problem class at one place or over a plane.
+"""The atlas: a comparison of theorems about one problem class at given constants.
 
-All statements with one left-hand side are put into one unit, what is known without a
-theorem (2 L (f(x^0) - f*), or B^2): which is informative (some step size meets its
-conditions, and the bound says more than that; its status is ``informative``), which is
-*vacuous* (it says no more), which is least; a lower bound is a *floor*. Step sizes are
-each theorem's own best ones, as only the constants are given.
+All statements about one left-hand side are compared with the trivial bound, which is
+known without a theorem (2 L (f(x^0) - f*), or B^2). A statement is *informative* if
+some step size satisfies its conditions and its bound is below the trivial one, and
+*vacuous* if its bound is not below it; a lower bound is a *floor*. Each theorem uses
+its own optimal step sizes, because only constants are given.
 """
 
 from __future__ import annotations
@@ -61,38 +61,40 @@ STATED = ("theorem", "corollary", "rate", "lower bound")
 def competitors(
     measure: str, theorems: Sequence[Theorem | str] | None = None
 ) -> tuple[Theorem, ...]:
-    """Return the registered statements on ``measure``, or the given ones.
+    """Return the statements on ``measure``: the given ones, or all registered ones.
 
-    These are theorems, corollaries, rates and lower bounds.
+    Registered statements are theorems, corollaries, rates and lower bounds.
     """
-    asked: list[Theorem] = []
+    statements: list[Theorem] = []
     for reference in theorems or ():
-        asked += load_all(reference)
+        statements += load_all(reference)
     if not theorems:
-        asked = [t for t in registry.statements() if t.kind in STATED]
-    found = tuple(t for t in asked if t.lhs.measure == measure)
-    if not found:
+        statements = [t for t in registry.statements() if t.kind in STATED]
+    selected = tuple(t for t in statements if t.lhs.measure == measure)
+    if not selected:
         raise UnknownNameError(
-            "measure that these theorems bound", measure, {t.lhs.measure for t in asked}
+            "measure that these theorems bound",
+            measure,
+            {t.lhs.measure for t in statements},
         )
-    sums = [str(t) for t in found if t.lhs.aggregate == "sum"]
-    if sums and len(sums) < len(found):
+    sums = [str(t) for t in selected if t.lhs.aggregate == "sum"]
+    if sums and len(sums) < len(selected):
         raise InputError(
             "bounds on a sum over rounds cannot be ranked with others:"
             f" {', '.join(sums)}"
         )
-    return found
+    return selected
 
 
-# -- side by side
+# -- comparison of theorems
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One theorem at one place: its status, reason and bound at its best steps.
+    """The status, reason and bound of one theorem at its optimal step sizes.
 
-    ``share`` is relative to what is known without the theorem. The left-hand side at
-    these steps is nan if it was not computed.
+    ``share`` is the bound relative to the trivial one. ``truth``, the left-hand side at
+    these step sizes, is nan if it was not computed.
     """
 
     theorem: Theorem
@@ -103,15 +105,15 @@ class Entry:
     steps: Mapping[str, float] = field(default_factory=dict)
     truth: float = math.nan
     assumed: Mapping[str, float] = field(default_factory=dict)
-    """Constants that were not given and took usual values."""
+    """Constants that were not given and have typical values."""
 
     @property
     def refuted(self) -> str:
-        """By how much the statement is refuted in general; empty if it is not."""
+        """How the statement is refuted in general; empty if it is not."""
         return self.theorem.status.how if self.theorem.status.refuted else ""
 
     def to_dict(self) -> dict[str, object]:
-        """Plain numbers and text, for JSON."""
+        """Return plain numbers and text, for JSON."""
         document = {
             n: getattr(self, n)
             for n in ("status", "reason", "bound", "share", "truth", "refuted")
@@ -140,7 +142,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Atlas:
-    """The theorems on one left-hand side at one place, the least bound first."""
+    """Theorems about one left-hand side at given constants, smallest bound first."""
 
     measure: str
     values: Mapping[str, float]
@@ -158,20 +160,20 @@ class Atlas:
         """Return plain numbers and text, for JSON."""
         best = None if self.best is None else str(self.best.theorem)
         rows = [e.to_dict() for e in self.entries]
-        found = {
+        document = {
             "measure": self.measure,
             "values": dict(self.values),
             "assumed": self.assumed,
         }
-        return {**found, "best": best, "theorems": rows}
+        return {**document, "best": best, "theorems": rows}
 
     @property
     def assumed(self) -> dict[str, float]:
         """Typical values of constants that were not given, by glossary name."""
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         for entry in self.entries:
-            found.update(entry.assumed)
-        return dict(sorted(found.items()))
+            values.update(entry.assumed)
+        return dict(sorted(values.items()))
 
     def __str__(self) -> str:
         lines = [str(entry) for entry in self.entries]
@@ -192,24 +194,25 @@ def atlas(
     truth: bool = False,
     **values: float,
 ) -> Atlas:
-    """All theorems about one left-hand side at one place.
+    """Compare all theorems about one left-hand side at given constants.
 
     Parameters
     ----------
-    instance : its run (exact expectations where its rounds are affine) is compared with
-        every theorem, at its own step sizes; the others' place is then not asked
+    instance : a run (exact expectations if its rounds are affine) to compare with every
+        theorem at its own step sizes; constants are then those of the run
     measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide`
-    theorems : keys (all variants of each) and theorems; None: every registered one
-    topology : a network whose constants are taken, as :func:`dfltheory.train` takes it
-    truth : compute the exact expectation on the quadratic :func:`model` at each
-        theorem's best steps
-    values : glossary names; what is missing has everyday values, and mechanisms are
-        absent
+    theorems : keys (all variants of each) and theorems; by default all registered ones
+    topology : a network that determines the network constants, as for
+        :func:`dfltheory.train`
+    truth : whether to compute the exact expectation on the quadratic :func:`model` at
+        each theorem's optimal step sizes
+    values : constants by glossary name; missing ones have typical values, and missing
+        mechanisms are absent
 
     Raises
     ------
     UnknownNameError, InputError
-        An unknown measure or constant; a value out of its range.
+        If a measure or constant is unknown, or a value is out of range.
     """
     chosen = competitors(measure, theorems)
     check_constants(values, chosen)
@@ -231,9 +234,9 @@ def atlas(
 
 
 def _assumed(theorem: Theorem, values: Mapping[str, object]) -> dict[str, float]:
-    """Return the constants that a theorem needs and that took usual values.
+    """Return the constants of a theorem that have typical values.
 
-    None of a statement that is not evaluated.
+    The result is empty for statements that are not evaluated.
     """
     if theorem.order or missing_computed(theorem, values):
         return {}
@@ -245,7 +248,7 @@ def _assumed(theorem: Theorem, values: Mapping[str, object]) -> dict[str, float]
 
 
 def _status(bound: float, known: float) -> Status:
-    """Return the status of a bound next to what is known without it."""
+    """Return the status of a bound, given the trivial bound."""
     if math.isnan(known):
         return "no yardstick"
     return "informative" if bound < known else "vacuous"
@@ -272,7 +275,7 @@ def _entry(
         if not LEAST_STEP < v / float(scales.get(n, 1.0)) < LARGEST_STEP
         and n not in values
     ]
-    if ends:  # of the whole grid: as where the left-hand side itself carries the step
+    if ends:  # optimal at the end of the grid: no optimum, for example eta * gradient
         why = f"its bound falls with {', '.join(ends)} for ever: give what they are"
         return Entry(theorem, "silent", why)
     if theorem.kind == "lower bound":
@@ -298,13 +301,13 @@ def _entry(
             f" {' and '.join(words for words, _ in trivials(theorem))}"
         )
     found = Entry(theorem, status, reason, bound, bound / known, chosen)
-    if not truth or theorem.scope.bounded_gradients:  # no quadratic's are
+    if not truth or theorem.scope.bounded_gradients:  # unbounded for quadratics
         return found
     return replace(found, truth=expectation(theorem, values, chosen, topology))
 
 
 def _why_silent(theorem: Theorem, values: Mapping[str, object]) -> str:
-    """Return the conditions that no step size meets, each by itself."""
+    """Return the conditions that no step size satisfies individually."""
 
     def fails(*alone: Condition) -> bool:
         return bool(

@@ -41,7 +41,7 @@ used.
 def half_widths(samples: Array, tail: float | Array) -> Array:
     """Return Student's half-widths of the column means of ``samples`` (n, k).
 
-    Each has the one-sided error ``tail``.
+    Each has the one-sided error probability ``tail``.
     """
     from scipy.special import stdtrit
 
@@ -54,8 +54,8 @@ def half_widths(samples: Array, tail: float | Array) -> Array:
 def upper_limits(samples: Array, tail: float) -> Array:
     """Return upper limits for the column means of ``samples`` (n, k).
 
-    Each has error ``tail``. It is the larger one of Student's limit and, if no sample
-    is negative, that of a squared norm; infinite for n = 1.
+    Each has the error probability ``tail``. It is the larger of Student's limit and, if
+    no sample is negative, the limit for squared norms; infinite for n = 1.
     """
     student = samples.mean(axis=0) + half_widths(samples, tail)
     if samples.shape[0] < 2:
@@ -67,9 +67,9 @@ def upper_limits(samples: Array, tail: float) -> Array:
 def lower_limits(samples: Array, tail: float) -> Array:
     """Return approximate lower limits for means of squared norms, with error ``tail``.
 
-    They are much sharper than Student's limits and fail more often than ``tail``: up to
-    1.4 times as often with 8 samples, three times with 2. No verdict rests on them.
-    Columns with negative samples get Student's limit.
+    They are much sharper than Student's limits, but fail more often than ``tail``: up
+    to 1.4 times as often with 8 samples, and three times with 2. No verdict uses them.
+    Columns with negative samples have Student's limit.
     """
     student = samples.mean(axis=0) - half_widths(samples, tail)
     if samples.shape[0] < 2:
@@ -86,10 +86,7 @@ def standard_errors(samples: Array) -> Array:
 
 
 def _of_squares(samples: Array, tail: float, upper: bool) -> Array:
-    """Return limits for the mean of a squared norm.
-
-    nan where Student's limit is used instead.
-    """
+    """Return limits for the means of squared norms; nan if Student's limit applies."""
     roots = np.sqrt(np.sqrt(np.abs(samples)))
     middle, scatter = roots.mean(axis=0), roots.std(axis=0, ddof=1)
     fits = (
@@ -116,7 +113,7 @@ def _of_squares(samples: Array, tail: float, upper: bool) -> Array:
 def _table(n: int, step: int, upper: bool) -> tuple[Array, Array]:
     """Return log(x/s_x) and the log of the limit in units of s_x^4.
 
-    The limit is at error 10^(step/_STEPS).
+    The error probability is 10^(step/_STEPS).
     """
     # n nonnegative numbers with standard deviation s_x have a mean of at least
     # s_x/sqrt(n)

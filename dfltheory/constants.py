@@ -34,7 +34,7 @@ SEQUENCES: dict[str, str] = {
 }
 """Kinds of network sequences that runs have and statements cover.
 
-With one gossip step a round, the two kinds of draws are the same.
+With one gossip step per round, the two kinds of draws are the same.
 """
 
 
@@ -42,16 +42,14 @@ With one gossip step a round, the two kinds of draws are the same.
 class ProblemConstants:
     """Constants of the objectives f_1..f_m and of their stochastic gradients.
 
-    ``None``: unknown.
+    ``None`` means unknown. ``L`` is the smoothness of every f_i [c s^-2], and ``mu``
+    the strong convexity of f [c s^-2]. ``sigma_l`` bounds the stochastic noise (per
+    client, root mean square), ``sigma_g`` and ``beta`` the heterogeneity (root mean
+    square and maximum over clients), and ``B`` ||grad f_i|| [c s^-1]. ``f_star`` is the
+    infimum of f [c]. The two-block constants are those of partially personalized
+    problems F_i(u, v_i).
 
-    ``L`` smoothness of every f_i [c s^-2]; ``mu`` strong convexity of f [c s^-2];
-    ``sigma_l``, ``sigma_g``, ``beta``, ``B`` bounds of the stochastic noise (per
-    client, root mean square), of the heterogeneity (root mean square over clients, and
-    its maximum) and of ||grad f_i|| [c s^-1]; ``f_star`` the infimum of f [c]. The
-    two-block constants belong to partially personalized problems F_i(u, v_i).
-
-    ``standing`` gives the evidence for each number; a name that is absent from it is
-    ``exact``.
+    ``standing`` states the evidence for each number, by default ``exact``.
     """
 
     L: float | None = None
@@ -97,12 +95,12 @@ class ProblemConstants:
 class NetworkConstants:
     """Constants of a mixing matrix, or of a sequence of them.
 
-    ``m`` clients (0: unknown); ``lam`` = ||W - 11'/m||, for symmetric W
-    max(|lambda_2|, |lambda_m|)
-    (for i.i.d. random W_t the root mean square contraction); ``lam_min`` the least
-    eigenvalue of a symmetric W, the least over a period; ``delta, C, q, window``
-    push-sum: the least weight, the constants of ||z_i^t - xbar^t|| <= C q^t (...), and
-    the number of rounds over which q contracts.  ``None``: unknown or undefined for
+    ``m`` is the number of clients (0 if unknown), and ``lam`` = ||W - 11'/m||, which is
+    max(|lambda_2|, |lambda_m|) for symmetric W (for i.i.d. random W_t, the root mean
+    square contraction). ``lam_min`` is the smallest eigenvalue of a symmetric W, the
+    minimum over a period. For push-sum, ``delta`` is the smallest weight, ``C`` and
+    ``q`` are the constants of ||z_i^t - xbar^t|| <= C q^t (...), and ``window`` is the
+    number of rounds over which q contracts. ``None`` means unknown or undefined for
     this network.
     """
 
@@ -115,8 +113,8 @@ class NetworkConstants:
     window: int | None = None
     standing: Mapping[str, Standing] = field(default_factory=dict)
     errors: Mapping[str, float] = field(default_factory=dict)
-    """Standard errors of estimates by name; 0: the largest of a sample, a lower bound
-    of the true value.
+    """Standard errors of estimates by name. 0 denotes the maximum of a sample, which is
+    a lower bound of the true value.
     """
 
     def known(self) -> dict[str, float]:

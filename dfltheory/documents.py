@@ -1,9 +1,9 @@
-"""Readers of saved files: each field is read with its type.
+"""Readers of saved files, which validate the type of each field.
 
-The content of a file may come from anywhere.
-A reader is a function of a place, such as ``theorem.lhs.start``, and a value. It
-returns the value that it has read, or raises an InputError that names place and value.
-Functions here make readers from other readers.
+File content is untrusted. A reader is a function of a place, such as
+``theorem.lhs.start``, and a value. It returns the validated value, or raises an
+InputError that names the place and the value. Functions of this module create readers,
+or combine them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from dfltheory.errors import InputError
 
 Value = TypeVar("Value")
 Read: TypeAlias = Callable[[str, object], Value]
-"""A reader: a function of a place and of what a file holds there."""
+"""A reader: a function of a place and of the value at this place in a file."""
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 
 
 class WrittenNumber(float):
-    """A number of a JSON file that has kept its digits.
+    """A number of a JSON file that preserves its digits.
 
-    For ``json.loads(text, parse_float=WrittenNumber)``. It is the double nearest to
-    these digits; ``fraction`` is the rational number that they say.
+    For ``json.loads(text, parse_float=WrittenNumber)``. Its value is the double nearest
+    to the digits; ``fraction`` is the rational number that they denote.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class WrittenNumber(float):
     DIGITS = 400
 
     def __new__(cls, text: str) -> WrittenNumber:
-        """Return the double nearest to the digits of ``text``, which is kept."""
+        """Create the double nearest to the digits of ``text``, and store the text."""
         written = super().__new__(cls, text)
         written._text = text
         return written
@@ -51,7 +51,7 @@ class WrittenNumber(float):
 
     @property
     def fraction(self) -> Fraction:
-        """Return the rational number that the digits say.
+        """The rational number that the digits denote.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class WrittenNumber(float):
 
 
 def short(value: object) -> str:
-    """Return a value in a message, however long it is."""
+    """Return a short text of a value of any length, for messages."""
     return _REPR.repr(value)
 
 
@@ -89,24 +89,24 @@ def is_sequence(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
 
 
 def must(place: str, value: Value, fits: bool, words: str) -> Value:
-    """Return the value, or an InputError that says what it must be."""
+    """Return the value; raise InputError with ``words`` unless it ``fits``."""
     if not fits:
         raise _refusal(place, value, words)
     return value
 
 
 def _refusal(place: str, value: object, words: str) -> InputError:
-    """Return the error that says what a value must be."""
+    """Return the error that states what a value must be."""
     return InputError(f"{place} = {short(value)} must be {words}")
 
 
 def number(low: float = -math.inf, high: float = math.inf) -> Read[float]:
-    """Return a finite number (bool is none) in [low, high]."""
+    """Return a reader of finite numbers (not bool) in [low, high]."""
 
     def read(place: str, value: object) -> float:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise _refusal(place, value, "a number")
-        # nan too; and whole numbers of any length
+        # rejects nan, and integers of any length
         inside = low <= value <= high and abs(value) < math.inf
         return float(must(place, value, inside, f"a number in [{low:g}, {high:g}]"))
 
@@ -114,10 +114,9 @@ def number(low: float = -math.inf, high: float = math.inf) -> Read[float]:
 
 
 def any_number(place: str, value: object) -> float:
-    """Return a number; the texts "NaN", "Infinity" and "-Infinity" are numbers too.
+    """Read a number, or "NaN", "Infinity" or "-Infinity", which JSON lacks as numbers.
 
-    JSON has no numbers for these. Every nan is the same object, so that what is read
-    equals what was written.
+    Every nan is the same object, so that documents compare equal after a round trip.
     """
     if value == "NaN":
         return math.nan
@@ -127,31 +126,31 @@ def any_number(place: str, value: object) -> float:
 
 
 def anything(place: str, value: object) -> object:
-    """Any value, as it is."""
+    """Return any value unchanged."""
     return value
 
 
 def text(place: str, value: object) -> str:
-    """Text of any length."""
+    """Read text of any length."""
     if not isinstance(value, str):
         raise _refusal(place, value, "text")
     return value
 
 
 def whole(low: int, high: int) -> Read[int]:
-    """Return a whole number in [low, high]."""
+    """Return a reader of integers in [low, high]."""
 
     def read(place: str, value: object) -> int:
         is_flag = isinstance(value, bool)
         if not isinstance(value, int) or is_flag or not low <= value <= high:
-            raise _refusal(place, value, f"a whole number in [{low}, {high}]")
+            raise _refusal(place, value, f"an integer in [{low}, {high}]")
         return value
 
     return read
 
 
 def truth(place: str, value: object) -> bool:
-    """Return True or False."""
+    """Read a Boolean."""
     if not isinstance(value, bool):
         raise _refusal(place, value, "true or false")
     return value
@@ -179,7 +178,7 @@ def line(most: int, pattern: str | None = None, words: str = "a line") -> Read[s
 
 
 def one_of(*known: str) -> Read[str]:
-    """One of these texts."""
+    """Return a reader of one of the given texts."""
 
     def read(place: str, value: object) -> str:
         if not isinstance(value, str) or value not in known:
@@ -190,7 +189,7 @@ def one_of(*known: str) -> Read[str]:
 
 
 def maybe(kind: Read[Value]) -> Read[Value | None]:
-    """None, or what another reader reads."""
+    """Return a reader of None, or of a value of another reader."""
 
     def read(place: str, value: object) -> Value | None:
         return None if value is None else kind(place, value)
@@ -199,7 +198,7 @@ def maybe(kind: Read[Value]) -> Read[Value | None]:
 
 
 def rows(item: Read[Value], most: int, least: int = 0) -> Read[list[Value]]:
-    """Return a list of ``least`` to ``most`` items."""
+    """Return a reader of lists of ``least`` to ``most`` items."""
     length = f"{least} to {most}" if least else f"at most {most}"
 
     def read(place: str, value: object) -> list[Value]:
@@ -211,7 +210,7 @@ def rows(item: Read[Value], most: int, least: int = 0) -> Read[list[Value]]:
 
 
 def tuple_of(item: Read[Value], most: int, least: int = 0) -> Read[tuple[Value, ...]]:
-    """Return a list of ``least`` to ``most`` items, as a tuple."""
+    """Return a reader of lists of ``least`` to ``most`` items, as tuples."""
     read_list = rows(item, most, least)
 
     def read(place: str, value: object) -> tuple[Value, ...]:
@@ -221,7 +220,7 @@ def tuple_of(item: Read[Value], most: int, least: int = 0) -> Read[tuple[Value, 
 
 
 def mapping(item: Read[Value], most: int, name: Read[str]) -> Read[dict[str, Value]]:
-    """Fields of any names that ``name`` reads, at most ``most``."""
+    """Return a reader of at most ``most`` fields whose names ``name`` accepts."""
 
     def read(place: str, value: object) -> dict[str, Value]:
         if not isinstance(value, dict) or len(value) > most:
@@ -238,7 +237,7 @@ def record(
     required: Mapping[str, Read[object]],
     optional: Mapping[str, Read[object]] | None = None,
 ) -> Read[dict[str, Any]]:
-    """Return a reader of these fields and no other."""
+    """Return a reader of objects with required and optional fields only."""
     known = {**required, **(optional or {})}
 
     def read(place: str, value: object) -> dict[str, Any]:
@@ -254,9 +253,9 @@ def named(
     required: Iterable[str],
     optional: Iterable[str] | None = (),
 ) -> dict[str, Any]:
-    """Return the fields as they are.
+    """Return the fields of an object unchanged.
 
-    All that are required, and no others than these and the optional ones (None: any).
+    Required fields must be present; other fields must be optional (None: any).
     """
     known, what = [*required, *(optional or ())], place or "the document"
     if not isinstance(value, dict):

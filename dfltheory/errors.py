@@ -12,10 +12,7 @@ _MOST = 1500
 
 
 def shown(text: str, most: int = _MOST) -> str:
-    """Return text of unknown origin for a terminal.
-
-    Nonprintable characters are escaped, the length is limited.
-    """
+    """Return untrusted text, shortened and with nonprintable characters escaped."""
     text = text if len(text) <= most else f"{text[:most]}..."
     characters = list(text)
     for place, c in enumerate(characters):
@@ -25,7 +22,7 @@ def shown(text: str, most: int = _MOST) -> str:
 
 
 class DFLTheoryError(ValueError):
-    """Base of every exception that this package raises deliberately.
+    """Base class of all exceptions that this package raises deliberately.
 
     The message states what is wrong, the place, the value, the tolerance if there is
     one, and what to do::
@@ -44,16 +41,14 @@ class InputError(DFLTheoryError):
 
 
 class UnsupportedError(InputError):
-    """An algorithm uses a method that its environment does not implement.
-
-    The environment is what executes its rounds.
+    """An algorithm uses a method that the environment of its rounds does not implement.
 
     Attributes
     ----------
     method : str
         The method, as the algorithm calls it: ``grad.uniform``, ``mix.gather``.
     environment : str
-        What executes the round: ``training``, ``exact expectations``...
+        Name of the code that executes the round, for example ``training``.
     """
 
     def __init__(self, method: str, environment: str):
@@ -72,7 +67,7 @@ class UnsupportedError(InputError):
 class UnknownNameError(DFLTheoryError):
     """A name (theorem, topology, task, algorithm, field) is unknown.
 
-    The message lists similar ones.
+    The message lists similar names.
     """
 
     def __init__(
@@ -95,10 +90,7 @@ class UnknownNameError(DFLTheoryError):
 
 
 class GraphError(DFLTheoryError):
-    """A graph or a mixing matrix breaks a law.
-
-    Such laws are: connected, stochastic, symmetric, finite...
-    """
+    """A graph or a mixing matrix breaks a law, such as connectedness or symmetry."""
 
 
 class ConditionError(DFLTheoryError):
@@ -131,15 +123,12 @@ LARGEST_WHOLE = 2**63 - 1
 
 
 def whole_number(name: str, value: object, at_least: int, more: str = "") -> int:
-    """Return an integer of any library as an int.
-
-    Raise InputError unless it is >= ``at_least``.
-    """
+    """Convert an integer to int; raise InputError unless >= ``at_least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise InputError(f"{name} = {value!r} must be an integer >= {at_least}{more}")
     if int(value) > LARGEST_WHOLE:
         raise InputError(
-            f"{name} = {value} does not fit into 64 bits: give a smaller number"
+            f"{name} = {value} does not fit into 64 bits: use a smaller number"
         )
     return int(value)
 
@@ -148,7 +137,7 @@ def squarable(name: str, value: object) -> None:
     """Raise InputError if the square of a nonzero float overflows or underflows."""
     if isinstance(value, float) and value and not 1e-150 <= abs(value) <= 1e150:
         raise InputError(
-            f"{name} = {value!r} is outside of [1e-150, 1e150], so its square is no"
+            f"{name} = {value!r} is outside of [1e-150, 1e150], so its square is not a"
             " float"
         )
 

@@ -26,10 +26,10 @@ _STEM = 40
 
 @contextlib.contextmanager
 def _naming(target: Path, temporary: Path) -> Iterator[None]:
-    """Let errors of the operating system name the file that is being written.
+    """Add the name of the written file to errors of the operating system.
 
-    A full disk is reported without a name, or with the name of a temporary file or
-    folder.
+    A full disk, for example, is reported without a name, or with the name of a
+    temporary file.
     """
     try:
         yield
@@ -87,7 +87,7 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
                 for path in sorted(new.rglob("*"))
                 if path.is_file()
             }
-            # before the first move: never files of two runs
+            # removed before the first move, so files of two runs are never mixed
             for place in places.values():
                 place.unlink(missing_ok=True)
             for path, place in places.items():
@@ -108,7 +108,7 @@ def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[No
     Raises
     ------
     InputError
-        Another process holds the lock; the message has its number and command.
+        If another process holds the lock; the message has its number and command.
     """
     target = Path(place)
     lock = target / ".lock" if folder else target.with_name(f".{target.name}.lock")
@@ -134,7 +134,7 @@ def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[No
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(held.fileno()), os.stat(lock)):
                 break
-        held.close()  # its last holder removed it in the meantime
+        held.close()  # the previous holder removed the file in the meantime
     try:
         held.truncate(0)
         held.write(f"process {os.getpid()} ({Path(sys.argv[0]).name})")
@@ -153,14 +153,14 @@ def alone(place: str | os.PathLike[str], *, folder: bool = False) -> Iterator[No
 def remove_halves(*wholes: str | os.PathLike[str]) -> None:
     """Remove the incomplete temporary files of killed writers of these files.
 
-    Only the process that holds the lock may call it. A stem ``*`` means every file with
-    that suffix.
+    Only the process that holds the lock may call this function. A stem ``*`` matches
+    every file with that suffix.
     """
     for whole in map(Path, wholes):
         stem = "[^/]*" if whole.stem == "*" else re.escape(whole.stem[:_STEM])
         half = re.compile(
             rf"\.{stem}-[a-z0-9_]{{8}}{re.escape(whole.suffix)}"
-        )  # the names that _beside gives
+        )  # names created by _beside
         for path in whole.parent.iterdir():
             if half.fullmatch(path.name):
                 path.unlink(missing_ok=True)
@@ -168,7 +168,7 @@ def remove_halves(*wholes: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Turn errors that the content of a file causes into one DataError.
+    """Convert errors caused by the content of a file to a DataError.
 
     Errors of this package that name the file, and errors of the operating system (no
     such file), are not changed.
@@ -196,12 +196,12 @@ def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
 
 
 def read_bytes(path: str | os.PathLike[str], max_bytes: float = math.inf) -> bytes:
-    """Return the content of a file that may come from anywhere.
+    """Return the content of an untrusted file.
 
     Raises
     ------
     InputError
-        The file does not exist, is a folder or a device, or has more than
+        If the file does not exist, is a folder or a device, or has more than
         ``max_bytes``.
     """
     file = Path(path)
@@ -230,14 +230,14 @@ def read_json(
     max_bytes : float
         Largest size.
     parse_float : callable
-        Reads decimal numbers.
+        Parser of decimal numbers.
 
     Raises
     ------
     InputError
         As :func:`read_bytes`.
     DataError
-        The content is not JSON.
+        If the content is not JSON.
     """
     content = read_bytes(path, max_bytes)
     with reading(path, "JSON"):
@@ -247,30 +247,31 @@ def read_json(
 def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> None:
     """Raise InputError if a file, or a file in a folder, cannot be written.
 
-    Missing folders and a temporary file are created in the real place, and removed.
+    As a test, missing folders and a temporary file are created in place and removed.
 
     Raises
     ------
     InputError
-        A folder in place of a file or the reverse; a read-only, full or invalid place.
+        If there is a folder instead of a file or vice versa, or the place is read-only,
+        full or invalid.
     """
     target = Path(path)
     try:
         if folder and target.exists() and not target.is_dir():
             raise InputError(
-                f"{path} is a file, and a folder is to be written there: give another"
+                f"{path} is a file, but a folder is to be written there: use another"
                 " name"
             )
         if folder and target.resolve() == Path(target.resolve().anchor):
             raise InputError(
-                f"{path} is the root of the file system: give a folder below it, as in"
+                f"{path} is the root of the file system: use a folder below it, such as"
                 " results/run"
             )
         if not folder:
             _refuse_no_file(target)
             if target.exists() and not os.access(target, os.W_OK):
                 raise InputError(
-                    f"{path} is read-only: give another name, or make it writable"
+                    f"{path} is read-only: use another name, or make it writable"
                 )
         probe = target / "probe" if folder else target
         missing = [p for p in (probe.parent, *probe.parent.parents) if not p.exists()]
@@ -297,13 +298,13 @@ def _refuse_no_file(target: Path) -> None:
     """Raise InputError if the target exists and is not a regular file."""
     if target.is_dir() or target.name in ("", "..") or str(target).endswith(os.sep):
         raise InputError(
-            f"{target} is a folder, and a file is to be written there: give the file's"
-            " name"
+            f"{target} is a folder, but a file is to be written there: use the name of"
+            " a file"
         )
     if target.exists() and not target.is_file():
         raise InputError(
-            f"{target} is a device or a pipe, which no result can replace: give a"
-            " file's name"
+            f"{target} is a device or a pipe, which results must not replace: use the"
+            " name of a file"
         )
 
 
@@ -323,10 +324,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_json(path: str | os.PathLike[str], document: object) -> None:
-    """Write one JSON document atomically.
-
-    Numbers and arrays of any library may be in it.
-    """
+    """Write a JSON document, which may contain numpy and torch values, atomically."""
     write_text(path, json_text(document) + "\n")
 
 
@@ -336,10 +334,10 @@ def json_text(document: object) -> str:
 
 
 def plain(value: object) -> Any:
-    """Return the value in JSON types.
+    """Convert a value to JSON types.
 
     Infinite numbers and nan become the strings "Infinity", "-Infinity" and "NaN", which
-    ``float`` reads.
+    ``float`` can parse.
     """
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}

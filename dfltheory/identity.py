@@ -1,10 +1,9 @@
-"""The identity of a run.
+"""The identity of a run: its arguments, class names and source of user code.
 
-It consists of its declared arguments, the names of its classes, and the source of the
-user's code. A description of a value consists of JSON types and is the same in every
-process. Numbers and text describe themselves; arrays and tensors count with dtype,
-shape and bytes; functions and objects with their qualified name, what they hold, and,
-unless they come from a known library, the source of their code.
+A description of a value consists of JSON types and is the same in every process.
+Numbers and text are their own descriptions. Arrays and tensors are described by dtype,
+shape and bytes; functions and objects by their qualified name, the values that they
+contain, and, unless they come from a known library, their source code.
 """
 
 from __future__ import annotations
@@ -34,15 +33,14 @@ LIBRARIES = sys.stdlib_module_names | {
     "scipy",
     "torch",
 }
-"""Packages whose classes and functions count with their names alone."""
+"""Packages whose classes and functions are identified by their names only."""
 
 PLAIN = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.number, Tensor)
-"""Types of class attributes and of module constants that count with the code that uses
-them.
+"""Types of class attributes and module constants that are part of the code's identity.
 """
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
-"""A value that a JSON file holds."""
+"""A JSON value."""
 
 Describe = Callable[[object], Json]
 Code = type | types.FunctionType
@@ -51,8 +49,7 @@ Code = type | types.FunctionType
 def value_digest(value: object) -> str:
     """Return 16 hexadecimal digits of the SHA-256 of a value's description.
 
-    Values that differ only in the order of keys, or as 1 and 1.0 do, have equal
-    digests.
+    Values that differ only in the order of keys, or like 1 and 1.0, have equal digests.
     """
     text = json.dumps(
         describe(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True
@@ -63,10 +60,10 @@ def value_digest(value: object) -> str:
 def argument_digests(
     kind: type, positional: tuple[object, ...], named: Mapping[str, object]
 ) -> dict[str, str]:
-    """Return the digests of the arguments of a call of a class, by name.
+    """Return the digests of the arguments of a class, by name, defaults included.
 
-    Defaults are included. Empty if the call does not fit the signature: the class
-    itself raises then.
+    The result is empty if the arguments do not fit the signature, in which case the
+    class itself raises an error.
     """
     try:
         call = _signature(kind).bind(*positional, **named)
@@ -87,7 +84,7 @@ def _signature(kind: type) -> inspect.Signature:
 def describe(value: object, parents: tuple[int, ...] = ()) -> Json:
     """Return a description of a value in JSON types.
 
-    ``parents`` are the ids of the values that hold it.
+    ``parents`` are the ids of the values that contain it.
     """
     if id(value) in parents:
         return {"!parent": parents.index(id(value))}
@@ -96,12 +93,10 @@ def describe(value: object, parents: tuple[int, ...] = ()) -> Json:
 
 @functools.singledispatch
 def _describe(value: object, part: Describe) -> Json:
-    """Describe an object by its class and by what a copy of it is made from.
+    """Describe an object by its class and its state for copying.
 
-    Cached properties are omitted.
-
-    An object that cannot be copied, such as a generator, is described by its class
-    alone.
+    Cached properties are omitted. An object that cannot be copied, such as a generator,
+    is described by its class only.
     """
     description: dict[str, Json] = {"!object": part(type(value))}
     wrapped = getattr(value, "__wrapped__", None)
@@ -275,11 +270,10 @@ def _qualified(code: Code | types.BuiltinFunctionType) -> str:
 
 @functools.lru_cache(maxsize=256)
 def source_digest(code: Code) -> str | None:
-    """Return the digest of the source of a class or function.
+    """Return the digest of the source of a class or function, or None for libraries.
 
-    None if it comes from a known library. It covers base classes, and the functions,
-    classes and plain constants of its own module that the code names, directly or
-    through each other.
+    It covers base classes, and the functions, classes and plain constants of the same
+    module that the code uses, directly or indirectly.
     """
     bases = code.__mro__ if isinstance(code, type) else (code,)
     waiting: list[Code] = [base for base in bases if not _of_library(base)]
@@ -309,10 +303,7 @@ def _of_library(code: Code) -> bool:
 
 
 def _members(definition: Code) -> Iterator[types.FunctionType | list[object]]:
-    """Yield the function itself, or the functions and plain values of a class.
-
-    Plain values are given with their names.
-    """
+    """Yield the function itself, or the functions and named plain values of a class."""
     if not isinstance(definition, type):
         yield definition
         return
@@ -332,10 +323,7 @@ def _function_of(member: object) -> types.FunctionType | None:
 
 
 def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield what the function names in its own module.
-
-    These are functions, classes and plain constants.
-    """
+    """Yield the objects of its own module that a function uses."""
     names: set[str] = set()
     for code in _codes(function.__code__):
         names.update(code.co_names)
@@ -347,10 +335,7 @@ def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, object
 
 
 def _source(function: types.FunctionType) -> object:
-    """Return the text of a function.
-
-    Its bytecode if it has no text of its own, as a lambda.
-    """
+    """Return the source of a function, or its bytecode if it has no separate source."""
     if function.__name__ != "<lambda>":
         try:
             return textwrap.dedent(inspect.getsource(function))
@@ -364,7 +349,7 @@ def _source(function: types.FunctionType) -> object:
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a function's code, and that of the functions inside it."""
+    """Yield a function's code object and those of nested functions."""
     yield code
     for inner in filter(inspect.iscode, code.co_consts):
         yield from _codes(inner)

@@ -1,9 +1,9 @@
-"""Sums of the weights of K momentum steps, evaluated so that nothing cancels.
+"""Sums of the weights of K momentum steps, evaluated without cancellation.
 
 After K steps v <- alpha v + g, x <- x - eta v from v = 0, the gradient of step s has
-moved x by ``eta c_s`` with ``c_s = (1 - alpha^(K-s+1))/(1 - alpha)``. Hence ``at =
-sum_s c_s`` (the papers' alpha-tilde), ``sum_s c_s^2``, ``at(K-1)`` (the same with one
-step less) and the mean path ``sum_s c_s at(s-1)/at``.
+moved x by ``eta c_s`` with ``c_s = (1 - alpha^(K-s+1))/(1 - alpha)``. The sums are ``at
+= sum_s c_s`` (the papers' alpha-tilde), ``sum_s c_s^2``, ``at(K-1)`` (for K - 1 steps)
+and the mean path ``sum_s c_s at(s-1)/at``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ Array = NDArray[np.float64]
 
 
 def total(alpha: ArrayLike, K: ArrayLike) -> Array:
-    """Return sum_s c_s of K steps, elementwise.
-
-    0 <= alpha < 1, integer K >= 0.
-    """
+    """Return sum_s c_s of K steps, for 0 <= alpha < 1 and integers K >= 0."""
     return _sums(alpha, K)[..., 1]
 
 
@@ -42,17 +39,18 @@ def _sums(alpha: ArrayLike, steps: ArrayLike) -> Array:
     """Return five sums (..., 5) after K steps.
 
     They are c, at, sum_s c_s^2, U = at(0) + ... + at(K-1) and D = sum_s c_s at(s-1).
-    With c^2 they are linear in their values one step before, and D_n = alpha D_{n-1} +
-    U_n: M^K by repeated squaring. M has no negative entry, so that nothing cancels.
+    Together with c^2, their values are linear in those of the previous step (D_n =
+    alpha D_{n-1} + U_n), so they follow from M^K by repeated squaring. M has no
+    negative entries, so there is no cancellation.
     """
     alpha, steps = np.broadcast_arrays(
         np.asarray(alpha, dtype=float), np.asarray(steps, dtype=float)
     )
     counted = np.where(np.isfinite(steps), np.floor(steps), -1.0)
-    # often few in a large array
+    # large arrays often have few distinct pairs
     pairs, places = np.unique(alpha + 1j * counted, return_inverse=True)
     a, known = pairs.real, pairs.imag >= 0
-    # not as integers: 2^63 steps are none of 64 bits
+    # kept as floats, because 2^63 steps exceed 64-bit integers
     left = np.where(known, pairs.imag, 0.0)
     none, one = np.zeros_like(a), np.ones_like(a)
     # columns and rows: 1, c, at, sum c^2, U, D, c^2

@@ -20,7 +20,7 @@ def check_npy(
     path : str or path
         The file, for messages.
     stream : binary file
-        At the first byte of the array.
+        Positioned at the first byte of the array.
     size : float
         Bytes of the stream.
     most : float
@@ -29,8 +29,8 @@ def check_npy(
     Raises
     ------
     InputError
-        Not an npy stream, Python objects, or more entries than ``most`` or ``size``
-        allow.
+        If this is not an npy stream, contains Python objects, or has more entries than
+        ``most`` or ``size`` allow.
     """
     from numpy.lib import format as npy
 
@@ -40,11 +40,11 @@ def check_npy(
     except Exception as error:  # the header's parser may raise anything
         reason = " ".join(str(error).split())
         raise InputError(
-            f"{path}: not an npy array ({reason:.100}): save numbers by numpy.save"
+            f"{path}: not an npy array ({reason:.100}): save numbers with numpy.save"
         ) from error
     if dtype.hasobject:
         raise InputError(
-            f"{path}: holds Python objects, which are never loaded: save arrays of"
+            f"{path}: contains Python objects, which are never loaded: save arrays of"
             " numbers"
         )
     count = math.prod(shape)
@@ -56,14 +56,14 @@ def check_npy(
 
 
 def check_npz(path: str | os.PathLike[str], most: float) -> list[str]:
-    """Return the names of the arrays of an npz archive that numpy may load.
+    """Check an npz archive before numpy loads it, and return the names of its arrays.
 
-    See :func:`check_npy`. ``most`` limits the numbers of each array, and the bytes of
-    all to eight times as many.
+    See :func:`check_npy`. ``most`` limits the entries of each array; the total size is
+    limited to 8 ``most`` bytes.
     """
     if not zipfile.is_zipfile(path):
         raise InputError(
-            f"{path}: not an npz archive (a zip of arrays): save it by numpy.savez"
+            f"{path}: not an npz archive (a zip of arrays): write it with numpy.savez"
         )
     with zipfile.ZipFile(path) as archive:
         size = sum(part.file_size for part in archive.infolist())

@@ -6,8 +6,8 @@ from __future__ import annotations
 def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
     """Return a number with ``digits`` significant digits.
 
-    ``nothing`` for None and nan. Numbers that would be rounded to 1 get seven digits,
-    so ratios near 1 are not misread.
+    Return ``nothing`` for None and nan. Numbers that would round to 1 have seven
+    digits, so that ratios near 1 are not misread.
     """
     if value is None or value != value:
         return nothing

@@ -48,14 +48,14 @@ def require_trust(reference: object, trust: Trust, field: str = "a document") ->
     reference : object
         Any value of a document; only text with a colon names code.
     trust : bool or set of str
-        What may be imported, see :data:`Trust`.
+        The code that may be imported, see :data:`Trust`.
     field : str
-        The place in the document, for the message.
+        Field of the document, for the message.
 
     Raises
     ------
     InputError
-        The reference may not be imported.
+        If the reference may not be imported.
     """
     if not isinstance(reference, str) or ":" not in reference:
         return
@@ -72,25 +72,25 @@ def require_trust(reference: object, trust: Trust, field: str = "a document") ->
 def own(reference: str) -> Any:
     """Return the object at ``reference``, importing its module.
 
-    A file is loaded once, and again after it has changed, so two references into one
-    file share its objects. ``PACKAGE.py:NAME`` is a file if there is one, else the
-    module ``py`` of a package.
+    A file is loaded once, and reloaded after it has changed, so two references to one
+    file share its objects. ``PACKAGE.py:NAME`` refers to a file if it exists, and
+    otherwise to the module ``py`` of a package.
 
     Raises
     ------
     InputError
-        There is no such file, module or name, its import fails, or the document that
+        If there is no such file, module or name, its import fails, or the document that
         names it is not trusted.
     """
     require_trust(reference, _trust.get())
     place, _, name = reference.rpartition(":")
     if not (place and name):
         raise InputError(
-            f"{reference!r} is not a reference: give FILE.py:NAME or MODULE:NAME"
+            f"{reference!r} is not a reference: use FILE.py:NAME or MODULE:NAME"
         )
     module = own_module(place)
     try:
-        return attrgetter(name)(module)  # of nested classes too
+        return attrgetter(name)(module)  # supports nested classes
     except AttributeError:
         raise InputError(f"{reference}: {place} defines no {name}") from None
 
@@ -101,7 +101,7 @@ def own_module(place: str) -> object:
     Raises
     ------
     InputError
-        There is no such file or module, or its import fails.
+        If there is no such file or module, or its import fails.
     """
     try:
         return (
@@ -120,9 +120,9 @@ def own_module(place: str) -> object:
 def own_name(reference: str) -> str:
     """Return ``MODULE:NAME`` without the folder or package of the module.
 
-    ``FILE.py:NAME`` and ``PACKAGE.FILE:NAME`` both give ``FILE:NAME``, so a user's
-    object has one name however it was loaded. References to this package are returned
-    unchanged.
+    ``FILE.py:NAME`` and ``PACKAGE.FILE:NAME`` both become ``FILE:NAME``, so the name of
+    a user-defined object does not depend on how it was loaded. References to this
+    package are returned unchanged.
     """
     module, colon, name = reference.rpartition(":")
     if module.partition(".")[0] == __name__.partition(".")[0]:
@@ -147,7 +147,7 @@ def _is_file(place: str) -> bool:
 
 def _from_file(path: Path) -> object:
     if not path.is_file():
-        raise InputError(f"{path} is not a file: give FILE.py:NAME or MODULE:NAME")
+        raise InputError(f"{path} is not a file: use FILE.py:NAME or MODULE:NAME")
     file, version = str(path.resolve()), path.stat().st_mtime_ns
     name = f"{_PREFIX}{path.stem}"
     known = sys.modules.get(name)

@@ -1,6 +1,4 @@
-"""Claims about a user's algorithms and networks as tests.
-
-The module has decorators and a pytest plugin.
+"""Decorators and a pytest plugin for claims about user-defined algorithms and networks.
 
 >>> @respects("dfedsam.theorem_4_5", variant="corrected")     # doctest: +SKIP
 ... @dataclass(frozen=True)
@@ -28,9 +26,9 @@ CLAIMS = "__dfltheory_claims__"
 
 
 class Claim(NamedTuple):
-    """A claim: its ``kind`` (respects, reduces_to), its subject ``of``, and options.
+    """A claim: its ``kind`` (respects, reduces_to) and options.
 
-    ``of`` is the theorem or algorithm.
+    ``of`` is the theorem or algorithm that it refers to.
     """
 
     kind: str
@@ -59,8 +57,9 @@ def respects(
     The decorated object is an algorithm class, a function that returns an algorithm and
     takes the drawn hyperparameters by name (eta, K, Q...), or a function that returns a
     network and takes ``m`` and optionally ``seed``. The test fails with the smallest
-    drawn problem that violates the bound: exactly if expectations are computed,
-    otherwise by evidence that a true bound gives less than once in 10^6 such tests.
+    drawn problem that violates the bound: exactly if expectations are computed, and
+    otherwise with evidence that occurs less than once in 10^6 such tests if the bound
+    is true.
 
     Parameters
     ----------
@@ -79,10 +78,10 @@ def respects(
 def reduces_to(
     other: object, /, *, examples: int = 30, **hyperparameters: object
 ) -> Callable[[Subject], Subject]:
-    """Claim that an algorithm gives the models of another one.
+    """Claim that an algorithm, with some hyperparameters, computes another's models.
 
-    The algorithm has these hyperparameters. ``other`` is a class or a function that
-    returns an algorithm. Both get the same other hyperparameters and no noise.
+    ``other`` is a class or a function that returns an algorithm. Both algorithms have
+    equal values of the remaining hyperparameters, and no noise.
 
     >>> @reduces_to(dfl.algorithms.DFedAvg, rho=0.0)     # doctest: +SKIP
     """
@@ -134,16 +133,13 @@ def _collection() -> type:
     import pytest
 
     class ClaimCollection:
-        """The hooks that add claims to what pytest collects itself."""
+        """Hooks that add claims to pytest's collection."""
 
         @pytest.hookimpl(wrapper=True)
         def pytest_pycollect_makeitem(
             self, collector: pytest.Collector, name: str, obj: object
         ) -> Generator[None, object, object]:
-            """Add the claims of an object to its other tests.
-
-            Other tests are those of a class ``Test...``.
-            """
+            """Add the claims of an object to its other tests."""
             collected = yield
             claims = _claims_of(obj)
             if not claims:
@@ -160,10 +156,7 @@ def _collection() -> type:
 
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-            """Keep one test of each claim.
-
-            It stays in the module that defines its subject if that is collected.
-            """
+            """Keep one test of each claim, preferably where its subject is defined."""
             kept: dict[tuple[int, int], object] = {}
             for item in items:
                 if isinstance(item, _item()):
@@ -181,10 +174,7 @@ def _collection() -> type:
 
 
 def _claims_of(obj: object) -> Sequence[Claim]:
-    """Return the claims of a class or function itself.
-
-    Those of base classes are left out.
-    """
+    """Return the claims of a class or function, without those of base classes."""
     # attributes of a proxy may raise
     if not issubclass(type(obj), (type, FunctionType)):
         return ()

@@ -1,4 +1,4 @@
-"""Progress bars on stderr, for work that takes longer than a second on a terminal."""
+"""Progress bars on stderr, shown on terminals for work longer than a second."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
     steps : range
         Numbers of the rounds.
     progress : bool, optional
-        Whether a bar is shown at once on a terminal; by default after a second.
+        Whether to show a bar immediately on a terminal; by default it appears after a
+        second.
     label : str
-        What is done.
+        Description of the work.
     """
     wanted = progress is not False
     started = time.monotonic()
@@ -57,7 +58,7 @@ def counted(
     shown : bool
         Whether the bar is shown, if stderr is a terminal.
     done : int
-        Number of steps that are complete at the start.
+        Number of steps completed at the start.
 
     Yields
     ------
@@ -99,7 +100,7 @@ def silent(text: str, steps: int = 0) -> None:
 
 
 class WorkStatus:
-    """Text of the line that reports long work: what is done, since when, its state."""
+    """The status line of long work: its description, elapsed time and state."""
 
     def __init__(self, work: str) -> None:
         self.work = work
@@ -107,7 +108,7 @@ class WorkStatus:
         self._started = time.monotonic()
 
     def update(self, state: str) -> None:
-        """Record what the next line says of the state."""
+        """Set the state for the next status line."""
         self.state = state
 
     def __str__(self) -> str:
@@ -121,7 +122,7 @@ class WorkStatus:
 def search_progress(
     update: Callable[[str], None],
 ) -> Callable[[str, float, int], None]:
-    """Return the function that a search calls with stage, best ratio and candidates."""
+    """Return a function of (stage, best ratio, candidates) that a search can call."""
 
     def progress(stage: str, ratio: float, candidates: int) -> None:
         update(f"{stage}, best measured/bound {ratio:.3g} of {candidates} candidates")
@@ -141,12 +142,12 @@ def reported(
         What is done.
     say : callable, optional
         Called with a line at the start and then every ``every`` seconds, from a thread.
-        Without it one line on stderr is kept up to date, if that is a terminal.
+        By default one line on stderr is updated, if it is a terminal.
 
     Yields
     ------
     callable
-        ``update(state)``: what is shown next contains this text.
+        ``update(state)`` sets the text shown next.
     """
     status = WorkStatus(work)
     if say is not None:

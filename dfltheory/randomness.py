@@ -1,7 +1,7 @@
 """Random number generators as functions of root seed, seed index, round and purpose.
 
-Generators are restarted in each round. A resumed run therefore needs no stored
-generator, and seed s gives the same numbers alone and among other seeds.
+Generators are restarted in each round. Therefore a resumed run needs no stored
+generator, and a seed gives the same numbers alone and together with other seeds.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _PURPOSES: dict[str, int] = {
 }
 
 RANDOM_FORMAT = 2
-"""Version of the random numbers of a round; runs of two versions draw differently."""
+"""Version of the random numbers; different versions draw different numbers."""
 
 Kind = Literal["normal", "uniform"]
 _KINDS: tuple[Kind, ...] = ("normal", "uniform")
 _MIXING_STEPS = 18
-"""Steps that mix the words of a state of SFC64 before it gives numbers."""
+"""Number of SFC64 steps discarded after seeding, to mix the words of the state."""
 _MOST_AHEAD = 2**20
-"""Numbers that are drawn before they are needed, for all seeds together."""
+"""Largest number of values drawn in advance, for all seeds together."""
 
 
 def _sequence(root: int, s: int, t: int, purpose: Purpose) -> np.random.SeedSequence:
@@ -57,8 +57,8 @@ def torch_generator(
 class _Stream:
     """Arrays of ``size`` numbers of one kind and precision for each seed.
 
-    They are restarted in each round, and do not depend on how many are drawn at once:
-    as many as the round before has taken.
+    The stream is restarted in each round. As many arrays are drawn at once as the
+    previous round used; this does not affect the numbers.
     """
 
     def __init__(self, keys: np.ndarray, size: int, kind: Kind, single: bool):
@@ -73,14 +73,14 @@ class _Stream:
             draws = {"normal": generator.standard_normal, "uniform": generator.random}
             self._draws.append(draws[kind])
         self._ready: list[torch.Tensor] = []
-        """What is drawn and not yet taken, the next one last."""
+        """Arrays that are drawn but not yet taken, in reverse order."""
         self._taken = self._expected = 0
 
     def restart(self, t: int) -> None:
         """Go to the first array of round t.
 
-        Streams of SFC64 with different words and equal counters (the fourth number)
-        have no number in common: each counter leads to one state.
+        SFC64 streams that start with different words and equal counters (the fourth
+        number) never share a state at equal counters.
         """
         self._ready = []
         self._expected, self._taken = self._taken, 0
@@ -102,13 +102,13 @@ class _Stream:
         return self._ready.pop()
 
     def _drawn(self) -> list[torch.Tensor]:
-        """Draw at least one array, the last one first."""
+        """Draw at least one array, and return the arrays in reverse order."""
         seeds = len(self._draws)
         most = _MOST_AHEAD // max(1, seeds * self._size)
         count = max(1, min(self._expected - self._taken, most))
         numbers = np.empty((seeds, count * self._size), self._type)
-        for own, draw in zip(numbers, self._draws, strict=True):
-            draw(out=own, dtype=self._type)
+        for seed_numbers, draw in zip(numbers, self._draws, strict=True):
+            draw(out=seed_numbers, dtype=self._type)
         arrays = torch.from_numpy(numbers).view(seeds, count, self._size)
         return list(arrays.unbind(1))[::-1]
 
@@ -130,9 +130,9 @@ class Generators(Sequence[torch.Generator]):
     t : int
         The round.
     purpose : str
-        What the numbers are for.
+        Purpose of the numbers.
     device : torch.device or str
-        Of the torch generators.
+        Device of the torch generators.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Generators(Sequence[torch.Generator]):
         self._current: set[tuple[object, ...]] = set()
 
     def at(self, t: int) -> Self:
-        """Turn these into the random numbers of round t, from the first on."""
+        """Restart at the first random numbers of round t."""
         self._t = t
         self._torch = []
         self._current.clear()
@@ -171,10 +171,7 @@ class Generators(Sequence[torch.Generator]):
     def numbers(
         self, kind: Kind, shape: tuple[int, ...], dtype: torch.dtype
     ) -> torch.Tensor:
-        """Return the next numbers of shape (S, *shape).
-
-        The caller may overwrite them.
-        """
+        """Return the next numbers, (S, *shape); the caller may overwrite them."""
         key = kind, dtype, math.prod(shape)
         stream = self._streams.get(key)
         if stream is None:
@@ -197,7 +194,7 @@ class Generators(Sequence[torch.Generator]):
 
 
 class RunGenerators:
-    """The random numbers of a run's seeds, for every purpose.
+    """The random numbers of a run's seeds, for all purposes.
 
     Parameters
     ----------
@@ -206,7 +203,7 @@ class RunGenerators:
     seeds : sequence of int
         Indices of the seeds.
     device : torch.device or str
-        Of torch generators for minibatches and messages.
+        Device of the torch generators for minibatches and messages.
     """
 
     def __init__(
@@ -216,9 +213,9 @@ class RunGenerators:
         self._known: dict[Purpose, Generators] = {}
 
     def at(self, t: int, purpose: Purpose) -> Generators:
-        """Return the random numbers of round t for one purpose, from the first on.
+        """Return the random numbers of round t for one purpose, from the start.
 
-        Those of this purpose that were returned for another round become invalid.
+        This invalidates earlier results for the same purpose and another round.
         """
         known = self._known.get(purpose)
         if known is None:
@@ -254,21 +251,18 @@ def _numbers(
     shape: tuple[int, ...],
     like: torch.Tensor,
 ) -> torch.Tensor:
-    """Draw by numpy where it can make them, else by the torch generators."""
+    """Draw with numpy if it supports the type, else with the torch generators."""
     by_numpy = like.is_cpu and like.dtype in (torch.float32, torch.float64)
     if isinstance(generators, Generators) and by_numpy:
         return generators.numbers(kind, shape, like.dtype)
     numbers = like.new_empty((len(generators), *shape))
-    for own, generator in zip(numbers, generators, strict=True):
-        draw(shape, generator=generator, out=own)
+    for seed_numbers, generator in zip(numbers, generators, strict=True):
+        draw(shape, generator=generator, out=seed_numbers)
     return numbers
 
 
 def may_draw(shape: tuple[int, ...], m: int, draws: bool) -> None:
-    """Raise InputError if an algorithm may not draw these numbers.
-
-    It must declare ``draws``, and the shape must be (m, ...).
-    """
+    """Raise InputError unless ``draws`` is declared and the shape is (m, ...)."""
     if not draws:
         raise InputError(
             "uniform: this algorithm draws random numbers without declaring it: set"
@@ -283,10 +277,7 @@ def may_draw(shape: tuple[int, ...], m: int, draws: bool) -> None:
 
 @contextlib.contextmanager
 def one_order() -> Iterator[None]:
-    """Make torch deterministic within the block.
-
-    It has one thread and deterministic algorithms.
-    """
+    """Run torch on one thread with deterministic algorithms within the block."""
     threads, strict = (
         torch.get_num_threads(),
         torch.are_deterministic_algorithms_enabled(),

@@ -1,8 +1,7 @@
-"""Models of files that people write, and error messages for what does not fit them.
+"""Validation of user-written files by pydantic models, with short error messages.
 
-A model is a pydantic class. :func:`read_model` checks plain data against it and reports
-each problem as "place: reason", where the place is dotted, as ``run.rounds`` or
-``sweep.values[2]``.
+:func:`read_model` validates plain data and reports each problem as "place: reason",
+where the place is dotted, for example ``run.rounds`` or ``sweep.values[2]``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 class Schema(BaseModel):
     """Base class of the models.
 
-    Unknown fields, other types and infinite numbers are rejected.
+    Unknown fields, wrong types and infinite numbers are rejected.
     """
 
     model_config = ConfigDict(
@@ -37,12 +36,12 @@ class Schema(BaseModel):
 
 Model = TypeVar("Model", bound=Schema)
 Path = tuple[str | int, ...]
-"""Keys and indices that lead to a value."""
+"""The keys and indices of a value."""
 
 MAX_PROBLEMS = 5
-"""Number of problems that one error message lists."""
+"""Largest number of problems in one error message."""
 MAX_DETAILS = 200
-"""Number of pydantic's errors that are looked at."""
+"""Largest number of pydantic errors that are processed."""
 
 _REASONS = {
     "int_type": "must be an integer",
@@ -55,12 +54,12 @@ _REASONS = {
     "model_type": "must be a table",
     "model_attributes_type": "must be a table",
 }
-"""Error type of pydantic -> reason. Other types keep pydantic's own words."""
+"""Maps pydantic's error types to reasons; other types have pydantic's own message."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a file.
+    """A problem in a file.
 
     Attributes
     ----------
@@ -78,23 +77,23 @@ class Problem:
 
 
 def read_model(model: type[Model], data: object, place: str = "") -> Model:
-    """Return plain data as an instance of a model.
+    """Validate plain data, and return it as an instance of a model.
 
     Parameters
     ----------
     model : type
         The model.
     data : object
-        What a TOML or JSON file holds.
+        Content of a TOML or JSON file.
     place : str
-        Where the data is in its file.
+        Place of the data in its file.
 
     Raises
     ------
     UnknownNameError
-        The only problem is an unknown field.
+        If the only problem is an unknown field.
     InputError
-        Other problems, each as "place: reason".
+        If there are other problems, listed as "place: reason".
     """
     try:
         return model.model_validate(data)
@@ -104,9 +103,9 @@ def read_model(model: type[Model], data: object, place: str = "") -> Model:
 
 
 def combined(problems: Sequence[Problem]) -> DFLTheoryError:
-    """Return one error that lists problems.
+    """Combine problems to one error.
 
-    It has the type of the reason if there is only one.
+    A single unknown name remains an UnknownNameError.
     """
     if len(problems) == 1 and isinstance(problems[0].reason, UnknownNameError):
         error = problems[0].reason
@@ -121,7 +120,7 @@ def combined(problems: Sequence[Problem]) -> DFLTheoryError:
 def _problems_of(
     error: ValidationError, model: type[Schema], data: object, place: str
 ) -> Iterator[Problem]:
-    """Yield one problem for each place; the alternatives of a union are one problem."""
+    """Yield one problem for each place; alternatives of a union are combined."""
     by_path: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False)[:MAX_DETAILS]:
         by_path.setdefault(_path(detail, data), []).append(detail)
@@ -145,12 +144,9 @@ def _problems_of(
 
 
 def _path(detail: ErrorDetails, data: object) -> Path:
-    """Return where an error is in the data.
-
-    pydantic's names of a union's alternatives are left out.
-    """
+    """Return an error's path in the data, without pydantic's names of alternatives."""
     path: list[str | int] = []
-    node: Any = data  # whose type is that of the place reached
+    node: Any = data  # the value at the path so far
     for step in detail["loc"]:
         if _holds(node, step):
             path.append(step)
@@ -161,7 +157,7 @@ def _path(detail: ErrorDetails, data: object) -> Path:
 
 
 def _holds(node: object, step: str | int) -> bool:
-    """Return whether a table has this key, or a list this index."""
+    """Return whether a table has the key, or a list the index."""
     if isinstance(node, list):
         return isinstance(step, int) and step < len(node)
     return isinstance(node, Mapping) and step in node
@@ -179,7 +175,7 @@ def dotted(path: Path, above: str = "") -> str:
 
 
 def shown_key(key: str) -> str:
-    """Return a key as it is, or shortened and in quotes if it is no name."""
+    """Return a key unchanged if it is a name, else quoted and shortened."""
     return key if re.fullmatch(r"\w{1,60}", key) else short(key)
 
 
@@ -194,12 +190,12 @@ def _reason(detail: ErrorDetails) -> str:
 
 
 def fields_by_name(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a model by the names that they have in files."""
+    """Return the fields of a model by their names in files."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _fields_at(model: type[BaseModel], path: Path) -> dict[str, FieldInfo]:
-    """Return the fields of the model at a path inside another model."""
+    """Return the fields of the submodel at a path."""
     for step in path:
         field = fields_by_name(model).get(str(step))
         inner = None if field is None else _model_in(field.annotation)
@@ -210,16 +206,13 @@ def _fields_at(model: type[BaseModel], path: Path) -> dict[str, FieldInfo]:
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
-    """Return the first model in an annotation.
-
-    Examples are ``list[Model]`` and ``Model | None``.
-    """
+    """Return the first model in an annotation such as ``list[Model]``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for argument in getattr(annotation, "__args__", ()):
-        found = _model_in(argument)
-        if found is not None:
-            return found
+        inner = _model_in(argument)
+        if inner is not None:
+            return inner
     return None
 
 

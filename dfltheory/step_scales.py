@@ -1,4 +1,4 @@
-"""Natural scales of step sizes: the units in which a grid of them is laid out."""
+"""Natural scales of step sizes, the units of their grids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _BELOW = 1 - 1e-12
-"""Factor by which a scale is less, so that rounding does not put 1/L beyond 1/L."""
+"""Factor slightly below 1, so that rounding does not move the scale 1/L above 1/L."""
 
 
 def step_scales(

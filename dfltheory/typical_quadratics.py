@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def model(values: Mapping[str, float], d: int = 6, seed: int = 0) -> Quadratic:
-    """Return m quadratic clients with these L, sigma_l, sigma_g and f0_gap.
+    """Return m quadratic clients with the given L, sigma_l, sigma_g and f0_gap.
 
-    The start is 0; the common Hessian has the eigenvalues L/10 .. L.
+    The start is 0, and the common Hessian has eigenvalues from L/10 to L.
     """
     from dfltheory.tasks.random_quadratics import quadratic
 
@@ -47,8 +47,8 @@ def expectation(
 ) -> float:
     """Return the exact mean over rounds 0..T-1 of E||grad f(xbar^t)||^2 on a model.
 
-    It is at least the least round, which a theorem on a minimum is about, and nan where
-    the theorem's algorithm is not affine.
+    It is an upper bound of the minimum over rounds, and nan if the theorem's algorithm
+    is not affine.
 
     Without a ``topology`` the network is (1 - lam) 11'/m + lam I, whose contraction is
     lam.
@@ -69,14 +69,14 @@ def expectation(
         W = lam * np.eye(task.m) + (1 - lam) / task.m
     kind, rounds = algorithm_class(theorem), int(known["T"])
     try:
-        if not steps:  # a corollary has put its schedule in
+        if not steps:  # a corollary contains its schedule
             given = {"m": task.m, **everyday(("L", "f0_gap")), **known}
             known |= theorem.step_sizes(**given)
         algorithm = kind(**hyperparameter_fields(kind, {**theorem.neutral, **known}))
         return average_over(
             algorithm, task, W if kind.needs_topology else None, rounds
         )["grad_norm_sq"]
-    # SAM is not affine; or a hyperparameter that the theorem gives no value of
+    # SAM is not affine; a TypeError means that a hyperparameter has no value
     except (InputError, TypeError):
         return math.nan
 

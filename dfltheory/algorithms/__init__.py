@@ -106,19 +106,19 @@ SPOKEN: dict[str, tuple[type[Algorithm[Any]], dict[str, int], str | None]] = {
     "asyng": (OSGP, {}, None),
     "dfedsgpsms": (DFedSGPSM, {}, "loss_driven"),
 }
-"""Names in papers: the class, its default hyperparameters, and its network, if any."""
+"""Aliases from papers: class, default hyperparameters, and network, if implied."""
 
 _OWN: dict[str, type[Algorithm[Any]]] = {}
-"""Classes that users have registered in this process."""
+"""Classes registered by users in this process."""
 
 Kind = TypeVar("Kind", bound=type[Algorithm[Any]])
 
 
 def register(kind: Kind) -> Kind:
-    """Register a class, so that ``get``, the CLI and documents find it by its name.
+    """Register an algorithm class by its name, for ``get``, the CLI and documents.
 
     This is a class decorator. If the module of the class has not been imported, the
-    command line and documents call it MODULE:CLASS or FILE.py:CLASS, for example
+    command line and documents refer to it as MODULE:CLASS or FILE.py:CLASS, for example
     ``--algorithm my_module:QG``.
 
     Parameters
@@ -151,7 +151,7 @@ def register(kind: Kind) -> Kind:
 
 
 def _is_algorithm_class(kind: object) -> bool:
-    """Return whether this is a subclass of Algorithm."""
+    """Return whether an object is a subclass of Algorithm."""
     return isinstance(kind, type) and issubclass(kind, Algorithm)
 
 
@@ -192,7 +192,7 @@ def get(name: str) -> type[Algorithm[Any]]:
 
 
 def spoken(name: str) -> tuple[type[Algorithm[Any]] | None, dict[str, int], str | None]:
-    """Return what a name in papers means, for example DFedSAM-MGS.
+    """Resolve an alias from papers, for example DFedSAM-MGS.
 
     Parameters
     ----------

@@ -25,24 +25,22 @@ from dfltheory.algorithms.scaled_norms import scaled_norm
 from dfltheory.errors import InputError
 
 Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
-"""What an update may assume of a matrix that it mixes by."""
+"""Property of a mixing matrix that an update may assume."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The stacked models x, and what is sent after local work, both (S, m, d).
+    """The stacked models x and the messages z sent after local work, both (S, m, d).
 
-    An algorithm's own state adds fields: tensors (S, m) and (S, m, ...) are the
-    clients' own, and local work may see some clients' part of them; tensors (S, 1, ...)
-    or of at most one axis, numbers, flags and text are common to all clients, and local
-    work leaves them alone. What is common is there from ``init`` on. Fields may be one
-    tensor or views of each other; containers hold no tensors. Fields that ``per_edge``
-    names hold something for every arc of the network, (S, E, ...) in the order of
-    ``grad.edges``.
+    Subclasses add fields. Tensors (S, m) and (S, m, ...) belong to the clients; local
+    work may be given only the part of some clients. Tensors (S, 1, ...) or with at most
+    one axis, numbers, flags and strings are common to all clients; they exist from
+    ``init`` on, and local work does not change them. Fields may share memory, but
+    containers must not contain tensors. Fields listed in ``per_edge`` have one entry
+    for each arc of the network, (S, E, ...), in the order of ``grad.edges``.
 
-    A state that is passed in is never changed, neither by an algorithm nor by the core:
-    its tensors may be kept by anybody. What changes is a new tensor of the returned
-    state.
+    States are never modified in place, neither by algorithms nor by the core, so any
+    caller may keep their tensors. Changed values are new tensors in the returned state.
     """
 
     x: Tensor
@@ -57,64 +55,54 @@ Copied = TypeVar("Copied")
 
 @dataclass(frozen=True)
 class Algorithm(Generic[S]):
-    """Base of all algorithms: a frozen record of hyperparameters.
+    """Base class of all algorithms: a frozen record of hyperparameters.
 
-    The state, of type S, lives outside of it.
-
-    ``decay``: the step size of round t is eta * decay**t.  ``weight_decay``: every
-    local step adds weight_decay * y to the gradient, at the unperturbed y, as SGD's
-    option of that name does.
+    The state, of type S, is stored separately. The step size of round t is eta *
+    ``decay``**t. Every local step adds ``weight_decay`` * y to the gradient, at the
+    unperturbed y, like the option of the same name of SGD.
     """
 
     decay: float = field(default=1.0, kw_only=True)
     weight_decay: float = field(default=0.0, kw_only=True)
 
     needs_topology: ClassVar[bool] = True
-    """Is there a network to be chosen? False where a server averages, or where nothing
-    is sent.
-    """
+    """Whether a network is needed: False if a server averages or nothing is sent."""
     mixing: ClassVar[Law] = "doubly stochastic"
-    """What the update assumes of the matrices that it mixes by."""
+    """Property that the update assumes of its mixing matrices."""
     further: ClassVar[Mapping[str, Law]] = {}
-    """Further matrices of a round by name, for ``mix(z, W=name)``, and what is assumed
-    of them.
+    """Names and assumed properties of further matrices, for ``mix(z, W=name)``.
     """
     links: ClassVar[Literal["directed", "undirected", "tree"]] = "directed"
-    """Which networks will do: any; those whose links go both ways; trees of such
-    links.
+    """Supported networks: any ("directed"), undirected links only, or undirected trees.
     """
     symmetric: ClassVar[bool] = False
-    """Does the update assume W = W', in addition to the law of ``mixing``?"""
+    """Whether the update assumes W = W', in addition to ``mixing``."""
     fixed: ClassVar[bool] = False
-    """Must the network stay the same, because neighbors keep what only messages of
-    every round make up?
+    """Whether the network must be constant, because neighbors accumulate every message.
     """
     one_start: ClassVar[bool] = False
-    """Do all clients begin at one model, because sums over them are 0 there only?"""
+    """Whether all clients must start at the same model."""
     inactive_when_isolated: ClassVar[bool] = False
-    """Are clients that no link of W_t touches inactive in round t?  Then
-    ``grad.active`` names those that participate.
+    """Whether clients without a link in W_t are inactive in round t.
     """
     personal: ClassVar[bool] = False
-    """Are the clients' models meant to differ, so that each is judged on its own
-    client's data?
+    """Whether models are personal, so that each is evaluated on its own client's data.
     """
     glossary: ClassVar[dict[str, str]] = {}
-    """Hyperparameters that the glossary calls otherwise: field -> glossary name."""
+    """Maps fields to glossary names that differ from them."""
     source: ClassVar[str] = ""
     ranges: ClassVar[Mapping[str, Range]] = ranges("")
-    """Ranges of hyperparameters; one that is not named here may be anything."""
+    """Ranges of hyperparameters; others are not restricted."""
     implied: ClassVar[Mapping[str, float | str]] = {}
-    """What a family's rules take for hyperparameters that one of its classes lacks, as
-    rho = 0 without SAM.
+    """Values of hyperparameters of the family that a class lacks, such as rho = 0.
     """
     _repeats_gossip: ClassVar[bool] = False
-    """Do rounds of this family take Q gossip steps?"""
+    """Whether rounds of this family have Q gossip steps."""
     summed_up: ClassVar[
         Mapping[str, tuple[tuple[str, ...], Callable[[Any, int], float]]]
     ] = {}
-    """Quantities that stand for several hyperparameters in theorems: glossary name ->
-    (hyperparameters, value at self, d).
+    """Quantities of theorems that summarize several hyperparameters: maps the glossary
+    name to (hyperparameters, function of self and d).
     """
 
     def __post_init__(self) -> None:
@@ -146,7 +134,7 @@ class Algorithm(Generic[S]):
                 )
 
     def hyperparameter(self, name: str) -> Any:
-        """Return a hyperparameter, or the value that the family implies for it."""
+        """Return a hyperparameter, or its implied value if the class lacks it."""
         return getattr(self, name) if hasattr(self, name) else self.implied[name]
 
     @property
@@ -158,21 +146,21 @@ class Algorithm(Generic[S]):
     def gossip_steps(self) -> int:
         """Q, the number of gossip steps of a round; 1 in families without Q.
 
-        On a network that changes, round t begins with its matrix W_{tQ}.
+        On a time-varying network, round t starts with the matrix W_{tQ}.
         """
         return self.hyperparameter("Q") if self._repeats_gossip else 1
 
     @property
     def least_eigenvalue(self) -> float:
-        """What no eigenvalue of a constant symmetric W may lie below."""
+        """Lower limit of the eigenvalues of a constant symmetric W."""
         return -math.inf
 
     @property
     def draws(self) -> bool:
-        """Whether its rounds draw further random numbers.
+        """Whether rounds draw random numbers other than minibatches.
 
-        Sampled clients and ``grad.uniform`` count. Training rejects draws of an
-        algorithm that does not declare them.
+        Client sampling and ``grad.uniform`` are such draws. Training rejects draws of
+        an algorithm that does not declare them.
         """
         return getattr(self, "participation", 1.0) < 1
 
@@ -183,37 +171,36 @@ class Algorithm(Generic[S]):
         return State(x=x0, z=x0)
 
     def local_update(self, state: S, grad: Oracle) -> S:
-        """Each client alone: gradients, no network.
+        """Return the state after local work, which uses gradients but no network.
 
-        ``state`` may be that of some of the clients, so that nothing may depend on the
-        others. Its tensors stay as they are: what changes is a new tensor of the
-        returned state. A client that does not take part (``grad.active``) keeps what it
-        has, and may not be asked.
+        ``state`` may contain only some of the clients, so the result must not depend on
+        the others. Its tensors must not be modified in place. Clients that do not
+        participate (see ``grad.active``) keep their values and may be left out.
         """
         raise TypeError(
-            f"{type(self).__name__} does not say what its clients do alone"
-            " (local_update)"
+            f"{type(self).__name__} does not define local_update, the local work of its"
+            " clients"
         )
 
     def communicate(self, state: S, mix: Mix) -> S:
-        """Neighbours only: the network, no gradients.
+        """Return the state after communication, which uses the network, no gradients.
 
-        What is sent is z; ``state.x`` are the models from before local work, and
-        ``mix`` changes nothing.
+        ``state.z`` contains the messages and ``state.x`` the models before local work;
+        ``mix`` does not modify its argument.
         """
         raise TypeError(
-            f"{type(self).__name__} does not say what its clients exchange"
-            " (communicate)"
+            f"{type(self).__name__} does not define communicate, the exchange of its"
+            " clients"
         )
 
     def finish(self, state: S, grad: Oracle) -> S:
-        """Return what the clients do alone after the last round."""
+        """Return the state after local work that follows the last round."""
         return state
 
-    # -- what is measured
+    # -- measurements
 
     def models(self, state: S) -> Tensor:
-        """Return the models that the clients would use now (S, m, d)."""
+        """Return the current models of the clients (S, m, d)."""
         return state.x
 
     def mean(self, state: S) -> Tensor:
@@ -221,16 +208,17 @@ class Algorithm(Generic[S]):
         return state.x.mean(-2)
 
     def auxiliary(self, state: S) -> Tensor | None:
-        """Return the auxiliary point w (S, d) of a theorem, where it is not xbar.
+        """Return the auxiliary point w (S, d) at which a theorem bounds the gradient.
 
-        The theorem bounds the gradient at this point.
+        None if that point is xbar.
         """
         return None
 
     def theory_values(self, d: int | None = None) -> dict[str, float]:
         """Return the hyperparameters by glossary name, for ``Theorem.evaluate``.
 
-        For models of ``d`` numbers what sums up several of them is among them.
+        With ``d``, the number of parameters of a model, the quantities of ``summed_up``
+        are included.
         """
         values: dict[str, object] = dict(self.implied)
         for f in fields(self):
@@ -245,7 +233,7 @@ class Algorithm(Generic[S]):
             if isinstance(v, (int, float)) and not isinstance(v, bool)
         }
 
-    # -- parts that the families share
+    # -- methods for subclasses
 
     def decayed(self, eta: float, t: int) -> float:
         """Return the step size of round t, eta * decay**t."""
@@ -259,15 +247,15 @@ class Algorithm(Generic[S]):
         return self.decayed(eta, t)
 
     def refuse_ignored_decay(self) -> None:
-        """Raise an error if a decay was given and no step size used it.
+        """Raise InputError if no step size used the decay.
 
         Called after the first round.
         """
         if self.decay != 1.0 and not hasattr(self, "_decays"):
             raise InputError(
-                f"{type(self).__name__} ignores decay = {self.decay}: take"
-                " self.decayed(self.eta, grad.t) as the step size of its local_update,"
-                " or run it with decay = 1"
+                f"{type(self).__name__} ignores decay = {self.decay}: use"
+                " self.decayed(self.eta, grad.t) as the step size in local_update, or"
+                " run it with decay = 1"
             )
 
     def slope(
@@ -278,10 +266,10 @@ class Algorithm(Generic[S]):
         block: Index | None = None,
         batch: tuple[object] | None = None,
     ) -> Tensor:
-        """Return a stochastic (SAM) gradient at y with weight decay, a new tensor.
+        """Return a stochastic (SAM) gradient at y with weight decay, as a new tensor.
 
-        Both evaluations use one minibatch: the one of ``batch``, or a fresh one. With
-        ``block``, SAM perturbs these coordinates.
+        Both evaluations of SAM use the same minibatch: that of ``batch``, or a fresh
+        one. With ``block``, SAM perturbs only these coordinates.
         """
         xi = grad.sample() if batch is None else batch[0]
         g = grad(y, xi)
@@ -291,37 +279,33 @@ class Algorithm(Generic[S]):
 
 
 def check_class(kind: type[Algorithm[Any]]) -> None:
-    """Check that every annotated hyperparameter is a field.
+    """Raise InputError unless every annotated hyperparameter is a dataclass field.
 
-    What is no field would be recorded nowhere.
+    Other attributes would be missing from checkpoints and comparisons.
     """
     for owner in kind.__mro__:
         if "__dataclass_fields__" in vars(owner) or not (
-            own := inspect.get_annotations(owner)
+            annotations := inspect.get_annotations(owner)
         ):
             continue
-        # what dataclass itself would take for fields: not ClassVar, in whatever
-        # spelling
-        made: Any = dataclass(
+        # dataclass itself recognizes all spellings of ClassVar
+        reference: Any = dataclass(
             type(
                 owner.__name__,
                 (),
-                {"__annotations__": own, "__module__": owner.__module__},
+                {"__annotations__": annotations, "__module__": owner.__module__},
             )
         )
-        if undeclared := [f.name for f in fields(made)]:
+        if undeclared := [f.name for f in fields(reference)]:
             raise InputError(
-                f"{owner.__name__}: {', '.join(undeclared)} is not a field, so that no"
-                " checkpoint or comparison knows it: put @dataclass(frozen=True) right"
+                f"{owner.__name__}: {', '.join(undeclared)} is not a field, so it would"
+                " be missing from checkpoints: put @dataclass(frozen=True) directly"
                 f" above class {owner.__name__}"
             )
 
 
 def sampled(participation: float, m: int) -> int:
-    """Return how many of m clients a round samples.
-
-    That is the share ``participation`` of them, at least one.
-    """
+    """Return the number of sampled clients, participation * m, at least 1."""
     return max(1, round(participation * m))
 
 
@@ -331,9 +315,9 @@ def taking_part(grad: Oracle, new: Tensor, old: Tensor | float) -> Tensor:
 
 
 def replace(state: Copied, **changes: object) -> Copied:
-    """Return the state with some fields changed.
+    """Return a copy of a state with some fields changed.
 
-    As dataclasses.replace, without its cost, which counts in short rounds.
+    Like dataclasses.replace, but faster, which matters in short rounds.
     """
     new = object.__new__(type(state))
     new.__dict__.update(state.__dict__)
@@ -348,12 +332,11 @@ def perturbed(
     block: Index | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """SAM's ascent y + rho g / ||g||, per seed and client; y itself where g = 0.
+    """Return SAM's perturbed point y + rho g / ||g||, per seed and client.
 
-    (S, m, d) -> (S, m, d)
-
-    With ``block``, an index of the last axis, g is first restricted to these
-    coordinates. The result lies in ``out``, which may be g, or in a new tensor.
+    All tensors are (S, m, d). Where g = 0, the point is y. With ``block``, an index of
+    the last axis, g is first restricted to these coordinates. The result is written to
+    ``out``, which may be g, or to a new tensor.
     """
     if block is not None:
         inside = torch.zeros_like(g)

@@ -20,7 +20,7 @@ from dfltheory.algorithms.base import (
 from dfltheory.algorithms.local_steps import Index, is_empty, local_steps
 
 Phase = tuple[Index | None, float, int, float]
-"""Local steps on one block: coordinates (None: all), step size, number of steps, SAM
+"""Local steps on one block: coordinates (None for all), step size, number of steps, SAM
 radius.
 """
 
@@ -117,7 +117,7 @@ def parts(index: Index, at_most: int = 32) -> Sequence[Index]:
 
 @dataclass(frozen=True, eq=False)
 class SharedState(State):
-    """State with the coordinates that clients exchange; None means all."""
+    """State with ``shared``, the coordinates that clients exchange; None means all."""
 
     shared: Index | None = None
 

@@ -18,7 +18,7 @@ from dfltheory.algorithms.hyperparameters import ranges
 
 @dataclass(frozen=True, eq=False)
 class EstimateState(State):
-    """State with the neighbors' estimate ``public`` (S, m, d) of each model."""
+    """State with ``public`` (S, m, d), the neighbors' common estimate of each model."""
 
     public: Tensor
 
@@ -36,10 +36,10 @@ class CHOCOSGD(Algorithm[EstimateState]):
         q_i = C(z_i - p_i) is sent,   p_i <- p_i + q_i (at neighbors too)
         x_i <- z_i + gamma (sum_l w_il p_l - p_i)
 
-    The error of C stays in z_i - p_i and is sent later. Only q is sent, in the bits of
-    C, which is one of :mod:`dfltheory.algorithms.compressors`. A new neighbor would not
-    have p, so the network must be constant. With C(x) = x and gamma = 1 it is D-PSGD,
-    adapt then combine.
+    The error of C stays in z_i - p_i and is sent later. Only q is sent, with the number
+    of bits of C, a compressor of :mod:`dfltheory.algorithms.compressors`. The network
+    must be constant, because a new neighbor would not have p. With C(x) = x and gamma =
+    1 this is D-PSGD, adapt then combine.
 
     Parameters: ``eta`` step size, ``gamma`` gossip step, ``compressor`` top-k, rand-k,
     sign or qsgd, ``share`` k/d of top-k and rand-k (0.01 in their experiments),

@@ -1,6 +1,6 @@
 """Compressors: functions C(x, uniform) with E||C(x) - x||^2 <= (1 - delta) ||x||^2.
 
-x (S, m, d) contains a vector of each client, which is compressed on its own.
+x (S, m, d) contains one vector for each client; vectors are compressed separately.
 ``uniform(shape)`` draws numbers in [0, 1), as ``mix.uniform`` does; deterministic
 compressors do not call it. ``delta(d)`` in (0, 1] is the constant for vectors of d
 numbers (omega in assumption 1 of Koloskova et al. 2019). ``bits(d, number)`` is the
@@ -20,14 +20,14 @@ from torch import Tensor
 from dfltheory.algorithms.scaled_norms import scaled_norm
 
 Uniform = Callable[[tuple[int, ...]], Tensor]
-"""Draws numbers in [0, 1): a shape (m, d) gives (S, m, d)."""
+"""Maps a shape (m, d) to uniform random numbers in [0, 1) of shape (S, m, d)."""
 
 
 class Compressor(Protocol):
     """The interface of a compressor."""
 
     def __call__(self, x: Tensor, uniform: Uniform) -> Tensor:
-        """Return C(x) (S, m, d), a new tensor."""
+        """Return C(x) (S, m, d) as a new tensor."""
         ...
 
     def delta(self, d: int) -> float:
@@ -73,8 +73,7 @@ class TopK:
 class RandK:
     """Keep k = max(1, round(share d)) random entries, without scaling; delta = k/d.
 
-    Their positions follow from the sender's seed, which neighbors know, and are not
-    sent.
+    Neighbors derive the positions from the sender's seed, so positions are not sent.
     """
 
     share: float

@@ -1,4 +1,4 @@
-"""Arcs of a network, for algorithms that keep tensors (S, E, ...) for them."""
+"""The arcs of a network, for algorithms with a state (S, E, ...) on arcs."""
 
 from __future__ import annotations
 
@@ -11,22 +11,16 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The arcs j -> i of a network that end at consecutive clients.
+    """The arcs j -> i of a network (w_ij != 0, i != j) into consecutive clients.
 
-    An arc has w_ij != 0 and i != j.
-
-    They come in the order of their receivers i, then of their senders j; an undirected
-    link is two arcs. What is kept for an arc belongs to its receiver, whose local work
-    may read and change it.
+    They are sorted by receiver i, then by sender j; an undirected link is two arcs. The
+    values of an arc belong to its receiver, whose local work may read and replace them.
 
     Attributes
     ----------
-    senders : j (E,), among all clients
-    receivers : i (E,), counted from the first of the clients that are here
-    weights : w_ij (E,) of this round
-    reverse : the place of i -> j among the arcs of the whole network (E,); -1 where
-        there is none
-    first : the place of each client's first arc, and the end (m + 1,)
+    senders : j (E,), numbered among all clients
+    reverse : index of i -> j among all arcs of the network (E,), or -1 if absent
+    first : index of each client's first arc, and the end, (m + 1,)
     """
 
     senders: Tensor
@@ -42,7 +36,7 @@ class Edges:
     def of_places(cls, places: np.ndarray, m: int, like: Tensor) -> Edges:
         """Return all arcs of a network of m clients.
 
-        ``places`` (E, 2) are the rows and columns of its weights.
+        ``places`` (E, 2) contains the row and column of each weight.
         """
         i, j = places[np.lexsort((places[:, 1], places[:, 0]))].T
         known = {(a, b): e for e, (a, b) in enumerate(zip(i.tolist(), j.tolist()))}
@@ -56,12 +50,12 @@ class Edges:
         return cls(tensors[0], tensors[1], like.new_zeros(len(i)), tensors[2], first)
 
     def part(self, rows: slice) -> slice:
-        """Return the places of the arcs that end at these clients."""
+        """Return the slice of the arcs into the given clients."""
         start, stop = int(rows.start), int(rows.stop)
         return slice(self.first[start], self.first[stop])
 
     def of(self, rows: slice) -> Edges:
-        """Return the arcs that end at these clients alone."""
+        """Return only the arcs into the given clients."""
         at = self.part(rows)
         first = tuple(
             place - at.start for place in self.first[rows.start : rows.stop + 1]
@@ -74,14 +68,11 @@ class Edges:
         )
 
     def own(self, x: Tensor) -> Tensor:
-        """Return what each arc's receiver has: (S, m, ...) -> (S, E, ...)."""
+        """Return the value of each arc's receiver: (S, m, ...) -> (S, E, ...)."""
         return x.index_select(1, self.receivers)
 
     def sum(self, e: Tensor) -> Tensor:
-        """Return the sums over the arcs that end at each client.
-
-        (S, E, ...) -> (S, m, ...).
-        """
+        """Return sums over the arcs into each client: (S, E, ...) -> (S, m, ...)."""
         x = e.new_zeros(e.shape[0], len(self.first) - 1, *e.shape[2:])
         return x.index_add_(1, self.receivers, e)
 

@@ -37,7 +37,7 @@ class LocalSteps(Algorithm[S]):
 
 @dataclass(frozen=True, eq=False)
 class StepState(State):
-    """State with the gradient g (S, m, d) of a step that is taken after gossip."""
+    """State with the gradient g (S, m, d) and the size of a step after gossip."""
 
     g: Tensor | None = None
     eta: float = 0.0
@@ -90,7 +90,7 @@ class DFedSAM(LocalSteps[State]):
         x_i <- sum_l (W^Q)_il z_l,  z_l = y of client l
 
     With random W_t, the Q gossip steps use Q independent matrices. Line 4 of the paper
-    sets y <- x_i inside of the loop over the local steps; here it is set once a round.
+    sets y <- x_i inside the loop over local steps; here it is set once per round.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius (0.01, as in
     the paper's experiments on CIFAR; with 0 it is DFedAvg), ``Q`` gossip steps a round.
@@ -219,7 +219,7 @@ class QGDSGDm(Algorithm[GlobalMomentumState]):
         Raises
         ------
         InputError
-            The step size of the round is 0.
+            If the step size of the round is 0.
         """
         eta = self.decayed(self.eta, grad.t)
         g = self.slope(grad, state.x)

@@ -1,4 +1,4 @@
-"""Ranges of hyperparameters, in words and as tests."""
+"""Ranges of hyperparameters: descriptions and predicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Literal, get_args, get_origin, get_type_hints
 
 Range = tuple[str, Callable[..., bool]]
-"""What a hyperparameter must be, in words and as a test."""
+"""The range of a hyperparameter: a description and a predicate."""
 
 
 def _is_positive(value: float) -> bool:
@@ -52,17 +52,14 @@ _RANGES: dict[str, Range] = {
 
 
 def ranges(names: str) -> dict[str, Range]:
-    """Return the ranges of hyperparameters that a class declares, as "eta K".
-
-    They are those of the package's own algorithms.
-    """
+    """Return the standard ranges of hyperparameters, given names such as "eta K"."""
     return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
 
 
 def python_number(value: object, whole: bool) -> int | float | None:
-    """Return a number of any library as a number of Python, else None.
+    """Convert a number of any library to a Python number; return None for other types.
 
-    A sweep over the numbers of an array has such values.
+    Sweeps over arrays pass such numbers.
     """
     if isinstance(value, bool):
         return None
@@ -75,10 +72,10 @@ def python_number(value: object, whole: bool) -> int | float | None:
 
 @cache
 def word_choices(kind: type) -> dict[str, tuple[str, ...]]:
-    """Return the words that a hyperparameter may be, where its type is Literal."""
+    """Return the allowed words of each hyperparameter whose type is Literal."""
     try:
         hints = get_type_hints(kind)
-    except NameError:  # names that are imported for the type checker only
+    except NameError:  # annotations with names that are imported only for type checking
         return {}
     literals = [f.name for f in fields(kind) if get_origin(hints[f.name]) is Literal]
     return {name: get_args(hints[name]) for name in literals}

@@ -1,4 +1,4 @@
-"""The local steps of a round: y <- y - eta v, for every algorithm that has them."""
+"""Local steps y <- y - eta v, shared by all algorithms that take them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dfltheory.algorithms.base import Algorithm, Oracle
 from dfltheory.algorithms.protocol import Index
 
 Correction = Callable[[Tensor, Tensor], Tensor]
-"""(g, y) -> corrected gradients (S, m, d); g may be overwritten, y may not."""
+"""Maps (g, y) to corrected gradients (S, m, d); g may be overwritten, but not y."""
 
 
 def is_empty(index: Index) -> bool:
@@ -42,9 +42,9 @@ def local_steps(
     Parameters
     ----------
     algorithm : Algorithm
-        Its gradients (``slope``) and step-size schedule (``step``) are used.
+        Provides gradients (``slope``) and the step-size schedule (``step``).
     grad : Oracle
-        The gradients.
+        The stochastic gradient oracle.
     y : (S, m, d) tensor
         Models.
     eta : float
@@ -58,7 +58,7 @@ def local_steps(
     velocity : (S, m, d) tensor, optional
         Initial v, which is overwritten by the final one; by default 0.
     correct : function, optional
-        Changes each gradient.
+        Correction applied to each gradient.
     weights : (S, m, 1) tensor, optional
         Push-sum weights.
     block : Index, optional

@@ -1,4 +1,4 @@
-"""Gossip with two matrices, at every K-th step, per link, or on trees."""
+"""Gossip with two matrices, in every K-th step, with variables on arcs, or on trees."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class PushPull(DSGT):
         ``adapt-then-combine``:  x_i <- sum_l a_il (x_l - eta y_l)    (push-pull)
         ``combine-then-adapt``:  x_i <- sum_l a_il x_l - eta y_i      (AB, Xin and Khan)
 
-    A is row-stochastic: models are pulled. B, a further matrix, is column-stochastic:
-    slopes are pushed, which preserves their sum. If A = B it is DSGT. Two vectors of
-    the size of a model are sent in a round. With full gradients of L-smooth, strongly
+    A is row-stochastic and pulls models. B, a further matrix, is column-stochastic and
+    pushes slopes, which preserves their sum. If A = B, this is DSGT. Two vectors of the
+    size of a model are sent in a round. With full gradients of L-smooth, strongly
     convex clients on a strongly connected digraph it converges linearly to x* for small
     eta.
 
@@ -87,9 +87,9 @@ class EASGD(LocalSGD[CenterState]):
         x_i <- (1 - alpha) z_i + alpha c,  c <- (1 - m alpha) c + alpha sum_i z_i
         in the other rounds:  x_i <- z_i
 
-    alpha is 2/(m + 2), for which the mixing matrix of models and center contracts most.
-    A round is one step. The auxiliary point is the mean of the m models and the center,
-    which moves like SGD; the center starts at the mean of the models.
+    alpha is 2/(m + 2), which maximizes the contraction of the mixing matrix of models
+    and center. A round is one step. The auxiliary point is the mean of the m models and
+    the center, which moves like SGD; the center starts at the mean of the models.
 
     Parameters: ``eta`` step size, ``K`` steps between averages (tau there).
     Source: Wang and Joshi 2021, (10) and (11), Lemma 1; Zhang et al. 2015.
@@ -126,9 +126,9 @@ class ADPSGD(Algorithm[StepState]):
         x_i <- sum_l w_il x_l - eta grad F_i(x_i; xi),  the gradient at the old x_i
 
     This is the update of the clients with a link in W_t; others are inactive and keep
-    x_i. On a network of random pairs it is the paper's recursion with tau = 0, except
-    that in the paper only one client of a pair steps, the one that contacts the other;
-    here both do. If all clients are active it is D-PSGD.
+    x_i. On a network of random pairs, this is the paper's recursion with tau = 0,
+    except that both clients of a pair take a step here; in the paper only the client
+    that initiates the contact does. If all clients are active, this is D-PSGD.
 
     Parameters: ``eta`` step size.
     Source: Lian, Zhang, Zhang and Liu 2018, Algorithm 1.
@@ -166,16 +166,16 @@ class DualsState(State):
 
 @dataclass(frozen=True)
 class LTADMM(Algorithm[DualsState]):
-    """LT-ADMM without variance reduction: K local steps, and a dual of each arc.
+    """LT-ADMM without variance reduction: K local steps, and a dual for each arc.
 
         y <- x_i
         K times:  y <- y - eta grad F_i(y; xi) - beta (lam d_i x_i - sum_j z_ij)
         x_i <- y
         z_ij <- (z_ij - z_ji + 2 lam x_j)/2  for the d_i neighbors j, first lam x_i^0
 
-    The consensus term is that of the start of the round. Client i sends 2 lam x_i -
-    z_ij to j, one vector of the size of a model over each arc. The weights of the links
-    have no effect. With full gradients of L-smooth, strongly convex clients it
+    The consensus term is evaluated at the start of the round. Client i sends 2 lam x_i
+    - z_ij to j, one vector of the size of a model over each arc. The weights of the
+    links have no effect. With full gradients of L-smooth, strongly convex clients it
     converges linearly to x* for step sizes small relative to 1/(K L) and 1/(K lam
     d_max).
 
@@ -241,9 +241,9 @@ class RelaySGD(Algorithm[RelayState]):
         m_ij = z_i + sum of (m_ki of the previous round) over neighbors k != j is sent
         x_i <- (z_i + sum_j m_ji)/n_i,  n_i the number of models in the sum
 
-    After a number of rounds equal to the diameter, n_i = m: x_i is the mean of all
-    models, that of client j with a delay of dist(i, j) - 1 rounds. A model and a number
-    are sent over each arc. With full gradients a constant step size converges to x*.
+    After as many rounds as the diameter, n_i = m: x_i is the mean of all models, where
+    the model of client j has a delay of dist(i, j) - 1 rounds. A model and a number are
+    sent over each arc. With full gradients a constant step size converges to x*.
 
     Parameters: ``eta`` step size.
     Source: Vogels et al. 2021, Algorithm 1 (RelaySum of models), without momentum.
@@ -266,7 +266,7 @@ class RelaySGD(Algorithm[RelayState]):
         return replace(state, z=state.x - eta * self.slope(grad, state.x))
 
     def communicate(self, state: RelayState, mix: Mix) -> RelayState:
-        """Return the state with new sums and counts, and x, the mean that they give."""
+        """Return the state with new sums and counts, and x, their mean."""
         arcs = mix.edges
         one = torch.ones_like(state.z[..., :1])
         sums = mix.swap(arcs.own(state.z + arcs.sum(state.sums)) - state.sums)

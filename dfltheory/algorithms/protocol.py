@@ -1,12 +1,10 @@
-"""What an algorithm may use in a round: ``grad`` and ``mix``.
-
-``grad`` is an :class:`Oracle`, ``mix`` a :class:`Mix`.
+"""The arguments of an algorithm's round: ``grad`` and ``mix``.
 
 Each environment that executes rounds subclasses both: training, exact expectations, and
 the search for counterexamples. A method that a subclass does not implement raises
 :class:`~dfltheory.errors.UnsupportedError` with the names of the method and of the
 environment. Environments execute rounds inside :func:`unknown_methods_rejected`, which
-does the same for methods that the base classes do not have.
+raises the same error for methods that the base classes do not have.
 """
 
 from __future__ import annotations
@@ -22,14 +20,14 @@ from dfltheory.algorithms.edges import Edges
 from dfltheory.errors import UnsupportedError
 
 MIX = "W"
-"""The name of the matrix that ``mix(z)`` means."""
+"""Name of the default matrix of ``mix(z)``."""
 
 Index = slice | Tensor
 """Coordinates of the last axis: a slice or a tensor of indices."""
 
 
 class ParameterLayout(Protocol):
-    """How the last axis of stacked models divides; tasks have these attributes."""
+    """The division of the last axis of stacked models; tasks have these attributes."""
 
     @property
     def shared(self) -> Index | None:
@@ -49,7 +47,7 @@ class ParameterLayout(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """A :class:`ParameterLayout` of given values."""
+    """A :class:`ParameterLayout` with explicit values."""
 
     shared: Index | None
     blocks: tuple[slice, ...]
@@ -57,12 +55,12 @@ class Parameters:
 
 
 class RoundArgument:
-    """Base of ``grad`` and ``mix``, the arguments of an algorithm's round."""
+    """Base class of ``grad`` and ``mix``, the arguments of an algorithm's round."""
 
     environment: ClassVar[str] = "this environment"
-    """What executes the round, for messages."""
+    """Name of the environment that executes the round, for messages."""
     argument: ClassVar[str]
-    """What algorithms call it."""
+    """Name of the argument in algorithms."""
 
     def unsupported(self, method: str) -> UnsupportedError:
         """Return the error for a method that this environment does not implement."""
@@ -86,9 +84,9 @@ def unknown_methods_rejected() -> Generator[None, None, None]:
 
 
 class Oracle(RoundArgument):
-    """What a client may ask of its own data during one round.
+    """Access of clients to their own data during one round.
 
-    A subclass implements ``sample`` and ``__call__``, and knows the type of its
+    Subclasses implement ``sample`` and ``__call__`` and determine the type of
     minibatches.
 
     Parameters
@@ -96,9 +94,9 @@ class Oracle(RoundArgument):
     t : int
         The round, 0, 1, ...
     horizon : int
-        The number of rounds that the run will have, for annealed schedules.
+        The total number of rounds of the run, for annealed schedules.
     parameters : ParameterLayout
-        The task, or what else has ``shared``, ``blocks`` and ``shapes``.
+        The task, or any object with ``shared``, ``blocks`` and ``shapes``.
 
     Attributes
     ----------
@@ -116,12 +114,12 @@ class Oracle(RoundArgument):
 
     @property
     def horizon(self) -> int:
-        """The number of rounds that the run will have."""
+        """The total number of rounds of the run."""
         return self._horizon
 
     @property
     def shared(self) -> Index | None:
-        """Coordinates of the shared block u of x = (u, v); None: all of them."""
+        """Coordinates of the shared block u of x = (u, v); None for all."""
         return self._parameters.shared
 
     @property
@@ -131,69 +129,59 @@ class Oracle(RoundArgument):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes of these tensors."""
+        """The shapes of the parameter tensors."""
         return self._parameters.shapes
 
     @property
     def edges(self) -> Edges:
-        """The arcs to these clients, for tensors with one entry per arc.
+        """The arcs into these clients, for tensors with one entry per arc.
 
-        Nothing is received over them.
+        They are for bookkeeping; nothing is received over them.
         """
         raise self.unsupported(".edges")
 
     def begin(self, x: Tensor) -> Tensor:
-        """Return the point where local steps start.
-
-        It is a copy (S, m, d) that the caller may overwrite.
-        """
+        """Return the start of local steps, a copy (S, m, d) that may be overwritten."""
         return x.clone()
 
     def sample(self) -> object:
-        """Draw one fresh minibatch for every seed and client."""
+        """Draw one fresh minibatch for each seed and client."""
         raise self.unsupported(".sample")
 
     def __call__(self, y: Tensor, batch: Any) -> Tensor:
-        """Return grad F_i(y_i; xi_i) at stacked points y (S, m, d).
-
-        The caller may overwrite the tensor.
-        """
+        """Return grad F_i(y_i; xi_i) at y (S, m, d); the result may be overwritten."""
         raise self.unsupported("(y, batch)")
 
     def loss(self, y: Tensor, batch: Any) -> Tensor:
         """Return the losses (S, m) of the models y (S, m, d) on a minibatch.
 
-        Their gradients are those that ``grad(y, batch)`` returns.
+        ``grad(y, batch)`` returns their gradients.
         """
         raise self.unsupported(".loss")
 
     def balanced(self, y: Tensor, batch: object) -> Tensor:
-        """Return the gradient of the class-balanced risk.
+        """Return the gradients of the class-balanced risk.
 
-        Here the plain one, as without classes.
+        By default the ordinary gradients, as for tasks without classes.
         """
         return self(y, batch)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1) of shape (S, m, ...).
+        """Draw numbers in [0, 1) of shape (S, m, ...), given ``shape`` = (m, ...).
 
-        ``shape`` is (m, ...) with m = x.shape[1].
-
-        For algorithms whose property ``draws`` is True.
+        Only for algorithms whose property ``draws`` is True.
         """
         raise self.unsupported(".uniform")
 
 
 class Mix(RoundArgument):
-    """What the network does in one round.
+    """Communication over the network in one round.
 
-    All calls in a round use the same matrices W_t.
+    All calls in a round use the same matrices W_t. Every message to a neighbor is
+    counted, with all numbers of the tensor in its precision. ``bits``, a number or a
+    tensor (S, m), replaces this size of a client's message to one neighbor.
 
-    Messages are counted for each neighbor: all numbers of the tensor, in its own
-    precision, unless ``bits`` is given: the size of one client's message to one
-    neighbor, a number or a tensor (S, m).
-
-    A subclass implements ``_gossip``, or ``__call__`` where it counts messages or has
+    Subclasses implement ``_gossip``, or ``__call__`` if they count messages or have
     further matrices.
     """
 
@@ -214,17 +202,18 @@ class Mix(RoundArgument):
         Parameters
         ----------
         z : (S, m, k) tensor
-            It is not changed.
+            Vectors to mix; not modified.
         times : int
-            Number of gossip steps. Those of round t use W_{t,0}, W_{t,1}, ..., which
-            are one matrix if the network is constant.
+            Number of gossip steps. The steps of round t use W_{t,0}, W_{t,1}, ...,
+            which are all equal if the network is constant.
         W : str
-            One of the further matrices that the class declares (``Algorithm.further``).
+            Name of a further matrix that the algorithm declares
+            (``Algorithm.further``).
         bits : float or (S, m) tensor, optional
-            Size of a message. 0: nothing is sent, because the neighbors know z from
+            Size of a message; 0 if nothing is sent because the neighbors know z from
             earlier messages.
         after : int
-            Number of gossip steps of this round that z has already been through: the
+            Number of gossip steps of this round that were already applied to z; the
             first matrix is W_{t,after}. ``mix(mix(z), after=1)`` equals ``mix(z,
             times=2)``.
         """
@@ -239,28 +228,24 @@ class Mix(RoundArgument):
     def send(
         self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX
     ) -> Tensor:
-        """Send ``message`` (S, m, ...) from every client to its neighbors.
+        """Send ``message`` (S, m, ...) from clients to their neighbors; return it.
 
-        They keep it; it is returned.
-
-        ``W`` names the matrix that defines these neighbors.
+        ``W`` names the matrix that defines the neighbors.
         """
         if W != MIX:
             raise self.unsupported(f".send(message, W={W!r})")
         return message
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1) for this seed and round, of shape (S, m, ...).
-
-        ``shape`` is (m, ...).
-        """
+        """Draw numbers in [0, 1) of shape (S, m, ...), given ``shape`` = (m, ...)."""
         raise self.unsupported(".uniform")
 
     @property
     def participating(self) -> Tensor:
         """Clients that send or receive in W_{t,0} (S, m, 1), bool.
 
-        They are ``grad.active`` if a class declares ``inactive_when_isolated``.
+        This equals ``grad.active`` if the algorithm declares
+        ``inactive_when_isolated``.
         """
         raise self.unsupported(".participating")
 
@@ -270,17 +255,11 @@ class Mix(RoundArgument):
         raise self.unsupported(".edges")
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...).
-
-        All clients send theirs.
-        """
+        """Send each client's value over its arcs: (S, m, ...) -> (S, E, ...)."""
         raise self.unsupported(".gather")
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
-        """Exchange values over links.
-
-        The value e of j -> i goes to i -> j, (S, E, ...) -> (S, E, ...).
-        """
+        """Exchange values (S, E, ...) over links: that of j -> i moves to i -> j."""
         raise self.unsupported(".swap")
 
 

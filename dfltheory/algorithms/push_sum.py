@@ -22,7 +22,7 @@ class PushSumState(State):
 
 @dataclass(frozen=True)
 class PushSum(Algorithm[PushSumState]):
-    """Base of the family: gradients at x / w, and one P mixes x and w."""
+    """Base class: gradients are evaluated at x / w, and the same P mixes x and w."""
 
     mixing: ClassVar = "column-stochastic"
     implied: ClassVar = {"K": 1, "alpha": 0.0, "rho": 0.0}
@@ -74,8 +74,8 @@ class SGP(PushSum):
 class OSGP(PushSum):
     """SGP with K local steps before each exchange, called OSGP in the DFedSGPSM paper.
 
-    It does not overlap communication with computation, as the OSGP of Assran et al.
-    does.
+    Unlike the OSGP of Assran et al., it does not overlap communication with
+    computation.
 
     Parameters: ``eta`` step size, ``K`` local steps.
     Source: Li et al. (DFedSGPSM), section 5 and appendix A ("More details about
@@ -94,9 +94,9 @@ class DFedSGPM(PushSum):
     """DFedSGPSM without SAM: K momentum steps at x / w, then one push-sum exchange.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, which starts
-    at v = 0 in each round (0.9, as the paper has it on MNIST and CIFAR-10; on CIFAR-100
-    it has 0.1).
-    Source: DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation); alpha: appendix A.
+    at v = 0 in each round (0.9, as in the paper's experiments on MNIST and CIFAR-10;
+    0.1 on CIFAR-100). Source: DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation);
+    alpha: appendix A.
     """
 
     eta: float
@@ -115,15 +115,14 @@ class DFedSGPSM(PushSum):
                            v <- alpha v + grad F_i(z + rho g/||g||; xi),  x <- x - eta v
         x_i <- sum_j p_ij x_j,  w_i <- sum_j p_ij w_j     (P column-stochastic)
 
-    DFedSGPSM-S is this algorithm on a sequence of graphs whose neighbors are drawn by
-    the clients' losses f_i(z_i^t) at the start of the round (``graphs``' loss-driven
-    sequence).
+    DFedSGPSM-S is this algorithm on the loss-driven sequence of ``graphs``, in which
+    neighbors are drawn by the clients' losses f_i(z_i^t) at the start of the round.
 
     The paper prints p_ji = 1/|N_i^out(0)|, of round 0; here P is the matrix of round t.
     SAM at g = 0 is not defined there; here its point is z.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (0.9, as the
-    paper has it on MNIST and CIFAR-10; on CIFAR-100 it has 0.1), ``rho`` SAM radius
+    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (0.9, as in the
+    paper's experiments on MNIST and CIFAR-10; 0.1 on CIFAR-100), ``rho`` SAM radius
     (0.1, as in the paper's experiments on directed graphs; with 0 it is DFedSGPM).
     Source: DFedSGPSM paper, Algorithm 1; appendix A.1 for -S; alpha: appendix A; rho:
     section 5.1, "asymmetric topology".

@@ -1,4 +1,4 @@
-"""Norms of stacked vectors whose squares may leave the range of their precision."""
+"""Norms of stacked vectors, safe from overflow and underflow of the squares."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class ScaledNorm:
 
 
 def scaled_norm(x: Tensor) -> ScaledNorm:
-    """Return the norms along the last axis; none of them overflows or underflows.
+    """Return the norms along the last axis, without overflow or underflow.
 
     The square of a float32 number overflows above 1.8e19 and loses digits below 1e-19.
     Rows whose norm is out of range are divided by their largest absolute coordinate.
-    The others keep their bits.
+    Other rows are not changed.
     """
     norm = _row_norms(x)
     least = smallest_reliable_norm(x.dtype)
     if norm.numel() == 0:
         return ScaledNorm(x, norm)
-    # reading a value of another device would wait for it
+    # reading a value from another device would synchronize with it
     if x.device.type == "cpu":
         smallest, largest = torch.aminmax(norm)
         if least < smallest.item() and largest.item() < math.inf:

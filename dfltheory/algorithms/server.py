@@ -1,8 +1,8 @@
 """Server-based baselines: a server averages the sampled clients' messages.
 
-``participation`` is the share of clients that a round samples without replacement
-(1: all). Clients that are not sampled keep their personal parts. The shared part is the
-server's and equal for all clients.
+``participation`` is the fraction of clients that a round samples without replacement (1
+for all). Clients that are not sampled keep their personal parts. The shared part
+belongs to the server and is equal for all clients.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from dfltheory.algorithms.local_steps import Index, local_steps, pulled
 
 @dataclass(frozen=True)
 class Server(Phased[Shared]):
-    """Base of the family: a share of the clients participates in each round."""
+    """Base class: a fraction of the clients participates in each round."""
 
     participation: float = field(default=1.0, kw_only=True)
 
     needs_topology: ClassVar[bool] = False
 
     def share(self, m: int) -> float:
-        """Return the share of m clients that a round samples, at least one client."""
+        """Return the fraction of m clients that a round samples."""
         return sampled(self.participation, m) / m
 
 
@@ -49,10 +49,9 @@ class FedAvg(Server[SharedState]):
     """FedAvg: x_i = K SGD steps from the server's model; the server averages.
 
     Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` local momentum,
-    ``participation``, ``offset`` gamma: step s = 0, 1, ... of the run has the step size
-    eta gamma/(gamma + s) (None: eta).
-    Source: McMahan et al. 2017 (clients weighted equally, as in the theory);
-    ``offset``: Li et al. 2020.
+    ``participation``, ``offset`` gamma, for the step sizes eta gamma/(gamma + s) at
+    steps s = 0, 1, ... of the run (None for constant eta). Source: McMahan et al. 2017
+    (clients weighted equally, as in the theory); ``offset``: Li et al. 2020.
     """
 
     eta: float
@@ -128,7 +127,7 @@ Counting = TypeVar("Counting", bound=CountingState)
 class LocalSGD(Phased[Counting]):
     """Local SGD: a round is one step, and each K-th round ends with an average.
 
-    So measurements exist also between averages, at the mean of the local models.
+    Therefore measurements also exist between averages, at the mean of the local models.
 
     Parameters: ``eta`` step size, ``K`` steps between averages.
     Source: Stich 2019; Khaled et al. 2019, Algorithm 1 (exact gradients: local gradient
@@ -280,12 +279,12 @@ class FedRoD(Server[HeadsState]):
         for _ in range(self.K):
             batch = grad.sample()
             g = grad.balanced(y, batch)
-            own = grad(_with_head(y, v, p), batch)[..., v]
+            head_gradient = grad(_with_head(y, v, p), batch)[..., v]
             if self.weight_decay:
                 g.add_(y, alpha=self.weight_decay)
-                own = own.add(p, alpha=self.weight_decay)
+                head_gradient = head_gradient.add(p, alpha=self.weight_decay)
             y.sub_(g, alpha=eta)
-            p.sub_(own, alpha=eta)
+            p.sub_(head_gradient, alpha=eta)
         z = taking_part(grad, y, state.x)
         return replace(state, z=z, head=taking_part(grad, p, state.head))
 

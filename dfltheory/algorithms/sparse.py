@@ -17,15 +17,15 @@ from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.scaled_norms import scaled_norm
 
 _ROUNDING = 1e-12
-"""Relative rounding error that is corrected before floor and ceiling."""
+"""Relative rounding error that is allowed for before taking floor and ceiling."""
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedState(State):
     """State with the clients' masks (S, m, d): 1 for active weights, 0 for others.
 
-    The models satisfy x = x * mask. ``sent`` are the masks of z, those before the
-    search; None between rounds.
+    The models satisfy x = x * mask. ``sent`` contains the masks of the messages z, or
+    None between rounds.
     """
 
     mask: Tensor
@@ -44,18 +44,19 @@ class DisPFL(Algorithm[MaskedState]):
         x_i <- mask_i * (sum_l w_il z_l) / (sum_l w_il sent_l)
 
     New weights start from the neighbors' values and do not change the neighbors'
-    averages. A layer of shape s has the share min(1, c sum(s)/prod(s)) of active
-    weights, with c such that the total share is 1 - sparsity (ERK: Erdos-Renyi with
-    kernels; tensors with one axis are filled first), rounded down, but at least one.
+    averages. In a layer of shape s, the fraction min(1, c sum(s)/prod(s)) of weights is
+    active, rounded down to at least one weight, with c such that the total fraction is
+    1 - sparsity (ERK: Erdos-Renyi with kernels; tensors with one axis are filled
+    first).
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``sparsity`` share of inactive
-    weights, ``prune`` share of active weights exchanged in round 0, ``clip`` largest
-    norm of a stochastic gradient (0: any), ``density`` of the layers (erk, or uniform),
-    ``first`` mask (common to all clients, or own), ``growth`` by the gradient or at
-    random, ``order`` send-then-search or search-then-send (then messages have the new
-    mask, with new weights 0).
-    Source: Dai et al. 2022, their code (github.com/rong-dai/DisPFL, commit e2f47d4);
-    ERK: Evci et al. 2020.
+    Parameters: ``eta`` step size, ``K`` local steps, ``sparsity`` fraction of inactive
+    weights, ``prune`` fraction of active weights exchanged in round 0, ``clip`` largest
+    norm of a stochastic gradient (0 for no clipping), ``density`` distribution of
+    active weights over layers (erk or uniform), ``first`` initial mask (common to all
+    clients, or own), ``growth`` selection of new weights (by the gradient or at
+    random), ``order`` send-then-search or search-then-send (messages then have the new
+    mask, with new weights 0). Source: Dai et al. 2022, their code
+    (github.com/rong-dai/DisPFL, commit e2f47d4); ERK: Evci et al. 2020.
     """
 
     eta: float
@@ -90,7 +91,7 @@ class DisPFL(Algorithm[MaskedState]):
         uniform = grad.uniform(tuple(x0.shape[1:]))
         scores = together(uniform) if self.first == "common" else uniform
         mask = torch.zeros_like(scores, dtype=torch.uint8)
-        clients = max(1, 10**6 // x0.shape[-1])  # at a time, which limits the memory
+        clients = max(1, 10**6 // x0.shape[-1])  # at a time, to limit memory
         counts = self.living(grad.shapes)
         for first in range(0, scores.shape[1], clients):
             part = mask[:, first : first + clients]
@@ -219,21 +220,21 @@ def together(uniform: Tensor) -> Tensor:
 
 
 def erk(shapes: Sequence[Sequence[int]], density: float) -> list[float]:
-    """Return the share of active weights of each layer, min(1, c sum(s)/prod(s)).
+    """Return the fraction of active weights of each layer, min(1, c sum(s)/prod(s)).
 
-    Layers whose share would exceed 1 are full; c is then computed for the others.
+    Layers whose fraction would exceed 1 are full; c is then computed for the others.
 
     Parameters
     ----------
     shapes : sequence of sequence of int
         Shapes s of the layers.
     density : float
-        Share of active weights of all layers together.
+        Fraction of active weights over all layers.
 
     Returns
     -------
     list of float
-        The shares.
+        The fractions.
 
     References
     ----------

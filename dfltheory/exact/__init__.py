@@ -1,19 +1,17 @@
 """Exact expectations, without Monte Carlo, of algorithms that are affine recursions.
 
-On quadratic clients with additive noise, an algorithm without SAM maps its state
-affinely from round to round; the map is found by running the algorithm itself, a user's
-own too, on unit vectors. The mean and the covariance of the state then follow two exact
-recursions, and with them E||grad f(xbar^t)||^2, E f(xbar^t) and the consensus error of
-every round, the stationary values, and the spectral radius that says whether there are
-any.
+On quadratic clients with additive noise, a round of an algorithm without SAM is an
+affine map of its state. This map is computed by running the algorithm, built-in or
+user-defined, on unit vectors. The mean and the covariance of the state then follow two
+exact recursions. They determine E||grad f(xbar^t)||^2, E f(xbar^t) and the consensus
+error of each round, the stationary values, and the spectral radius that decides whether
+these exist.
 
-* :func:`exact_history` gives all rounds in the form that :func:`dfltheory.compare`
-  reads;
-* :func:`stationary` gives the limit in closed form;
-* :func:`average_over` gives the mean over rounds 0..T-1 at horizons of 10^9, by
-  repeated squaring;
-* :class:`RandomMixing` is a random sequence W_t of finite support, for training as for
-  expectations.
+* :func:`exact_history` returns all rounds in the form that :func:`dfltheory.compare`
+takes; * :func:`stationary` returns the limit in closed form; * :func:`average_over`
+returns the mean over rounds 0..T-1, even for horizons of 10^9, by repeated squaring; *
+:class:`RandomMixing` is a random sequence W_t with finite support, for training and for
+expectations.
 """
 
 from __future__ import annotations

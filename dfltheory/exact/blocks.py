@@ -1,4 +1,4 @@
-"""Second moments in blocks, and what is read from them."""
+"""Squared norms and measures as functions of the moments of a state."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dfltheory.exact.network import Law
 
 
 class MeetingError(Exception):
-    """Coordinates that were separated meet in some map."""
+    """Raised if a map couples coordinates that were assumed to be decoupled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Square:
     """The function constant + ||G s + g||^2 of a state s.
 
-    G has the shape (B, k, m, p) and g the shape (B, k).
+    G is (B, k, m, p), and g is (B, k).
     """
 
     G: np.ndarray
@@ -26,21 +26,21 @@ class Square:
     constant: float = 0.0
 
     def expected(self, state: Moments) -> float:
-        """Its expectation."""
+        """Return the expectation of the function."""
         at = np.einsum("zkmp,zmp->zk", self.G, state.mu) + self.g
         value = self.constant + float((at**2).sum())
         if state.cov is None:
             return value
         G = self.G.reshape(*self.G.shape[:2], -1)
         n = G.shape[-1]
-        # where G cancels, it does so twice
+        # applying G on both sides keeps cancellations accurate
         spread = float((G @ state.cov.reshape(-1, n, n) * G).sum())
         return value + max(0.0, spread)
 
     def rounding(self, state: Moments) -> float:
-        """Return how far rounding of the covariance may put the expectation off.
+        """Return a bound of the expectation's error by rounding of the covariance.
 
-        Where G cancels, this is far more than eps of the expectation itself.
+        If terms cancel in G, it is much larger than eps times the expectation.
         """
         if state.cov is None:
             return 0.0
@@ -54,9 +54,9 @@ class Square:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The gradient grad_u F(ubar, V) = u s + v s + g, and other measures.
+    """The gradient grad_u F(ubar, V) = u s + v s + g, and other two-block measures.
 
-    Only v asks for the heads V.
+    Only the term v s depends on the heads V.
     """
 
     u: np.ndarray
@@ -84,13 +84,13 @@ class Blocks:
     def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
         """Return the two-block measures with grad_u F at V^{t+1}.
 
-        ``step`` is the round, from ``state`` to ``after``.
+        ``step`` is the round that leads from ``state`` to ``after``.
         """
-        # less the part of u, and what the two have together
+        # add the square of the term u s, and the mixed term
         value = Square(self.v, self.g).expected(after)
         at = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g
-        own = np.einsum("zkmp,zmp->zk", self.u, state.mu)
-        value += float((own**2 + 2 * own * at).sum())
+        u_part = np.einsum("zkmp,zmp->zk", self.u, state.mu)
+        value += float((u_part**2 + 2 * u_part * at).sum())
         if state.cov is not None:
             n = state.mu[0].size
             back = backward(self.v.transpose(0, 2, 3, 1), step.stages, step.laws)[0]
@@ -106,14 +106,14 @@ class Blocks:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What is measured of a state, and the clients' models as a map of it."""
+    """The measures of a state, and the clients' models as a map of the state."""
 
     squares: dict[str, Square]
     models: Affine
     blocks: Blocks | None = None
 
     def expected(self, state: Moments) -> dict[str, float]:
-        """Every measure in expectation."""
+        """Return the expectation of every measure."""
         return {name: square.expected(state) for name, square in self.squares.items()}
 
 

@@ -1,4 +1,4 @@
-"""The recursion round by round, and what is measured of its moments."""
+"""The recursion of the moments round by round, and their measures."""
 
 from __future__ import annotations
 
@@ -23,23 +23,20 @@ from dfltheory.exact.trial import Readout
 from dfltheory.graphs import MixingSequence
 
 _KEPT = 64
-"""Rounds that are kept for when they come again (a period of step sizes, for
-example).
+"""Number of cached round maps (they may recur, for example with periodic step sizes).
 """
 _LOOKED_AT = (1, 2, 3, 7, 50, 1000, 10**6)
-"""Rounds that must be as round 0 is before all are taken to be."""
+"""Rounds compared with round 0; if all are equal, all rounds are assumed equal."""
 
 
 _ROUNDING = 4e-15
-"""Relative change that is nothing but rounding: push-sum weights over doubly stochastic
-matrices.
-"""
+"""Relative change that is treated as rounding, for example of push-sum weights."""
 
 
 class Engine:
-    """One algorithm on one problem over one sequence of matrices.
+    """An algorithm on a problem over a sequence of matrices, for ``rounds`` rounds.
 
-    It covers ``rounds`` rounds from x^0 (m, d).
+    The start is x^0 (m, d).
     """
 
     @unknown_methods_rejected()
@@ -79,7 +76,7 @@ class Engine:
     def states(self) -> Iterator[tuple[Moments, Readings, Step | None]]:
         """Yield the state before rounds 0, 1, ... with its measures and the next round.
 
-        The round is None where no more follows.
+        The round is None after the last one.
         """
         state, template = self.start, self.template
         for t in range(self.rounds + 1):
@@ -93,18 +90,18 @@ class Engine:
 
     @unknown_methods_rejected()
     def step(self, template: State, t: int) -> tuple[Step, State]:
-        """Return round t, and the state after it.
+        """Return round t, and the template of the state after it.
 
-        The round starts from a state with these tensors that nothing moves.
+        The template contains the tensors that do not depend on the models or the noise.
         """
         trial = self.probe.trial(template, self.layout, t, self._products)
         key = trial.fingerprint() + self._given(template)
         if key not in self._rounds:
-            found = self.probe.round(template, self.layout, t, trial)
-            ins = [found.first, *found.widths]
+            probed = self.probe.round(template, self.layout, t, trial)
+            ins = [probed.first, *probed.widths]
             problems = self.problem.d if self.separate else 1
             stages = []
-            for stage, outs, into in zip(found.stages, found.widths, ins):
+            for stage, outs, into in zip(probed.stages, probed.widths, ins):
                 alone = self._coordinates(stage.alone, outs, into)
                 stages.append(Stage(alone, stage.mixed // problems, stage.times))
             while len(self._rounds) >= _KEPT:
@@ -129,9 +126,9 @@ class Engine:
         return Step(stages, laws), after
 
     def readings(self, template: State, consensus: bool = True) -> Readings:
-        """Return what is measured where these tensors are as they are.
+        """Return the measures of states with the template's fixed tensors.
 
-        The consensus error has (m d)^2 numbers.
+        The consensus error is optional, because it needs (m d)^2 numbers.
         """
         key = self._given(template)
         if self._readings is None or self._readings[0] != key:
@@ -143,9 +140,9 @@ class Engine:
 
     @cached_property
     def autonomous(self) -> bool:
-        """Return whether the round map (its law) is the same in every round.
+        """Whether the round map (its distribution) is the same in every round.
 
-        Round 0 is compared with several others.
+        Round 0 is compared with several other rounds.
         """
         if not is_constant(self.sequence):
             return False
@@ -154,7 +151,7 @@ class Engine:
             trial = self.probe.trial(template, self.layout, t, self._products)
             prints.add(trial.fingerprint())
             template = self._settled(template, trial.after)
-            # what counts rounds may act in one that is not looked at
+            # a counter of rounds may take effect in a round that is not compared
             counts.add(self._given(template))
         return len(prints) == len(counts) == 1
 
@@ -166,7 +163,7 @@ class Engine:
         return y[:, :, 0].T @ self.basis.T if self.separate else y[0]
 
     def _coordinates(self, by: Affine, outs: list[int], ins: list[int]) -> Affine:
-        """Return a map in flat coordinates as one of B problems.
+        """Convert a map in flat coordinates to one of B decoupled problems.
 
         The shape changes from (m, q, p) to (B, m, q / B, p / B).
         """
@@ -185,17 +182,17 @@ class Engine:
         return Affine(map, shift, noise)
 
     def _separated(self, by: np.ndarray, strict: bool) -> np.ndarray:
-        """(m, q, d, p, d) -> (d, m, q, p), the entries that do not meet others."""
+        """Map (m, q, d, p, d) to (d, m, q, p), the decoupled entries."""
         V = self.basis
         turned = np.einsum("mqapb,ac,be->mqcpe", by, V, V, optimize=True)
-        own = np.einsum("mqcpc->cmqp", turned).copy()
+        decoupled = np.einsum("mqcpc->cmqp", turned).copy()
         if strict:
             np.einsum("mqcpc->cmqp", turned)[...] = 0
             others = np.abs(turned).max(initial=0.0)
-            largest = np.abs(own).max(initial=1.0)
+            largest = np.abs(decoupled).max(initial=1.0)
             if others > 1e-12 * self.problem.d * largest:
                 raise MeetingError
-        return own
+        return decoupled
 
     # -- measures
 
@@ -209,8 +206,8 @@ class Engine:
         if consensus:
             # (B, m, b, m, p): client i's model less the mean model
             rows = mean.G[:, None].repeat(m, 1)
-            own = np.arange(m)
-            rows[:, own, :, own] -= models.map.swapaxes(0, 1)
+            clients = np.arange(m)
+            rows[:, clients, :, clients] -= models.map.swapaxes(0, 1)
             offset = (mean.g[:, None] - models.shift).reshape(len(rows), -1)
             rows = rows.reshape(*offset.shape, *rows.shape[-2:])
             squares["consensus"] = Square(rows / np.sqrt(m), offset / np.sqrt(m))
@@ -226,20 +223,17 @@ class Engine:
     def _two_blocks(
         self, mean: Square, models: Affine, L_u: float, L_v: float
     ) -> Blocks:
-        """Return the measures of partial personalization.
-
-        They are what :class:`dfltheory.training.metrics.Recorder` measures.
-        """
+        """Return the measures of partial personalization, as in training."""
         problem = self.problem
         task, m, d, A = problem.task, problem.m, problem.d, problem.A
         coordinates = np.arange(d)
         u, v = (
             np.isin(coordinates, coordinates[index]) for index in blocks(task.shared, d)
         )
-        own, p = np.arange(m), models.map.shape[-1]
-        # the parts of (ubar, v_i), and (u_i, v_i)
+        clients, p = np.arange(m), models.map.shape[-1]
+        # ubar and v_i as maps of the state, and the whole model (u_i, v_i)
         ubar, heads, every = np.zeros((3, m, d, m, p))
-        every[own, :, own] = models.map[0]
+        every[clients, :, clients] = models.map[0]
         ubar[:, u], heads[:, v] = mean.G[0][u], every[:, v]
         at = np.where(u, mean.g[0], models.shift[0])  # (m, d): their offsets
         of_u, of_v = (
@@ -252,7 +246,7 @@ class Engine:
         values, vectors = np.linalg.eigh(A)
         if values.min() < -1e-12 * values.max():
             raise self.probe.refusal(
-                "of two blocks, the clients' objectives must be convex here"
+                "with two blocks, the clients' objectives must be convex"
             )
         root = np.sqrt(values.clip(0) / 2)[..., None] * vectors.swapaxes(-1, -2)
         inverse = np.linalg.pinv(A, hermitian=True)
@@ -281,7 +275,7 @@ class Engine:
         offset: np.ndarray,
         around: np.ndarray | None = None,
     ) -> Square:
-        """||H (J s + offset - x*)||^2."""
+        """Return the function ||H (J s + offset - x*)||^2."""
         d = self.problem.d
         around = self.problem.x_star if around is None else around
         if not self.separate:
@@ -300,8 +294,8 @@ class Engine:
     # -- the network, and what nothing moves
 
     def _products(self, t: int, times: int) -> list[np.ndarray]:
-        """All that ``times`` matrices of round t may be together."""
-        if self.sequence.random:  # each alone is enough to see that it moves nothing
+        """Return the possible products of ``times`` matrices of round t."""
+        if self.sequence.random:  # powers suffice to test whether a tensor changes
             return [
                 np.linalg.matrix_power(W, times)
                 for _, W in law_of(self.sequence, t * times)
@@ -313,7 +307,7 @@ class Engine:
         return [whole]
 
     def _given(self, template: State) -> bytes:
-        """Return the parts of a state that are not the recursion's own."""
+        """Return the parts of a state that are not in the recursion, as bytes."""
         own = {*self.layout.shapes, "x", "z"}
         given = b""
         for f in fields(template):
@@ -327,13 +321,13 @@ class Engine:
         return given
 
     def _settled(self, before: State, after: State) -> State:
-        """Return the state after a round, without changes by rounding alone."""
+        """Return the state after a round, without changes that are only rounding."""
         kept = {}
         for name in {*clients_tensors(after)} - {*self.layout.shapes, "z"}:
             old, new = getattr(before, name), getattr(after, name)
             if old is None or not torch.equal(new[:1].expand_as(new), new):
                 raise self.probe.refusal(
-                    f"its {name} is not there before round 0, or moves later: make it"
+                    f"its {name} is missing before round 0, or changes later: create it"
                     " in init"
                 )
             if torch.allclose(old[:1], new, rtol=_ROUNDING, atol=0.0):

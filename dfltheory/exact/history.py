@@ -1,7 +1,4 @@
-"""All rounds of an exact recursion in the form of a training run.
-
-:func:`dfltheory.compare` reads this form.
-"""
+"""All rounds of an exact recursion as a training history, for ``compare``."""
 
 from __future__ import annotations
 
@@ -30,17 +27,16 @@ if TYPE_CHECKING:
 
 Form = Literal["auto", "dense", "low-rank"]
 _LARGE = 600
-"""Twice the numbers of all models beyond which ``auto`` takes the low-rank form where
-coordinates meet.
+"""Size 2 m d above which ``auto`` selects the low-rank form for coupled coordinates.
 """
 
 
 @dataclass(eq=False, repr=False)
 class ExactHistory(History):
-    """A training history of expectations: one row, and nothing random in it.
+    """A training history of expectations, with one row for each measure.
 
-    It is a :class:`~dfltheory.training.history.History`. ``x`` holds the expected final
-    models (1, m, d). ``chance`` is False: intervals have zero width.
+    ``x`` contains the expected final models (1, m, d). ``chance`` is False, so
+    intervals have zero width.
     """
 
     chance: bool = False
@@ -57,25 +53,25 @@ def exact_history(
 ) -> ExactHistory:
     """Return exact expectations of the measures for t = 0..rounds.
 
-    They are E||grad f(xbar^t)||^2, E f(xbar^t) and the expected consensus error.
+    These are E||grad f(xbar^t)||^2, E f(xbar^t) and the expected consensus error.
 
     Parameters
     ----------
-    algorithm : any whose round is affine in its state, a user's own included: its own
-        methods are probed
-    task : one of quadratic clients; its noise may have any law, only its covariance
-        matters
-    topology : as for :func:`dfltheory.train`; a random sequence must state its law
-        (:class:`RandomMixing`)
-    x0 : start (d,) or (m, d), not random; ``None``: the task's common start
-    form : ``dense`` carries the covariance of the whole state (scalar problems where
-        Hessians commute); ``low-rank`` only what the mean model needs (no consensus
-        error); ``auto`` chooses
+    algorithm : any algorithm, built-in or user-defined, whose round is affine in its
+        state; its methods are probed
+    task : a task of quadratic clients; of its noise, only the covariance matters
+    topology : as for :func:`dfltheory.train`; a random sequence must have a known
+        distribution (:class:`RandomMixing`)
+    x0 : deterministic start (d,) or (m, d); by default the task's common start
+    form : ``dense`` propagates the covariance of the whole state (in decoupled scalar
+        problems if the Hessians commute); ``low-rank`` propagates only what the mean
+        model needs (no consensus error); ``auto`` selects one
 
     Raises
     ------
-    InputError where the recursion is not affine (SAM with rho > 0, masks, sampled
-    clients, random sequences of unknown law, other tasks).
+    InputError
+        If the recursion is not affine (SAM with rho > 0, masks, client sampling, random
+        sequences of unknown distribution, other tasks).
     """
     if form not in get_args(Form):
         raise UnknownNameError("form", form, set(get_args(Form)))
@@ -116,7 +112,7 @@ def _measured(
     form: Form,
     separate: bool = True,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Every measure of every round, and the last models (m, d)."""
+    """Return every measure of every round, and the final models (m, d)."""
     try:
         engine = Engine(algorithm, problem, sequence, x0, rounds, separate)
         large = 2 * x0.size > _LARGE and not engine.separate
@@ -128,7 +124,7 @@ def _measured(
 
 
 def _every_round(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Every measure of every round, and the last models (m, d), round by round."""
+    """Return every measure and the final models (m, d), computed round by round."""
     columns: dict[str, list[float]] = {}
     before = None
     models = np.zeros(0)
@@ -152,23 +148,22 @@ def _every_round(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return arrays, models
 
 
-# -- the low-rank form: only d directions of the state matter for the mean model,
-# whatever m is --------------
+# -- the low-rank form: the mean model depends on only d directions of the state -------
 
 
 def _fits(engine: Engine) -> bool:
-    """Return whether there is one round map for all rounds."""
+    """Return whether the round map is the same in all rounds."""
     plain = type(engine.algorithm).finish is Algorithm.finish
     return plain and not engine.sequence.random and engine.autonomous
 
 
 def _low_rank(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Every measure of every round, ``consensus`` nan, and the last models (m, d).
+    """Return every measure (``consensus`` is nan) and final models, in low-rank form.
 
-    With a constant round map s' = M s + k + noise of covariance C, and the mean model
-    xbar = R s (d rows), Cov xbar^t = sum_{k < t} (R M^k) C (R M^k)': d rows are carried
-    backwards instead of a covariance of (p m)^2 entries. The consensus error has full
-    rank, and this form does not compute it.
+    With a constant round map s' = M s + k + noise of covariance C and the mean model
+    xbar = R s (d rows), Cov xbar^t = sum_{k < t} (R M^k) C (R M^k)'. So d rows are
+    propagated backward instead of a covariance of (p m)^2 entries. The consensus error
+    has full rank and is not computed.
     """
     if not _fits(engine):
         raise InputError(
@@ -213,7 +208,7 @@ def _spreads(square: Square, engine: Engine, step: Step) -> np.ndarray:
 
 
 def starting_models(task: Task, x0: Tensor | ArrayLike | None) -> np.ndarray:
-    """x^0 (m, d): the task's common start, or what was given."""
+    """Return x^0 (m, d), the task's common start or the given one."""
     if x0 is None:
         x0 = task.start(torch.Generator().manual_seed(0))
     # numpy has no bfloat16
@@ -229,10 +224,7 @@ def starting_models(task: Task, x0: Tensor | ArrayLike | None) -> np.ndarray:
 
 
 def exactly(instance: Instance) -> ExactHistory:
-    """Return the exact expectations of an instance's rounds.
-
-    :func:`exact_history` computes them.
-    """
+    """Return the exact expectations of an instance; see :func:`exact_history`."""
     return exact_history(
         instance.algorithm,
         instance.task,

@@ -1,4 +1,4 @@
-"""States of an algorithm as one vector for each client, and back."""
+"""Conversion between states of an algorithm and one vector for each client."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from dfltheory.training.local import tensors
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which tensors of a state (S, m, ...) make up the vector of each client.
+    """The tensors of a state (S, m, ...) that form the vector of each client.
 
     Attributes
     ----------
     shapes : dict
-        Name of a tensor -> its shape for one client, in the order of the vector.
+        Maps the name of a tensor to its shape for one client, in the order of the
+        vector.
     """
 
     shapes: dict[str, tuple[int, ...]]
 
     @classmethod
     def of_state(cls, state: State, names: list[str]) -> Layout:
-        """Return the layout of these tensors of a state."""
+        """Return the layout of the named tensors of a state."""
         return cls({name: tuple(getattr(state, name).shape[2:]) for name in names})
 
     @property
     def widths(self) -> list[int]:
-        """Numbers of entries of the tensors, for one client."""
+        """Number of entries of each tensor, for one client."""
         return [int(np.prod(shape)) for shape in self.shapes.values()]
 
     @property
@@ -45,11 +46,9 @@ class Layout:
         return torch.cat(parts, -1)
 
     def state(self, template: State, vector: Tensor) -> State:
-        """Return the template with these vectors.
+        """Return the template with the given vectors (S, m, width).
 
-        All else is repeated for their number S.
-
-        If z is not part of the vector, it is x.
+        Other tensors are repeated S times. If z is not part of the vector, it is x.
         """
         S = len(vector)
         new: dict[str, Tensor] = {}
@@ -65,7 +64,7 @@ class Layout:
 
 
 def clients_tensors(state: State) -> list[str]:
-    """Return the names of the clients' own tensors (S, m, ...) that are not empty."""
+    """Return the names of the nonempty tensors of clients (S, m, ...)."""
     return [
         name
         for name, value in tensors(state).items()

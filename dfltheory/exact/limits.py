@@ -1,10 +1,10 @@
 r"""Limits and long horizons in closed form.
 
-Where the round map has the same law in every round, the mean mu and the second moment S
-= E ss' of the state follow one affine map together. Its fixed point is the stationary
-law, and a sum over 10^9 rounds takes 30 squarings. Sums that no round changes, whatever
-x^0 and chance are (of the corrections of gradient tracking, which is 0), take
-eigenvalues 1 of the map with them, and stay what they were.
+If the round map has the same distribution in every round, the mean mu and the second
+moment S = E ss' of the state together follow one affine map. Its fixed point is the
+stationary distribution, and a sum over 10^9 rounds takes 30 squarings. Conserved sums
+of the state (such as the sum of the corrections of gradient tracking, which is 0) cause
+eigenvalues 1 of the map. They are removed from the map and keep their values.
 """
 
 from __future__ import annotations
@@ -29,24 +29,23 @@ from dfltheory.exact.problem import problem_of
 from dfltheory.tasks.task import Task
 
 _MOMENTS = 50
-"""Entries of one problem's state up to which maps on second moments (their square) are
-written out.
+"""Largest size of a problem's state for which the map of second moments is formed.
 """
 
 
 _RESTS = 1e-11
-"""What a round changes by no more than this share, it does not change."""
+"""Relative change of a sum below which it is considered conserved."""
 _HORIZON = 10**9
-"""The horizon that the algorithm is given."""
+"""The horizon passed to the algorithm."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stationary:
     """The limit t -> infinity: measures, expected models (m, d), and convergence speed.
 
-    ``radius`` spectral radius of the mean's round map; ``radius_square`` of the second
-    moment's, which is ``radius**2`` for one constant matrix and more for random ones.
-    Below 1 there is a limit.
+    ``radius`` is the spectral radius of the round map of the mean, and
+    ``radius_square`` that of the second moment, which is ``radius**2`` for a constant
+    matrix and larger for random ones. A limit exists if both are below 1.
     """
 
     measures: dict[str, float]
@@ -56,14 +55,12 @@ class Stationary:
 
 
 def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Stationary:
-    """Return the stationary values of an affine recursion.
-
-    They solve linear equations (no iteration).
+    """Return the stationary values of an affine recursion, from linear equations.
 
     Raises
     ------
-    InputError where the round map changes with time, or its spectral radius is not
-    below 1.
+    InputError
+        If the round map changes with time, or its spectral radius is not below 1.
     """
     engine, parts = _engine(algorithm, task, topology, None)
     radius = max(part.radius for part in parts)
@@ -71,8 +68,8 @@ def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Sta
     if not max(radius, square) < 1 - 1e-12:
         raise InputError(
             f"the spectral radius of the round map is {max(radius, square):.9g}, not"
-            " below 1, apart from sums that no round changes: there is no stationary"
-            " law (take a smaller eta, or a task with mu > 0)"
+            " below 1 (conserved sums excluded): there is no stationary distribution"
+            " (use a smaller eta, or a task with mu > 0)"
         )
     return _measured(engine, [part.fixed_point() for part in parts], radius, square)
 
@@ -86,8 +83,8 @@ def average_over(
 ) -> dict[str, float]:
     """Return the mean over t = 0..rounds-1 of every measure.
 
-    It takes O(log rounds) squarings. For states of at most 50 entries per decoupled
-    problem (clients times blocks); use :func:`exact_history` beyond.
+    It takes O(log rounds) squarings, for states of at most 50 entries per decoupled
+    problem (clients times blocks). Use :func:`exact_history` for larger ones.
     """
     if rounds < 1:
         raise InputError(f"rounds = {rounds!r} must be an integer >= 1")
@@ -115,7 +112,7 @@ def _engine(
     )
     if not engine.autonomous:
         raise InputError(
-            "limits need a round map whose law does not change: one matrix or"
+            "limits need a round map whose distribution is constant: one matrix or"
             " RandomMixing, decay = 1, and doubly stochastic matrices for push-sum"
         )
     try:
@@ -142,9 +139,10 @@ def _measured(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One of the decoupled problems: s' = M s + k in the mean.
+    """One of the decoupled problems, with mean recursion s' = M s + k.
 
-    ``start`` its state before round 0, which x^0 moves along ``begun`` (n, columns).
+    ``start`` is the state before round 0, and ``begun`` (n, columns) its dependence on
+    x^0.
     """
 
     round: Callable[[Moments], Moments]
@@ -192,7 +190,7 @@ class _Part:
 
     @cached_property
     def kept(self) -> np.ndarray:
-        """Sums (r, n) of the state that no round changes, in any outcome, nor x^0."""
+        """Conserved sums (r, n) of the state: no round, outcome or x^0 changes them."""
         _, sizes, rows = np.linalg.svd(np.eye(self.n) - self.M.T)
         kept = rows[sizes <= _RESTS * max(1.0, sizes[0])]
         trial = self.round(Moments(np.random.default_rng(0).normal(size=self.shape)))
@@ -204,14 +202,14 @@ class _Part:
 
     @cached_property
     def free(self) -> np.ndarray:
-        """An orthonormal basis (n, n - r) of what the rest of the state can do."""
+        """An orthonormal basis (n, n - r) of the complement of the conserved sums."""
         return null_space(self.kept) if len(self.kept) else np.eye(self.n)
 
     @cached_property
     def centre(self) -> np.ndarray:
-        """Return where the mean is stationary, or nearly, (n,).
+        """The stationary mean (n,), or a least-squares approximation.
 
-        Second moments are taken around it, so that nothing large cancels.
+        Second moments are taken about it, to avoid cancellation of large numbers.
         """
         rests = np.concatenate([np.eye(self.n) - self.M, self.kept])
         return np.linalg.lstsq(
@@ -261,10 +259,7 @@ class _Part:
         return self._around(np.zeros(r), second.reshape(r, r))
 
     def average(self, rounds: int) -> Moments:
-        """Return averages of mean and second moment over ``rounds`` rounds, as moments.
-
-        The rounds begin at the start.
-        """
+        """Return the averages of mean and second moment over rounds from the start."""
         start = (
             self.start
             if self.start.cov is not None
@@ -278,9 +273,9 @@ class _Part:
         return self._around(mean[1 : 1 + r], mean[1 + r :].reshape(r, r))
 
     def _around(self, mu: np.ndarray, second: np.ndarray) -> Moments:
-        """Return the moments of a state from those around the centre.
+        """Return moments from the mean and second moment about ``centre``.
 
-        ``mu`` and ``second`` are the mean and second moment around it, in ``free``.
+        They are in the basis ``free``.
         """
         spread = self.free @ (second - np.outer(mu, mu)) @ self.free.T
         return Moments(
@@ -288,18 +283,18 @@ class _Part:
         )
 
     def _together(self) -> np.ndarray:
-        """Return the linear map on (1, mu, S) of one round.
+        """Return the linear map of one round on (1, mu, S).
 
-        It is found by probing, which is exact because the round is affine in them.
-        mu and S enter :func:`one_round` as mean mu and covariance S - mu mu' (positive
-        or not).
+        It is computed by probing, which is exact because the round is affine in mu and
+        S. They enter :func:`one_round` as the mean mu and the covariance S - mu mu',
+        which need not be positive.
         """
         n = self.free.shape[1]
         if n > _MOMENTS:
             raise InputError(
-                f"a state of {n} entries has {n * n} second moments, too many for"
-                f" closed forms here (at most {_MOMENTS}**2): use exact_history over"
-                " many rounds"
+                f"a state of {n} entries has {n * n} second moments, too many for a"
+                f" closed form (at most {_MOMENTS}**2): use exact_history over many"
+                " rounds"
             )
         size = 1 + n + n * n
         F = np.zeros((size, size))
@@ -313,7 +308,7 @@ class _Part:
         return self._seen(self.round(self._around(mu, second)))
 
     def _seen(self, state: Moments) -> np.ndarray:
-        """Mean and second moment around the centre, in ``free``."""
+        """Return the mean and second moment about ``centre``, in the basis ``free``."""
         assert state.cov is not None
         mu = self.free.T @ (state.mu.ravel() - self.centre)
         spread = self.free.T @ state.cov.reshape(self.n, self.n) @ self.free
@@ -324,7 +319,7 @@ class _Part:
 
 
 def _sum_of_powers(F: np.ndarray, v: np.ndarray, rounds: int) -> np.ndarray:
-    """sum_{t < rounds} F^t v, by the binary digits of ``rounds``."""
+    """Return sum_{t < rounds} F^t v, by the binary digits of ``rounds``."""
     total, now = np.zeros_like(v), v
     power, summed = F, np.eye(len(F))  # F^(2^j), sum_{t < 2^j} F^t
     while rounds:

@@ -1,8 +1,8 @@
-"""Mean and covariance through affine maps of each client and through mixing, exactly.
+"""Exact propagation of mean and covariance through affine client maps and mixing.
 
 A state has mean ``mu`` (B, m, p) and covariance ``cov`` (B, m, p, m, p), for B
-independent problems, m clients and p entries of each client: (B, p) = (d, blocks) where
-coordinates do not meet, else (1, all).
+independent problems, m clients and p entries per client: (B, p) = (d, blocks) if
+coordinates are decoupled, else (1, all).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dfltheory.exact.network import Law
 class Moments:
     """Mean (B, m, p) and covariance (B, m, p, m, p) of a state.
 
-    ``cov`` None: no randomness so far.
+    ``cov`` is None if the state is deterministic.
     """
 
     mu: np.ndarray
@@ -27,10 +27,10 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """Client i alone: s -> map_i s + shift_i + noise of covariance noise_i.
+    """Affine maps of clients: s -> map_i s + shift_i + noise of covariance noise_i.
 
-    ``map`` (..., m, q, p), ``shift`` (..., m, q), ``noise`` (..., m, q, q), ``None``
-    where there is none.
+    ``map`` is (..., m, q, p), ``shift`` (..., m, q), and ``noise`` (..., m, q, q) or
+    None.
     """
 
     map: np.ndarray
@@ -38,7 +38,7 @@ class Affine:
     noise: np.ndarray | None = None
 
     def after(self, first: Affine) -> Affine:
-        """self(first(s)), both in one map."""
+        """Return the composition self(first(s)) as one map."""
         noise = (
             None
             if first.noise is None
@@ -51,7 +51,7 @@ class Affine:
         )
 
     def part(self, which: slice) -> Affine:
-        """Return some of the B problems."""
+        """Return the maps of some of the B problems."""
         return Affine(
             self.map[which],
             self.shift[which],
@@ -59,15 +59,15 @@ class Affine:
         )
 
     def still(self) -> Affine:
-        """Return the same without noise."""
+        """Return the map without noise."""
         return Affine(self.map, self.shift)
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What the clients do alone, and the exchange that follows.
+    """Local maps of the clients, and the exchange that follows.
 
-    In the exchange, the first ``mixed`` entries go ``times`` times through W.
+    In the exchange, the first ``mixed`` entries are multiplied ``times`` times by W.
     """
 
     alone: Affine
@@ -76,7 +76,7 @@ class Stage:
 
 
 def apply(state: Moments, by: Affine) -> Moments:
-    """Return the moments after every client's own map."""
+    """Return the moments after the clients' local maps."""
     B, m, q, p = by.map.shape
     mu = _times(by.map, state.mu) + by.shift
     if state.cov is None and (by.noise is None or not by.noise.any()):
@@ -96,7 +96,7 @@ def apply(state: Moments, by: Affine) -> Moments:
 def mix(sent: Moments, law: Law, mixed: int) -> Moments:
     """Return the moments after mixing, over the outcomes of W.
 
-    They follow from the law of total covariance: no difference of large numbers.
+    The law of total covariance avoids differences of large numbers.
     """
     means = [product(W, sent.mu, mixed) for _, W in law]
     mu = sum((p * mean for (p, _), mean in zip(law, means)), np.zeros_like(sent.mu))
@@ -127,7 +127,7 @@ def product(W: np.ndarray, x: np.ndarray, mixed: int) -> np.ndarray:
 def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Moments:
     """Return the state after one round.
 
-    ``laws[k]`` are those of the matrices of stage k, in order.
+    ``laws[k]`` contains the distributions of the matrices of stage k, in order.
     """
     for stage, chain in zip(stages, laws):
         state = apply(state, stage.alone)
@@ -139,11 +139,11 @@ def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Mom
 def backward(
     rows: np.ndarray, stages: list[Stage], laws: list[list[Law]]
 ) -> tuple[np.ndarray, float]:
-    """Return rows' s' as a function of the state before the round, and a variance.
+    """Pull linear functions of the state back through one round.
 
-    The function holds in the mean; the variance is the one that entered.
-    ``rows`` (B, m, p, k); the variance, summed over k, is that over one matrix, not a
-    random one.
+    Return the ``rows`` (B, m, p, k) as functions of the state before the round (in the
+    mean), and the variance that the round adds, summed over k. The variance is valid
+    for deterministic matrices.
     """
     entered = 0.0
     for stage, chain in zip(stages[::-1], laws[::-1]):

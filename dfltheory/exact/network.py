@@ -1,7 +1,4 @@
-"""Mixing matrices for expectations.
-
-A round has one matrix, or a finite list of matrices with probabilities.
-"""
+"""Mixing matrices for expectations: deterministic, or random with finite support."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ class KnownLaw(Protocol):
     """A random sequence of matrices whose distribution is known."""
 
     def law(self) -> Law:
-        """Every outcome with its probability."""
+        """Return every outcome with its probability."""
         ...
 
 
@@ -77,7 +74,7 @@ class RandomMixing:
         return float(np.linalg.norm(square - 1 / self.m, 2))
 
     def law(self) -> Law:
-        """Every outcome with its probability."""
+        """Return every outcome with its probability."""
         return [
             (float(p), W) for p, W in zip(self.probabilities, self.matrices) if p > 0
         ]

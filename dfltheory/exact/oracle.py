@@ -1,4 +1,4 @@
-"""The ``grad`` and ``mix`` of a probed round, whose noise and products are given."""
+"""The ``grad`` and ``mix`` of a probed round, with prescribed noise and products."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class ProbeOracle(Oracle):
     ----------
     problem : Problem
     t, horizon : int
-        The round, and the number of rounds.
+        The round, and the total number of rounds.
     offset : float or (S, 1, 1) tensor
         Factor of the constant part of the gradients.
     noise : function, optional
-        Number of a draw -> its noise (S, m, d).
+        Maps the number of a draw to its noise (S, m, d).
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ProbeOracle(Oracle):
         return self.draws - 1
 
     def __call__(self, y: Tensor, batch: int | None) -> Tensor:
-        """Return the clients' gradients at y (S, m, d), with the noise of this draw."""
+        """Return the clients' gradients at y (S, m, d), with the noise of the draw."""
         g = torch.matmul(y.transpose(0, 1), self._A.mT).transpose(0, 1) + self._pull
         if batch is None or self._noise is None:
             return g
@@ -62,7 +62,7 @@ class ProbeOracle(Oracle):
 
 
 class ProbeMix(Mix):
-    """The mix of one round whose products are given: ``gossip(z, times, after)``."""
+    """The mix of one round with prescribed products ``gossip(z, times, after)``."""
 
     environment = ENVIRONMENT
 

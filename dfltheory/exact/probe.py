@@ -1,12 +1,12 @@
-"""The affine round of any algorithm, found by running the algorithm on unit vectors.
+"""The affine round of any algorithm, computed by running it on unit vectors.
 
-The clients' part of a round (``local_update``) and what they compute from their
-neighbors' messages (``communicate`` between its calls of ``mix``) are clientwise. So
-the same unit vector goes to all clients at once, and the vectors lie on the seeds axis.
-The oracle gives A_i y + pull_i + xi_i with the noise xi that the probe chooses. Two
-random points then show whether the map is affine. Tensors of the state that neither the
-models nor the noise change (push-sum weights) keep their values: the round may depend
-on them in any way.
+The local part of a round (``local_update``) and the computations between calls of
+``mix`` (in ``communicate``) act on each client separately. Therefore all clients get
+the same unit vector at once, and the vectors are stacked on the seeds axis. The oracle
+returns A_i y + pull_i + xi_i with the noise xi set by the probe. Two random points then
+test whether the map is affine. Tensors of the state that depend on neither the models
+nor the noise (push-sum weights) keep their values; the round may depend on them in any
+way.
 """
 
 from __future__ import annotations
@@ -27,30 +27,28 @@ from dfltheory.exact.stages import ProbedRound, put_together
 from dfltheory.exact.trial import Call, Readout, Trial, equal_at_both_points
 
 Outcomes = Callable[[int, int], list[np.ndarray]]
-"""(round, number of gossip steps) -> all products of matrices that these steps may
-be.
+"""Maps (round, number of gossip steps) to all possible products of the matrices.
 """
 _BATCH = 10**7
-"""Most numbers of one batch of probes."""
+"""Largest number of values in one batch of probes."""
 _AFFINE = 1e-9
-"""Largest deviation of two random points from the probed map, relative to the sizes of
-its summands.
+"""Largest deviation at random points from the probed map, relative to its summands.
 """
 _SIZES = (1.0, 1e3)
-"""The sizes of these points."""
+"""The scales of the two random points."""
 _SAME = 1e-12
-"""Largest difference of products that count as one."""
+"""Largest difference of products that are treated as equal."""
 
 
 class Probe:
-    """One algorithm on one problem: its state, and its round, found by probing.
+    """The state and the rounds of an algorithm on a problem, computed by probing.
 
     Parameters
     ----------
     algorithm : Algorithm
     problem : Problem
     horizon : int
-        The number of rounds that the algorithm is given.
+        The number of rounds passed to the algorithm.
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, horizon: int):
@@ -61,7 +59,7 @@ class Probe:
 
     @torch.no_grad()
     def begin(self, x0: np.ndarray, outcomes: Outcomes) -> tuple[State, Layout, Affine]:
-        """Return the state before round 0, its layout, and it as a map of x^0.
+        """Return the state before round 0, its layout, and its map from x^0.
 
         Raises
         ------
@@ -71,7 +69,7 @@ class Probe:
         x = torch.from_numpy(x0)[None]
         if self.algorithm.inactive_when_isolated:
             raise self.refusal(
-                "some clients are inactive in some rounds, and here all clients"
+                "some clients are inactive in some rounds, but all clients must"
                 " participate"
             )
         state = self.algorithm.init(x, self._oracle(self.horizon))
@@ -79,7 +77,7 @@ class Probe:
         for name in layout.shapes:
             if not getattr(state, name).is_floating_point():
                 raise self.refusal(
-                    f"its {name} is not made of real numbers, and depends on the models"
+                    f"its {name} depends on the models, but is not made of real numbers"
                 )
 
         def start(x: Tensor, oracle: ProbeOracle) -> Tensor:
@@ -93,9 +91,9 @@ class Probe:
         )
 
     def _moving_layout(self, state: State, outcomes: Outcomes) -> Layout:
-        """Return the layout of the tensors that the models and the noise change.
+        """Return the layout of the tensors that depend on the models or the noise.
 
-        They may change a tensor directly or indirectly.
+        The dependence may be direct or indirect.
         """
         names = [name for name in clients_tensors(state) if name != "z"]
         moving, fixed = {"x"}, set(names) - {"x"}
@@ -112,16 +110,16 @@ class Probe:
             for name in newly_moving:
                 if getattr(state, name).shape[1] != self.problem.m:
                     raise self.refusal(
-                        f"its {name} is common to all clients, and changes: keep it for"
-                        " each of them"
+                        f"its {name} is common to all clients, but changes: store it"
+                        " for each client"
                     )
             moving, fixed = moving | newly_moving, fixed - newly_moving
 
-    # -- one round at two random points: what it looks like, and its fingerprint
+    # -- one round at two random points: its structure and fingerprint
 
     @torch.no_grad()
     def trial(self, state: State, layout: Layout, t: int, outcomes: Outcomes) -> Trial:
-        """Return round t at two random points."""
+        """Perform round t at two random points."""
 
         def noise(k: int) -> Tensor:
             return self._point(("noise", k), self.problem.d)
@@ -146,7 +144,7 @@ class Probe:
         after = replace(after, z=after.x)
         if any(getattr(after, name, None) is None for name in layout.shapes):
             raise self.refusal(
-                "its state has other tensors after a round than before: make them in"
+                "its state has other tensors after a round than before: create them in"
                 " init"
             )
         if Layout.of_state(after, list(layout.shapes)).shapes != layout.shapes:
@@ -156,19 +154,19 @@ class Probe:
     def _only_product(self, z: Tensor, outcomes: list[np.ndarray]) -> Tensor:
         """Return the product of z with the matrices of some gossip steps.
 
-        All outcomes must agree.
+        Raise InputError if it depends on the outcome of the matrices.
         """
         products = [torch.from_numpy(W) @ z.double() for W in outcomes]
         for other in products if z.numel() else ():
             if float((other - products[0]).abs().max()) > _SAME:
                 raise InputError(
-                    f"random matrices change what {self.name} divides by, so that its"
-                    " round is not affine: give matrices whose rows sum to 1 too"
+                    f"random matrices change the divisor in {self.name}, so its round"
+                    " is not affine: use matrices whose rows also sum to 1"
                 )
         return products[0]
 
     def round(self, state: State, layout: Layout, t: int, trial: Trial) -> ProbedRound:
-        """Return round t as stages."""
+        """Return round t as a sequence of stages."""
         sent, calls = trial.sent, trial.calls
         moving = [
             name
@@ -216,7 +214,7 @@ class Probe:
         )
 
     def finish(self, state: State, layout: Layout) -> Affine:
-        """Return what the clients do after the last round."""
+        """Return the map of the local work after the last round."""
 
         def last(s: Tensor, oracle: ProbeOracle) -> Tensor:
             return layout.vector(self.algorithm.finish(layout.state(state, s), oracle))
@@ -225,7 +223,7 @@ class Probe:
 
     @torch.no_grad()
     def readout(self, state: State, layout: Layout) -> Readout:
-        """Return the points at which this state is measured."""
+        """Return the points at which a state is measured, as maps of the state."""
         algorithm, width = self.algorithm, layout.width
 
         def models(s: Tensor, oracle: ProbeOracle) -> Tensor:
@@ -253,23 +251,23 @@ class Probe:
     def clientwise(
         self, f: Callable[[Tensor, ProbeOracle], Tensor], width: int, t: int, part: str
     ) -> Affine:
-        """Return f as an affine map, with the noise of its draws.
+        """Return f as an affine map, including the noise of its draws.
 
         Parameters
         ----------
         f : function
-            (S, m, width) and an oracle -> (S, m, q), each client alone.
+            Maps (S, m, width) and an oracle to (S, m, q), for each client separately.
         width : int
-            Length of its vectors.
+            Length of the input vectors.
         t : int
             The round of the oracle.
         part : str
-            What f is, for messages.
+            Name of f in messages.
         """
         m, d = self.problem.m, self.problem.d
         draws = self._number_of_draws(f, width, t)
-        # rows: with the constant part, without it, unit states, unit noise; then random
-        # points
+        # rows: zero with and without the constant part, unit states, unit noise, and
+        # random points
         count = 2 + width + draws * d
         rng = np.random.default_rng(1)
         points = [
@@ -296,12 +294,14 @@ class Probe:
 
         size = max(1, _BATCH // (m * (width + draws * d)))
         starts = range(0, count + 2, size)
-        found = np.concatenate(
+        results = np.concatenate(
             [values(range(a, min(a + size, count + 2))) for a in starts]
         )
-        constant = found[0]
-        units = np.moveaxis(found[2:count] - found[1], 0, -1)  # (m, q, width + draws d)
-        for at_point, (s, noise) in zip(found[count:], points):
+        constant = results[0]
+        units = np.moveaxis(
+            results[2:count] - results[1], 0, -1
+        )  # (m, q, width + draws d)
+        for at_point, (s, noise) in zip(results[count:], points):
             inputs = np.concatenate([s, *noise], -1)
             expected = np.einsum("mqp,mp->mq", units, inputs) + constant
             self._check(at_point, expected, units, inputs, constant, part)
@@ -315,7 +315,7 @@ class Probe:
     def _number_of_draws(
         self, f: Callable[[Tensor, ProbeOracle], Tensor], width: int, t: int
     ) -> int:
-        """Return how many minibatches f draws."""
+        """Return the number of minibatches that f draws."""
         m, d = self.problem.m, self.problem.d
 
         def no_noise(k: int) -> Tensor:
@@ -328,7 +328,7 @@ class Probe:
     def _means(
         self, f: Callable[[Tensor], Tensor], width: int, part: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return f (S, m, width) -> (S, d) as (J, offset), where J is (d, m, width)."""
+        """Return the map f as (J, offset), where J is (d, m, width)."""
         m = self.problem.m
         n = m * width
 
@@ -369,10 +369,10 @@ class Probe:
             )
 
     def refusal(self, reason: str) -> InputError:
-        """Return the error that names the algorithm and why it is not affine."""
+        """Return the error that states why the algorithm is not affine."""
         rho = getattr(self.algorithm, "rho", 0.0)
         if rho:
-            reason += f"; SAM normalizes gradients: set rho = 0 in place of rho = {rho}"
+            reason += f"; SAM normalizes gradients: set rho = 0 instead of rho = {rho}"
         return InputError(f"{self.name} is not an affine recursion: {reason}")
 
     def _oracle(
@@ -384,7 +384,7 @@ class Probe:
         return ProbeOracle(self.problem, t, self.horizon, offset, noise)
 
     def _point(self, key: object, width: int) -> Tensor:
-        """Return two random points (2, m, width), the same for equal keys."""
+        """Return two random points (2, m, width), which are equal for equal keys."""
         if key not in self._points or self._points[key].shape[-1] != width:
             self._points[key] = torch.from_numpy(
                 self._random.normal(size=(2, self.problem.m, width))

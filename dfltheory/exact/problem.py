@@ -1,7 +1,4 @@
-"""A quadratic task as the exact recursion sees it.
-
-The module also finds coordinates in which the task's Hessians are diagonal.
-"""
+"""Quadratic tasks for exact recursions, and a common eigenbasis of their Hessians."""
 
 from __future__ import annotations
 
@@ -21,9 +18,10 @@ class Problem:
     grad F_i(x; xi) = A_i x + pull_i + xi_i;
     f(x) = f_star + 1/2 (x - x_star)' mean_hessian (x - x_star).
 
-    ``A`` (m, d, d), ``pull`` (m, d), ``noise`` (m, d, d) the covariances of xi_i;
-    ``mean_hessian`` (d, d), ``x_star`` (d,); ``basis`` (d, d) the orthonormal
-    eigenvectors of all A_i at once, ``None`` where they do not commute.
+    The shapes are ``A`` (m, d, d), ``pull`` (m, d), ``mean_hessian`` (d, d) and
+    ``x_star`` (d,). ``noise`` (m, d, d) contains the covariances of xi_i, and ``basis``
+    (d, d) common orthonormal eigenvectors of all A_i, or ``None`` if these do not
+    commute.
     """
 
     task: Task
@@ -52,19 +50,20 @@ class Problem:
 
 
 _SCALES = (1e-3, 1e-1, 1.0, 1e1, 1e3, 1e6)
-"""Distances from 0 at which gradients are compared with the affine map: clipped ones
-differ far away.
+"""Distances from 0 at which gradients are compared with the affine map. Clipped
+gradients differ only far away.
 """
 
 
 def problem_of(task: Task) -> Problem:
     """Return the Problem of a task with quadratic clients and additive noise.
 
-    It is found by asking the task for gradients.
+    It is derived from gradients of the task.
 
     Raises
     ------
-    InputError for a task without Hessians, or whose gradients are not affine in x.
+    InputError
+        If the task has no Hessians, or its gradients are not affine in x.
     """
     refusal = (
         "exact expectations are for quadratic tasks with additive noise, not for"
@@ -94,7 +93,7 @@ def problem_of(task: Task) -> Problem:
     mean = A.mean(0)
     known = getattr(task, "x_star", None)
     x_star = mean if known is None else _numbers(known)
-    # it is unknown, or those of the clients: here all have one
+    # x_star may be unknown, or one point for each client
     if x_star.shape != (d,):
         x_star = -np.linalg.lstsq(mean, pull.mean(0), rcond=None)[0]
     f_star = float(task.global_loss(torch.from_numpy(x_star).to(zero)[None])[0])
@@ -107,9 +106,9 @@ def _numbers(x: torch.Tensor) -> np.ndarray:
 
 
 def common_basis(A: np.ndarray) -> np.ndarray | None:
-    """Return orthonormal eigenvectors (columns) of all Hessians (m, d, d) at once.
+    """Return common orthonormal eigenvectors (columns) of the Hessians (m, d, d).
 
-    None: the Hessians do not commute.
+    None if the Hessians do not commute.
     """
     d = A.shape[-1]
     top, diagonal = max(np.abs(A).max(), 1e-300), A * np.eye(d)

@@ -1,7 +1,4 @@
-"""A probed round as stages.
-
-A stage is a clientwise map, followed by an exchange with the neighbors.
-"""
+"""Division of a probed round into stages: a clientwise map, then an exchange."""
 
 from __future__ import annotations
 
@@ -14,15 +11,13 @@ from dfltheory.exact.moments import Affine, Stage
 
 @dataclass(frozen=True, eq=False)
 class ProbedRound:
-    """One round as clientwise maps and exchanges.
-
-    Each map is in the flat coordinates of R^d.
+    """One round as clientwise maps and exchanges, in the flat coordinates of R^d.
 
     Attributes
     ----------
     stages : list of Stage
     widths : list of lists of int
-        Widths of the blocks that each stage gives.
+        Widths of the output blocks of each stage.
     first : list of int
         Widths of the blocks of the state.
     """
@@ -34,22 +29,22 @@ class ProbedRound:
 
 @dataclass(eq=False)
 class Exchange:
-    """The map of ``communicate``, from what is known to what is sent and the new state.
+    """The map of ``communicate``.
 
-    It maps (state after local work, answers of the calls of mix) to (what each call
-    sends, the new state).
+    It maps (state after local work, results of the calls of mix) to (the message of
+    each call, new state).
 
     Attributes
     ----------
     whole : Affine
-        The map, preceded by the identity: what is known is also given.
+        The map, stacked below the identity, so that the inputs are also outputs.
     known : list of arrays
-        Positions of the blocks that are known: of the state after local work, then of
-        the answers.
+        Positions of the input blocks: of the state after local work, then of the
+        results.
     sent : list of arrays
-        Positions of what each call sends, among the outputs of ``whole``.
+        Positions of each call's message among the outputs of ``whole``.
     new : array
-        Positions of the new state, among the outputs of ``whole``.
+        Positions of the new state among the outputs of ``whole``.
     """
 
     whole: Affine
@@ -61,7 +56,7 @@ class Exchange:
     def of_map(
         cls, communicate: Affine, after_local: list[int], calls: list[int]
     ) -> Exchange:
-        """Make it from the map and the widths of its blocks."""
+        """Create it from the map and the widths of its blocks."""
         m, outputs, inputs = communicate.map.shape
         identity = np.broadcast_to(np.eye(inputs), (m, inputs, inputs))
         whole = Affine(
@@ -73,7 +68,7 @@ class Exchange:
         return cls(whole, _positions([*after_local, *calls]), sent, new)
 
     def part(self, outputs: list[np.ndarray], blocks: list[int]) -> Affine:
-        """Return the map from some of the known blocks to these outputs."""
+        """Return the map from some of the input blocks to the given outputs."""
         nothing = self.new[:0]
         rows = np.concatenate([*outputs, nothing])
         columns = np.concatenate([*(self.known[block] for block in blocks), nothing])
@@ -82,23 +77,23 @@ class Exchange:
         )
 
     def depends(self, outputs: list[np.ndarray], block: int) -> bool:
-        """Return whether these outputs depend on a known block."""
+        """Return whether the given outputs depend on an input block."""
         return bool(self.part(outputs, [block]).map.any())
 
 
 @dataclass(eq=False)
 class _Builder:
-    """The stages so far, and which blocks are known after them."""
+    """The stages so far, and the blocks that are known after them."""
 
     exchange: Exchange
     pending: Affine | None
-    """The map of local work, until it has become part of a stage."""
+    """The map of local work, until it is included in a stage."""
     blocks: list[int]
     done: list[int] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
 
     def map_to(self, outputs: list[np.ndarray]) -> Affine:
-        """Return the map from the blocks that are known to these outputs."""
+        """Return the map from the known blocks to the given outputs."""
         step = self.exchange.part(outputs, self.blocks)
         return step if self.pending is None else step.after(self.pending)
 
@@ -111,21 +106,21 @@ def put_together(
     calls: list[int],
     times: list[int],
 ) -> ProbedRound:
-    """Return local work and ``communicate`` as stages.
+    """Combine local work and ``communicate`` to stages.
 
-    The calls of mix are put in the order in which they need each other; those that need
-    no other one and have the same number of gossip steps form one stage.
+    The calls of mix are ordered by their dependencies. Independent calls with the same
+    number of gossip steps form one stage.
 
     Parameters
     ----------
     local : Affine
-        From the state to the state after local work.
+        Map from the state to the state after local work.
     communicate : Affine
-        From (state after local work, answers of the calls) to (what the calls send, new
-        state).
+        Map from (state after local work, results of the calls) to (messages of the
+        calls, new state).
     state, after_local, calls : list of int
-        Widths of the blocks of the state, of the state after local work, and of what
-        each call sends.
+        Widths of the blocks of the state, of the state after local work, and of the
+        messages.
     times : list of int
         Numbers of gossip steps of the calls.
     """
@@ -166,7 +161,7 @@ def put_together(
 
 
 def _positions(widths: list[int]) -> list[np.ndarray]:
-    """Return the positions of blocks that follow one another."""
+    """Return the positions of consecutive blocks."""
     return np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1]) if widths else []
 
 

@@ -1,4 +1,4 @@
-"""A trial round, and what its calls of the network were."""
+"""A trial round, and its calls of the network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dfltheory.exact.moments import Affine
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """The points that are measured.
+    """The points at which a state is measured.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class Call:
     Attributes
     ----------
     z : Tensor
-        What is sent.
+        The message.
     times, after : int
-        Number of gossip steps, and of earlier ones of this round.
+        Number of gossip steps, and of earlier gossip steps in this round.
     given : Tensor or None
-        The result, if the models and the noise do not change it.
+        The result, if it does not depend on the models and the noise.
     """
 
     z: Tensor
@@ -53,17 +53,14 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One round at two random points.
-
-    It holds the state after local work, the state at its end, and its calls of ``mix``.
-    """
+    """One round at two random points: its states and calls."""
 
     sent: State
     after: State
     calls: list[Call]
 
     def fingerprint(self) -> bytes:
-        """Return all its numbers: rounds with equal fingerprints are the same map."""
+        """Return all numbers as bytes; equal bytes mean equal maps."""
         parts = [
             getattr(state, name)
             for state in (self.sent, self.after)

@@ -1,7 +1,7 @@
-"""Communication graphs, mixing matrices, and the constants that theorems need of them.
+"""Communication graphs, mixing matrices, and the network constants of theorems.
 
-A graph (``topologies``) and a weight rule (``weights``) give a mixing matrix W; a
-sequence (``sequences``, ``time_varying``) gives one for each round.
+A graph (``topologies``) and a weight rule (``weights``) define a mixing matrix W; a
+sequence (``sequences``, ``time_varying``) defines one for each round.
 :func:`check_mixing_matrix` and :func:`check_push_sum` check assumptions of theorems.
 :func:`spectral_report`, :func:`push_sum_constants` and :func:`network_constants`
 compute constants.

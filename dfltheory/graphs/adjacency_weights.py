@@ -68,7 +68,7 @@ def column_stochastic_of(A: sp.csr_array) -> sp.csr_array:
 
 
 def with_diagonal(i: np.ndarray, j: np.ndarray, w: np.ndarray, m: int) -> sp.csr_array:
-    """Return the matrix with given links and the diagonal that gives row sums 1.
+    """Return the matrix with the given links and the diagonal that makes rows sum to 1.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def arpack(
     k : int
         Number of eigenvalues.
     which : {"LA", "BE"}
-        The largest ones, or both ends of the spectrum.
+        "LA": the largest eigenvalues; "BE": half from each end of the spectrum.
     tol : float
         Relative tolerance.
     ncv, maxiter : int, optional

@@ -61,7 +61,7 @@ class Failure:
     value : float
         The value found there.
     tolerance : float
-        Deviation that is explained by rounding.
+        Largest deviation that rounding can explain.
     message : str
         The failure in words.
     """
@@ -78,7 +78,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a check; it is true if no law is broken.
+    """The result of a check; truthy if no law is broken.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def select(laws: Iterable[str] | str | None, known: dict[str, str]) -> tuple[str
     Parameters
     ----------
     laws : str, iterable of str or None
-        Names of laws, or the name of a network assumption; None takes all.
+        Names of laws, or the name of a network assumption; None selects all.
     known : dict of str to str
         :data:`DEFINITION_1` or :data:`PUSH_SUM`.
 
@@ -166,7 +166,7 @@ def select(laws: Iterable[str] | str | None, known: dict[str, str]) -> tuple[str
     for name in names:
         if name not in known:
             assumptions = {
-                key for key, own in NETWORKS.items() if set(own) <= set(known)
+                key for key, required in NETWORKS.items() if set(required) <= set(known)
             }
             raise UnknownNameError("law", name, {*known, *assumptions})
     return tuple(law for law in known if law in names)

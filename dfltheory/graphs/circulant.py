@@ -1,4 +1,4 @@
-"""Matrices whose entries depend on differences of clients: one FFT is their spectrum.
+"""Matrices whose entries depend only on client differences; one FFT diagonalizes them.
 
 Clients are the elements of a group: numbers modulo m, pairs of numbers, or the corners
 of a hypercube.
@@ -17,10 +17,11 @@ from dfltheory.graphs.matrices import ROUNDING, Matrix, compress, is_sparse
 
 
 def group_kernel(W: Matrix) -> np.ndarray | None:
-    """Return the first column of a matrix whose entries depend on differences.
+    """Return the first column of a matrix that depends only on client differences.
 
-    The differences are on a hypercube or on Z_a x Z_b; None if the entries depend on
-    more. The discrete Fourier transform of its array is the spectrum.
+    Differences are taken on a hypercube or on Z_a x Z_b. The eigenvalues are the
+    discrete Fourier transform of the returned array. Return None if the entries depend
+    on more than the difference.
     """
     kernel = hypercube_kernel(W)
     return circulant_kernel(W) if kernel is None else kernel
@@ -56,9 +57,9 @@ def circulant_kernel(W: Matrix) -> np.ndarray | None:
 
 
 def hypercube_kernel(W: Matrix) -> np.ndarray | None:
-    """Return the first column of a matrix whose entries depend on differing bits.
+    """Return the first column of a matrix that depends only on differing bits.
 
-    These are the bits in which the numbers of two clients differ.
+    Entry w_ij depends only on i XOR j, the bits in which the client numbers differ.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def hypercube_kernel(W: Matrix) -> np.ndarray | None:
     Returns
     -------
     (2, ..., 2) array or None
-        None if m is not a power of two, or if the entries depend on more.
+        None if m is not a power of two or the entries depend on more than i XOR j.
     """
     m = W.shape[0]
     nonzero = _in_equal_rows(W) if m > 1 and m & (m - 1) == 0 else None
@@ -79,7 +80,7 @@ def hypercube_kernel(W: Matrix) -> np.ndarray | None:
 
 
 def _in_equal_rows(W: Matrix) -> tuple[sp.csr_array, np.ndarray] | None:
-    """Return the nonzero entries and their rows, if all rows have as many of them."""
+    """Return the nonzeros and their rows if all rows have equally many, else None."""
     S = W if is_sparse(W) else compress(np.asarray(W))
     counts = np.diff(S.indptr)
     if S.nnz == 0 or (counts != counts[0]).any():
@@ -96,7 +97,7 @@ def _kernel(
     m = S.shape[0]
     columns = S.indices
     width = int(S.indptr[1])
-    if width > 64:  # compare two rows of a dense matrix before all of them
+    if width > 64:  # for wide rows, first compare only two
         first = difference(rows[: 2 * width], columns[: 2 * width])
         if set(first[:width].tolist()) != set(first[width:].tolist()):
             return None

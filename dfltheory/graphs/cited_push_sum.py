@@ -1,7 +1,7 @@
 """Push-sum constants as papers cite them; they depend on sizes and degrees only.
 
-They are far larger than those of a given matrix: on a directed ring of 100 clients the
-cited [C/(1-q)]^2 is 1e121 and the computed one is 4e6.
+They can be far larger than the computed constants of a matrix: on a directed ring of
+100 clients, the cited [C/(1-q)]^2 is 1e121 and the computed one is 4e6.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class CitedConstants:
     Attributes
     ----------
     D : float
-        Largest out-degree, self-loop included; the inverse of the least weight where
+        Largest out-degree, self-loop included, or the inverse of the smallest weight if
         that is larger.
     diameter : int
         Largest diameter of the graphs of the windows.
@@ -60,16 +60,17 @@ def assran_constants(
     """Return the constants of Assran et al. (2019), Lemma 3.
 
     With e = (diameter + 1) * window: lambda = 1 - m D^-e, q = lambda^(1/(e+1)) and
-    C = 2 sqrt(dim) D^e / lambda^((e+2)/(e+1)). The lemma has a constant below this C.
-    The formulas are stated from memory of the lemma, not from its text.
+    C = 2 sqrt(dim) D^e / lambda^((e+2)/(e+1)). The lemma's own constant is smaller than
+    this C. The formulas were written from memory and have not been compared with the
+    text of the lemma.
 
     Parameters
     ----------
     m : int
         Number of clients.
     D : float
-        Largest out-degree, self-loop included, for weights 1/out-degree; the inverse of
-        the least weight for others.
+        Largest out-degree, self-loop included, for weights 1/out-degree; otherwise the
+        inverse of the smallest weight.
     diameter : int
         Largest diameter of the graphs of the windows.
     window : int
@@ -143,10 +144,7 @@ def cited_constants(
 
 
 def _inverse_weight(P: Matrix, links: sp.csr_array) -> float:
-    """Return the larger of the out-degree and the inverse of the least weight.
-
-    They agree for weights 1/out-degree, up to rounding.
-    """
+    """Return the larger of the out-degree and the inverse of the smallest weight."""
     degree = int(np.diff(sp.csc_array(links).indptr).max()) + 1
     weights = sp.csr_array(P).data
     inverse = float(1 / weights[weights > 0].min())

@@ -1,4 +1,4 @@
-"""Spectra in closed form, which need no matrix even for a million clients.
+"""Closed-form spectra, computed without a matrix even for a million clients.
 
 The weight rules here have the form W = I - alpha L with a constant alpha and the graph
 Laplacian L. Eigenvalues of L are written with sin^2: 1 - cos would lose the relative
@@ -17,7 +17,7 @@ from dfltheory.graphs.matrices import check_clients
 from dfltheory.graphs.topologies import check_sides, hops
 
 LARGEST_WITH_FORM = 10**7
-"""Largest number of clients of a closed form, whose m eigenvalues are stored."""
+"""Largest number of clients for a closed form, which stores m eigenvalues."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class LaplacianSpectrum:
     max_degree : int
         Largest degree.
     regular : bool
-        Whether all clients have this degree.
+        Whether all clients have degree ``max_degree``.
     even_links : bool
         Whether max(d_i, d_j) is equal on all links, so that Metropolis weights are
         constant.
@@ -53,7 +53,7 @@ class LaplacianSpectrum:
         Returns
         -------
         float or None
-            None if the weights of this rule do not have this form.
+            None if the weights of this rule do not have the form I - alpha L.
         """
         equal = 1.0 / (1.0 + self.max_degree)
         if rule == "max_degree":
@@ -122,7 +122,7 @@ def laplacian_spectrum(
 
 
 def _storable(m: int) -> int:
-    """Return the number of clients if m eigenvalues can be stored."""
+    """Return m as an int; raise InputError if m eigenvalues are too many to store."""
     m = check_clients(m)
     if m > LARGEST_WITH_FORM:
         raise InputError(
@@ -161,7 +161,7 @@ def directed_modulus(name: str, m: int) -> np.ndarray | None:
     Returns
     -------
     array or None
-        Values at the frequencies k = 0, ..., at least up to m/2. None for other
+        Values at the frequencies k = 0, 1, ..., at least up to m/2; None for other
         topologies.
     """
     m = _storable(m)
@@ -193,8 +193,8 @@ def _path_values(n: int) -> np.ndarray:
 def _circulant_values(m: int, steps: Sequence[int]) -> np.ndarray:
     """Return Laplacian eigenvalues of the graph with links i ~ i +- s.
 
-    They are the sum over s of 4 sin^2(pi k s/m), or half of it for s = m/2, where both
-    links coincide.
+    They are the sum over s of 4 sin^2(pi k s/m). The term of s = m/2 counts half,
+    because its two links coincide.
     """
     k = np.arange(m)
     total = np.zeros(m)

@@ -1,9 +1,9 @@
-"""Numbers of a network beyond its constants.
+"""Further quantities of a network: spectral sums, diameter, degrees, heterogeneity.
 
-Sums and minima over its spectrum and effective neighbors take a symmetric matrix, or
-the name of a topology with ``m``, for which complete, ring, torus, hypercube and others
-have closed forms. A matrix of these topologies, of any size, is recognized: its
-spectrum is one Fourier transform, and its diameter one search from one client.
+Functions of the spectrum take a symmetric matrix, or the name of a topology with ``m``;
+complete graphs, rings, tori, hypercubes and others have closed forms. Matrices of these
+topologies are recognized at any size: one Fourier transform computes the spectrum, and
+one search from a single client computes the diameter.
 """
 
 from __future__ import annotations
@@ -35,13 +35,11 @@ from dfltheory.graphs.matrices import (
 from dfltheory.graphs.spectral import NamedOptions, eigenvalues, read_network
 
 LARGEST_DENSE = 5000
-"""Largest number of clients whose spectrum or diameter is computed without closed form
-(about half a minute).
-"""
+"""Largest number of clients without a closed form (about half a minute)."""
 
 
 class WithError(NamedTuple):
-    """A number, and what rounding of the eigenvalues may change of it."""
+    """A number and a bound of its rounding error."""
 
     value: float
     error: float
@@ -54,7 +52,7 @@ def spectrum_sum(
     m: int | None = None,
     **options: Unpack[NamedOptions],
 ) -> float:
-    """Return the sum of ``function(l)`` over all eigenvalues but the first, which is 1.
+    """Return the sum of ``function(l)`` over all eigenvalues except the first, 1.
 
     Parameters
     ----------
@@ -70,7 +68,7 @@ def spectrum_sum(
     Returns
     -------
     float
-        The sum; :func:`sum_with_error` has its rounding error, too.
+        The sum; :func:`sum_with_error` also returns its rounding error.
 
     Raises
     ------
@@ -89,11 +87,11 @@ def sum_with_error(
 ) -> WithError:
     """Return :func:`spectrum_sum` and its rounding error.
 
-    The error is the sum of the changes of each term when its eigenvalue moves by its
-    rounding error m eps.
+    The error is the sum over all terms of the change when the eigenvalue moves by its
+    own rounding error, m eps.
     """
-    terms, moved = _over_spectrum(W, function, m, options)
-    error = moved.sum() + (len(terms) + 1) * EPS * np.abs(terms).sum()
+    terms, shifts = _over_spectrum(W, function, m, options)
+    error = shifts.sum() + (len(terms) + 1) * EPS * np.abs(terms).sum()
     return WithError(float(terms.sum()), float(error))
 
 
@@ -104,7 +102,7 @@ def spectrum_min(
     m: int | None = None,
     **options: Unpack[NamedOptions],
 ) -> float:
-    """Return the least ``function(l)`` over all eigenvalues but the first, which is 1.
+    """Return the minimum of ``function(l)`` over all eigenvalues except the first, 1.
 
     The parameters and errors are those of :func:`spectrum_sum`.
 
@@ -124,11 +122,11 @@ def min_with_error(
     **options: Unpack[NamedOptions],
 ) -> WithError:
     """Return :func:`spectrum_min` and its rounding error."""
-    terms, moved = _over_spectrum(W, function, m, options)
+    terms, shifts = _over_spectrum(W, function, m, options)
     if not terms.size:
-        raise GraphError("spectrum_min needs two clients or more: give a larger matrix")
+        raise GraphError("spectrum_min needs two clients or more: use a larger matrix")
     least = float(terms.min())
-    error = float(moved.max() + 4 * EPS * abs(least))
+    error = float(shifts.max() + 4 * EPS * abs(least))
     return WithError(least, error)
 
 
@@ -138,7 +136,7 @@ def _over_spectrum(
     m: int | None,
     options: NamedOptions,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the function at all eigenvalues but the first, and its rounding errors."""
+    """Return the function at all eigenvalues except the first, and rounding errors."""
     values, step = _symmetric_spectrum(W, m, options)
     others = values[1:]
     with np.errstate(all="ignore"):
@@ -154,8 +152,8 @@ def effective_neighbors(
 ) -> float:
     """Return the effective number of neighbors at the decay ``gamma``.
 
-    That is 1/(1 - gamma) over the mean of l^2/(1 - gamma l^2) over all eigenvalues:
-    between 1 and m for nonnegative weights.
+    It is 1/(1 - gamma) divided by the mean of l^2/(1 - gamma l^2) over all eigenvalues,
+    and lies between 1 and m for nonnegative weights.
 
     References
     ----------
@@ -174,33 +172,33 @@ def neighbors_with_error(
     n = len(values)
     rest = np.minimum(values[1:] ** 2, 1.0)
     total = 1 + (1 - gamma) * float((rest / (1 - gamma * rest)).sum())
-    # a square moves by twice the error, its term by that over (1 - gamma)
+    # l^2 changes by at most twice the error of l
     step = 2 * error
-    moved = float(((1 - gamma) * step / (1 - gamma * rest) ** 2).sum())
-    return WithError(n / total, n / total * (moved / total + 2 * n * EPS))
+    shift = float(((1 - gamma) * step / (1 - gamma * rest) ** 2).sum())
+    return WithError(n / total, n / total * (shift / total + 2 * n * EPS))
 
 
 def diameter(W: object) -> float:
-    """Return the largest number of links between two clients.
+    """Return the largest distance between two clients, in links.
 
-    It is infinite if no path joins them.
+    It is infinite if some client cannot be reached.
 
     Raises
     ------
     GraphError
         If W has more than :data:`LARGEST_DENSE` clients and its entries do not depend
-        on the differences of clients.
+        only on client differences.
     """
     A = _in_rows(read_network(W)[0])
     m = A.shape[0]
-    if group_kernel(A) is not None:  # all clients see the same network
+    if group_kernel(A) is not None:  # the network looks the same from all clients
         return float(_distances(A, 0).max())
     _refuse_above_dense(m, "the diameter")
     return float(max(_distances(A, client).max() for client in range(m)))
 
 
 def _distances(A: sp.csr_array, client: int) -> np.ndarray:
-    """Return the numbers of links from a client to every client, (m,)."""
+    """Return the distances (m,) from a client to all clients, in links."""
     from scipy.sparse.csgraph import shortest_path
 
     links = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
@@ -208,10 +206,7 @@ def _distances(A: sp.csr_array, client: int) -> np.ndarray:
 
 
 def average_degree(W: object) -> float:
-    """Return the mean number of neighbors that a client receives from.
-
-    The client itself is excluded.
-    """
+    """Return the mean in-degree, self-loops excluded."""
     A = _in_rows(read_network(W)[0])
     return float((A.nnz - np.count_nonzero(A.diagonal())) / A.shape[0])
 
@@ -274,9 +269,10 @@ def neighborhood_heterogeneity(
 
 
 def noise_share(W: object) -> WithError:
-    """Return ||W - 11'/m||_F^2 / m, what mixing leaves of the gradient noise.
+    """Return ||W - 11'/m||_F^2 / m, the fraction of gradient noise left after mixing.
 
-    It is the share of the variance in the deviation of the clients from their mean.
+    It is the fraction of the noise variance that remains in the clients' deviations
+    from their mean.
 
     References
     ----------
@@ -293,7 +289,7 @@ def _symmetric_spectrum(
 ) -> tuple[np.ndarray, float]:
     """Return all eigenvalues and a bound of their rounding errors.
 
-    The one of the vector 1 is first, the others follow in descending order.
+    The eigenvalue of the vector 1 is first; the others follow in descending order.
     """
     if isinstance(W, str):
         values = eigenvalues(W, m=m, **options)
@@ -323,7 +319,7 @@ def _refuse_above_dense(m: int, what: str) -> None:
     if m > LARGEST_DENSE:
         raise GraphError(
             f"{what} of {m} clients has no closed form for this W, and takes minutes"
-            f" and gigabytes above {LARGEST_DENSE} clients: take fewer clients, or a"
+            f" and gigabytes above {LARGEST_DENSE} clients: use fewer clients, or a"
             " complete graph, ring, torus or hypercube"
         )
 

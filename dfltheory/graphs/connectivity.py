@@ -74,8 +74,8 @@ def window(Ps: Sequence[Matrix], *, periodic: bool) -> tuple[int | None, int]:
     B : int or None
         The smallest window, or None if the whole list is not connected.
     start : int
-        A round at which a window of B - 1 rounds (without B, of all) fails; 0 if
-        B = 1.
+        First round of a window of B - 1 rounds that is not connected (of all rounds if
+        B is None); 0 if B = 1.
     """
     links = [support(P) for P in Ps]
     T = len(links)
@@ -159,7 +159,7 @@ def unreached(S: sp.csr_array) -> tuple[int, int]:
 
 
 def check_connected(A: sp.csr_array, graph: Graph | None = None) -> None:
-    """Raise an error unless every client can reach every other one.
+    """Raise an error unless every client can reach every other client.
 
     Parameters
     ----------

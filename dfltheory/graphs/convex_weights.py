@@ -1,4 +1,4 @@
-"""The symmetric W with the smallest lambda on a graph: a convex program."""
+"""Fastest-mixing weights: the symmetric W that minimizes lambda on a graph."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def fastest_mixing(
         minimize t   subject to   -t I <= W - 11'/m <= t I,   W = I - sum_e w_e L_e,
                                   w_e >= least,   w_ii >= least
 
-    clarabel solves it through cvxpy (extra ``[convex]``), with an error of about 1e-8
-    in lambda, for m up to a few hundred clients.
+    Solved by clarabel through cvxpy (extra ``[convex]``). The error in lambda is about
+    1e-8; practical for m up to a few hundred clients.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def fastest_mixing(
         Smallest weight of links and diagonal. Definition 1 needs ``least`` > 0: with
         0 the optimum may have w_ii = 0, as on a path.
     sparse : bool, optional
-        Type of the result, see the module.
+        Type of the result; see :mod:`dfltheory.graphs.weights`.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def _solve_fastest_mixing(
         raise DFLTheoryError(
             f"the solver found no fastest-mixing weights: {problem.status}"
         )
-    # The solver satisfies the constraints up to its tolerance only.
+    # The solver satisfies the constraints only up to its tolerance.
     optimum = np.maximum(np.asarray(w.value, dtype=float), least)
     largest_sum = float((degrees @ optimum).max())
     optimum *= min(1.0, (1 - least) / largest_sum)
@@ -100,7 +100,7 @@ def _solve_fastest_mixing(
 
 
 def convex_solver(what: str) -> Any:
-    """Return the module cvxpy.
+    """Import and return cvxpy.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Checks of networks: Definition 1 of the gossip matrix, and push-sum's assumptions.
 
-Each law is checked on its own, and each failure names its worst place.
+Each law is checked separately, and each failure reports where it is largest.
 """
 
 from __future__ import annotations
@@ -52,18 +52,17 @@ def check_mixing_matrix(
     Parameters
     ----------
     W : matrix, networkx graph or sequence
-        A dense, sparse or torch matrix; a graph with edge weights, or without (then
-        its default weights are checked); or a sequence, of which each matrix of a
-        period is checked (of a random sequence, draws).
+        A dense, sparse or torch matrix; a graph, with edge weights or without (then its
+        default weights are checked); or a sequence. For a periodic sequence every
+        matrix of a period is checked, for a random one a number of draws.
     graph : networkx.Graph, optional
         The network that W may use. By default the links are those of W.
     laws : str, law, or iterable of both, optional
-        Names of :data:`DEFINITION_1`, or a network assumption such as
-        "doubly stochastic"; by default all. Further laws are those of
-        :func:`dfltheory.testing.law`, or functions of W.
+        Names of :data:`DEFINITION_1`, or a network assumption such as "doubly
+        stochastic"; by default all. Laws made by :func:`dfltheory.testing.law` and
+        functions of W are accepted, too.
     tol : float, optional
-        Absolute tolerance. By default the rounding error of the type of W over the
-        length of a row.
+        Absolute tolerance. By default the rounding error of a row sum in the type of W.
 
     Returns
     -------
@@ -95,8 +94,8 @@ def check_mixing_matrix(
             "standing": standing(rounds),
         }
         subject = f"mixing sequence (m = {W.m})"
-        found = (*failures.values(), *further)
-        return Report(subject, listed, found, details)
+        all_failures = (*failures.values(), *further)
+        return Report(subject, listed, all_failures, details)
     weighted = W
     if is_unweighted_graph(W):
         weighted = default_weights(W)  # raises GraphError if it is not connected
@@ -110,26 +109,26 @@ def check_mixing_matrix(
 
 
 def split_laws(laws: Laws) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
-    """Divide laws into names and a user's laws.
+    """Separate the names of laws from user-defined laws.
 
     Parameters
     ----------
     laws : str, callable, iterable of str or callable, or None
-        Functions that are not laws become laws of a matrix.
+        Plain functions are converted to laws of a matrix.
 
     Returns
     -------
     names : str, list of str or None
-        Unchanged if there is no user's law.
+        Unchanged if there are no user-defined laws.
     user_laws : tuple of NetworkLaw
-        The user's laws.
+        The user-defined laws.
     """
     if laws is None or isinstance(laws, str):
         return laws, ()
-    given = (laws,) if callable(laws) else laws
+    entries = (laws,) if callable(laws) else laws
     names: list[str] = []
     user_laws: list[NetworkLaw] = []
-    for entry in given:
+    for entry in entries:
         if isinstance(entry, NetworkLaw):
             user_laws.append(entry)
         elif callable(entry):
@@ -149,7 +148,7 @@ def check_push_sum(
 ) -> Report:
     """Check a matrix or a sequence against the assumptions of push-sum.
 
-    These are Assumption 1 and the form of the weights. Each round of a period is
+    These are Assumption 1 and the conditions on the weights. Each round of a period is
     checked, or ``rounds`` rounds if there is no period.
 
     Parameters
@@ -168,8 +167,8 @@ def check_push_sum(
     Returns
     -------
     Report
-        The broken laws. ``details["window"]`` is the smallest B such that every B
-        rounds are strongly connected together. ``details["standing"]`` states
+        The broken laws. ``details["window"]`` is the smallest B such that the union of
+        any B consecutive rounds is strongly connected. ``details["standing"]`` states
         whether the result is proved for all rounds or was seen in a sample.
     """
     names = select(laws, PUSH_SUM)
@@ -206,7 +205,7 @@ def check_push_sum(
 
 
 def _connectivity_failure(rounds: Rounds) -> Failure:
-    """Return the failure of rounds that are not strongly connected together."""
+    """Return the failure of rounds whose union is not strongly connected."""
     links = union([support(P) for P in rounds.matrices])
     sender, receiver = unreached(links)
     when = "ever" if rounds.exact else f"in the {len(rounds.matrices)} rounds checked"
@@ -219,7 +218,7 @@ def _connectivity_failure(rounds: Rounds) -> Failure:
 
 
 def check_rounds(rounds: Rounds, laws: Iterable[str] | None = None) -> list[Report]:
-    """Check each matrix of some rounds against laws of Definition 1.
+    """Check the matrix of each round against laws of Definition 1.
 
     Parameters
     ----------
@@ -255,7 +254,7 @@ def _report(
 def _first_failures(
     rounds: Rounds, failures_of_round: Callable[[Matrix], Iterable[Failure]]
 ) -> dict[str, Failure]:
-    """Return the first failure of each law, with the round in its place."""
+    """Return the first failure of each law; its place names the round."""
     first: dict[str, Failure] = {}
     for t, W in enumerate(rounds.matrices):
         prefix = f"round {t}: " if len(rounds.matrices) > 1 else ""
@@ -272,7 +271,7 @@ def _first_failures(
 def _failures_of_user(
     laws: Iterable[NetworkLaw], matrices: list[Matrix], broken: tuple[str, ...]
 ) -> list[Failure]:
-    """Return the failures of a user's laws; none if an entry is not finite."""
+    """Return the failures of user-defined laws; none if an entry is not finite."""
     if "finite" in broken:
         return []
     failures = [law.failure_of(matrices) for law in laws]
@@ -280,5 +279,5 @@ def _failures_of_user(
 
 
 def _shape_failure(error: GraphError) -> Failure:
-    """Return the failure of the law "shape" for an error of reading a matrix."""
+    """Return the failure of the law "shape" for an error raised by reading a matrix."""
     return Failure("shape", "the whole matrix", float("nan"), 0.0, str(error))

@@ -1,4 +1,4 @@
-"""Computes lambda of a matrix with FFT, LAPACK, ARPACK or sparse factorization."""
+"""Computation of lambda by FFT, LAPACK, ARPACK or sparse factorization."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from dfltheory.graphs.matrices import (
 )
 
 DENSE_SPECTRUM = 400
-"""Largest number of clients for LAPACK (a few milliseconds); Lanczos above it."""
+"""Largest number of clients for LAPACK (a few milliseconds); above it, Lanczos."""
 
 LARGEST_WITHOUT_FORM = 100_000
-"""Largest number of clients without closed form (about half a minute)."""
+"""Largest number of clients without a closed form (about half a minute)."""
 LARGEST_LINKS = 2_000_000
-"""Largest number of links without closed form."""
+"""Largest number of links without a closed form."""
 
 EPS = ROUNDING
 
@@ -70,7 +70,7 @@ class SpectralReport:
 
 
 def _sparse_if_faster(A: Matrix) -> Matrix:
-    """Return a large dense matrix with few entries as a sparse one, else as it is."""
+    """Return a large dense matrix with few nonzeros as CSR, others unchanged."""
     m = A.shape[0]
     if is_sparse(A) or m <= DENSE_SPECTRUM:
         return A
@@ -115,8 +115,8 @@ def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
         report = _by_dense(matrix, symmetric)
     if report is None and m > LARGEST_WITHOUT_FORM:
         raise GraphError(
-            f"m = {m}: without closed form lambda takes minutes to hours above"
-            f" {LARGEST_WITHOUT_FORM} clients: take fewer, or ask for it with"
+            f"m = {m}: without a closed form, lambda takes minutes to hours above"
+            f" {LARGEST_WITHOUT_FORM} clients: use fewer clients, or request it with"
             " method='lanczos' or 'inverse'"
         )
     for compute in (_by_lanczos, _by_inverse):
@@ -126,7 +126,7 @@ def report_of(A: Matrix, eps: float, method: str = "auto") -> SpectralReport:
 
 
 def _report_by(method: str, A: Matrix, symmetric: bool) -> SpectralReport:
-    """Return the report by a method that the caller chose."""
+    """Return the report computed by the method that the caller selected."""
     if method not in _METHODS:
         known = ", ".join(_METHODS)
         raise InputError(f"method = {method!r} must be auto, closed form, {known}")
@@ -153,7 +153,7 @@ def require_doubly_stochastic(A: Matrix, eps: float) -> None:
     """
     if not np.isfinite(entries(A)).all():
         raise GraphError(
-            "an entry of W is not finite: check_mixing_matrix names the place"
+            "an entry of W is not finite: check_mixing_matrix reports which one"
         )
     for axis, line in ((1, "row"), (0, "column")):
         worst = worst_sum(A, axis, eps)
@@ -176,9 +176,9 @@ def symmetric_report(
     m : int
         Number of clients.
     below_one : float
-        1 - lambda_2, which has full precision.
+        1 - lambda_2, computed to full precision.
     above_minus_one : float
-        1 + lambda_m, which has full precision.
+        1 + lambda_m, computed to full precision.
     method : str
         How the values were computed.
     error : float
@@ -232,7 +232,7 @@ def fft_error(m: int) -> float:
 
 
 def _by_lanczos(A: Matrix, symmetric: bool) -> SpectralReport | None:
-    """Use ARPACK; return None if it does not converge soon.
+    """Use ARPACK; return None if it does not converge within 150 iterations.
 
     The operator is W - 11'/m, or (W - 11'/m)'(W - 11'/m) if W is not symmetric.
     """
@@ -250,7 +250,8 @@ def _by_lanczos(A: Matrix, symmetric: bool) -> SpectralReport | None:
 
 def _symmetric_by_lanczos(A: Matrix) -> SpectralReport:
     m = A.shape[0]
-    # The vector 1 gets the mean of the other eigenvalues, which is not extreme.
+    # The eigenvalue of the vector 1 is replaced by the mean of the others, so it is not
+    # extreme.
     mean_of_others = (float(A.trace()) - 1) / (m - 1)
 
     def deflate(x: np.ndarray) -> np.ndarray:
@@ -282,7 +283,7 @@ def _nonsymmetric_by_lanczos(A: Matrix) -> SpectralReport:
 
 
 def _by_inverse(A: Matrix, symmetric: bool) -> SpectralReport | None:
-    """Use ARPACK on (I - W)^+ and (I + W)^-1 with sparse factors.
+    """Use ARPACK on (I - W)^+ and (I + W)^-1, applied through sparse LU factors.
 
     This suits large sparse graphs with a small gap. Return None if W is not sparse,
     symmetric and nonnegative.
@@ -345,7 +346,7 @@ def extreme_eigenvalues(W: Matrix) -> tuple[float, float, float]:
 
 
 def laplacian_extremes(A: sp.csr_array) -> tuple[float, float]:
-    """Return the second and the last eigenvalue of a graph Laplacian.
+    """Return the second smallest and the largest eigenvalue of a graph Laplacian.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reads matrices and graphs from files: npy, npz, csv, txt, mtx and edge lists."""
+"""Readers of matrices and graphs: npy, npz, csv, txt, mtx and edge lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAME = 100
 """Largest number of characters of the name of a client."""
 
 Raw = np.ndarray | sp.csr_array | sp.csc_array | sp.coo_array | sp.coo_matrix | Graph
-"""What a file holds before its numbers become float64."""
+"""Content of a file before its numbers are converted to float64."""
 
 SPARSE = ("csr", "csc", "coo")
 """Sparse formats of ``scipy.sparse.save_npz`` that can be read."""
@@ -43,14 +43,14 @@ SPARSE = ("csr", "csc", "coo")
 def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | Graph:
     """Read a matrix, or the graph of an edge list without weights.
 
-    The suffix gives the format:
+    The suffix selects the format:
 
     - ``.npy``: one array.
     - ``.npz``: one array, or a scipy sparse matrix.
     - ``.csv`` (commas) and ``.txt`` (blanks): one row per line; ``#`` starts a comment.
     - ``.mtx``: Matrix Market.
     - ``.edgelist``, ``.edges``, ``.el``: one link ``u v`` or ``u v weight`` per line.
-      With weights the result is a matrix, whose diagonal has lines ``u u weight``.
+      With weights the result is a matrix; lines ``u u weight`` set its diagonal.
 
     Pickled arrays are not loaded. Sizes and indices are checked before memory is
     allocated.
@@ -60,12 +60,13 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | Gr
     path : str or Path
         The file.
     directed : bool
-        Whether a line of an edge list is an arc u -> v, not a link in both directions.
+        Whether a line of an edge list is an arc u -> v rather than a link in both
+        directions.
 
     Returns
     -------
     matrix or networkx.Graph
-        Clients are numbered in the order of their numbers or names, see
+        Clients are numbered in the sorted order of their names, see
         :func:`client_names`.
 
     Raises
@@ -103,7 +104,7 @@ def read_matrix_file(path: str | Path, *, directed: bool = False) -> Matrix | Gr
 
 
 def _load(path: Path, suffix: str, directed: bool) -> Raw:
-    """Load a file; errors of foreign parsers become InputError."""
+    """Load a file; convert errors of third-party parsers to InputError."""
     try:
         if suffix in EDGE_LISTS:
             return _load_links(path, directed)
@@ -195,7 +196,7 @@ def _table(
     dtype: type[Any] = float,
     delimiter: str | None = None,
 ) -> np.ndarray:
-    """Return the rows of a text with ``numpy.loadtxt``."""
+    """Parse the rows of a text with ``numpy.loadtxt``."""
     _check_limit(path, "bytes of text", path.stat().st_size, TEXT)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="loadtxt: input contained no data")
@@ -230,10 +231,10 @@ def _load_text(path: Path) -> np.ndarray:
 
 
 def _resembles_links(table: np.ndarray) -> bool:
-    """Return whether lines are rather links `u v` or `u v weight` than weights.
+    """Return whether a table looks like links `u v` or `u v weight`, not like a matrix.
 
-    Links start with two client numbers, and are not square or contain a client number
-    above 1, which is not a weight.
+    Such a table starts with two client numbers, and is not square or contains a client
+    number above 1, which cannot be a weight.
     """
     count, width = table.shape
     if width not in (2, 3):
@@ -267,7 +268,7 @@ def client_names(path: str | Path) -> list[str] | None:
 
 
 def _read_links(path: Path) -> np.ndarray:
-    """Return the words of an edge list: (links, 2), or (links, 3) with weights."""
+    """Return the fields of an edge list: (links, 2), or (links, 3) with weights."""
     with path.open(encoding="utf-8-sig") as lines:
         words = _table(path, _link_lines(path, lines), dtype=object)
     if words.shape[1] not in (2, 3):
@@ -284,7 +285,7 @@ def _read_links(path: Path) -> np.ndarray:
 
 
 def _link_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with blanks for commas, at most :data:`LINKS` of them."""
+    """Yield at most :data:`LINKS` lines, with commas replaced by spaces."""
     for number, line in enumerate(lines, start=1):
         _check_limit(path, "lines", number, LINKS)
         yield line.replace(",", " ")
@@ -295,7 +296,7 @@ def _number_and_text(name: str) -> tuple[int, str]:
 
 
 def _sorted_names(names: np.ndarray) -> list[str]:
-    """Return the different names, by number if all are numbers."""
+    """Return the distinct names, sorted numerically if all are numbers."""
     unique = set(names.ravel())
     if all(name.isdecimal() for name in unique):
         return sorted(unique, key=_number_and_text)
@@ -327,7 +328,8 @@ def _load_links(path: Path, directed: bool) -> Matrix | Graph:
     unique, first, group = np.unique(
         links, axis=0, return_index=True, return_inverse=True
     )
-    expected = weights[first][group.ravel()]  # that of the first line of each link
+    # weight on the first line that contains the same link
+    expected = weights[first][group.ravel()]
     conflicts = np.flatnonzero((weights != expected) & np.isfinite(weights))
     if len(conflicts):
         k = conflicts[0]

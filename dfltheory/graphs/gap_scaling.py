@@ -1,4 +1,4 @@
-"""How the spectral gap of a topology falls with the number of clients."""
+"""Scaling of the spectral gap of a topology with the number of clients."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Scaling:
     exponent : float
         Minus the least-squares slope of log gap over log m.
     residual : float
-        Largest deviation of the fit in log gap. It is large if the gap is not a power
-        of m; on exponential graphs it falls like 1/log m.
+        Largest deviation of log gap from the fit. It is large if the gap is not a power
+        of m; on exponential graphs, for example, the gap falls like 1/log m.
     """
 
     topology: str
@@ -46,7 +46,7 @@ def gap_scaling(name: str, ms: Sequence[int], weights: str | None = None) -> Sca
     name : str
         Name of the topology.
     ms : sequence of int
-        At least two different numbers of clients.
+        At least two distinct numbers of clients.
     weights : str, optional
         Weight rule; by default as in :func:`spectral_report`.
 

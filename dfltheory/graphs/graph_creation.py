@@ -1,4 +1,4 @@
-"""Creation of networkx graphs with a limit on their size."""
+"""Construction of networkx graphs, with a limit on their size."""
 
 from __future__ import annotations
 

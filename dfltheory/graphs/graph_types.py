@@ -1,6 +1,7 @@
-"""Types of networkx graphs, and typed calls of functions that networkx leaves untyped.
+"""Typed aliases of networkx graphs, and typed wrappers of networkx functions.
 
-The stubs of networkx are generic over the nodes; its classes cannot be subscripted.
+The stubs of networkx are generic in the node type, but its classes cannot be
+subscripted at run time.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ is_bipartite: Callable[[Graph], bool] = _networkx.is_bipartite
 def weights_by_sender(
     graph: Graph, nodes: Sequence[Hashable], weight: str | None
 ) -> sp.csr_array:
-    """Return the weights of arcs as a sparse array: row u, column v for u -> v.
+    """Return the arc weights as a sparse array; entry (u, v) is the arc u -> v.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def weights_by_sender(
     nodes : sequence
         Its nodes in the order of rows and columns.
     weight : str, optional
-        Attribute of edges; without it, every edge counts 1.
+        Edge attribute; None gives every edge the weight 1.
     """
     return _networkx.to_scipy_sparse_array(
         graph, nodelist=nodes, weight=weight, dtype=float
@@ -51,12 +52,12 @@ def graph_of_links(links: sp.csr_array) -> Graph:
 
 
 def colored_nodes(graph: Graph) -> dict[Hashable, int]:
-    """Return a color, 0, 1, ..., of each node; neighbors differ."""
+    """Return a proper coloring: a color 0, 1, ... for each node."""
     return _networkx.greedy_color(graph, "DSATUR")
 
 
 def line_graph(links: Sequence[Sequence[int]]) -> Graph:
-    """Return the graph whose nodes are links; those that share a client are linked."""
+    """Return the line graph: its nodes are links, adjacent if they share a client."""
     return _networkx.line_graph(_networkx.Graph(links))
 
 
@@ -66,7 +67,7 @@ def regular_graph(m: int, degree: int, seed: int) -> Graph:
 
 
 def binomial_graph(m: int, p: float, seed: int) -> Graph:
-    """Return a draw of G(m, p), connected or not."""
+    """Return a sample of G(m, p), connected or not."""
     return _networkx.fast_gnp_random_graph(m, p, seed=seed)
 
 
@@ -77,7 +78,7 @@ def edges_with(graph: Graph, attribute: str) -> Iterable[tuple[Any, Any, Any]]:
 
 
 def distance_layout(graph: Graph) -> np.ndarray:
-    """Return places (m, 2) of nodes at which distances resemble path lengths."""
+    """Return node positions (m, 2) whose distances approximate path lengths."""
     return np.array([*_networkx.kamada_kawai_layout(graph).values()])
 
 

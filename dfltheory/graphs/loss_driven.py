@@ -18,10 +18,11 @@ class LossDriven:
     """DFedSGPSM-S: client i sends to k others, drawn with p_ij ~ exp(|f_i - f_j|).
 
     The matrices are column-stochastic with p_ji = 1/(k+1). The paper does not state
-    whether draws are with replacement (here without, since the number of neighbors is
-    fixed) and whether i may draw itself (here not, since it always keeps a share). The
-    draws are the Gumbel top-k of |f_i - f_j|. This is sequential sampling without
-    replacement, and computes no exponential, so large losses do not overflow.
+    whether draws are with replacement (here they are not, since the number of neighbors
+    is fixed) or whether i may draw itself (here it may not, since it always keeps a
+    share). The draws are the Gumbel top-k of |f_i - f_j|. This equals sequential
+    sampling without replacement but computes no exponential, so large losses do not
+    overflow.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class LossDriven:
     def matrix(
         self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
     ) -> Matrix:
-        """Return a draw of P_t at the losses (m,) of the clients."""
+        """Draw P_t, given the losses (m,) of the clients."""
         f = self._check_losses(losses)
         k = min(self.k, self.m - 1)
         if k == 0:
@@ -62,7 +63,7 @@ class LossDriven:
         return settle(column_stochastic_of(arcs_to(targets)), None)
 
     def probabilities(self, losses: np.ndarray) -> np.ndarray:
-        """Return the probabilities (m, m) of the first draw of each client (rows).
+        """Return the probabilities of the first draw of each client (rows).
 
         Parameters
         ----------
@@ -82,21 +83,21 @@ class LossDriven:
     def _check_losses(self, losses: np.ndarray | None) -> np.ndarray:
         """Return the losses as floats; raise InputError unless they are finite."""
         if losses is None:
-            raise InputError("losses are missing: loss_driven needs those of the round")
+            raise InputError("losses are missing: loss_driven needs the current losses")
         f = np.asarray(losses, dtype=float)
         if f.shape != (self.m,):
             raise InputError(f"losses have shape {f.shape}, not ({self.m},)")
         if not np.isfinite(f).all():
             i = int(np.argmin(np.isfinite(f)))
             raise InputError(
-                f"losses: that of client {i} is {f[i]}, but they must be finite"
+                f"losses: client {i} has loss {f[i]}, but losses must be finite"
             )
         return f
 
     def _logits(self, f: np.ndarray, rows: slice) -> np.ndarray:
         """Return |f_i - f_j| minus the maximum of its row; -inf at j = i.
 
-        Halves are computed first, which avoids overflow.
+        The losses are halved first to avoid overflow.
         """
         halves = np.abs(f[rows, None] / 2 - f[None, :] / 2)
         clients = np.arange(self.m)[rows]

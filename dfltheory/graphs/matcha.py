@@ -20,26 +20,26 @@ from dfltheory.graphs.matrices import Matrix, adjacency, is_graph, real, settle
 class Matcha:
     """W_t = I - alpha sum_j b_j L_j with independent b_j ~ Bernoulli(p_j).
 
-    L_j is the Laplacian of matching j = 1..M of the graph's links. The pairs of a
-    matching communicate at the same time, so a round takes the time sum_j b_j. The
-    probabilities maximize the algebraic connectivity of sum_j p_j L_j subject to
-    sum_j p_j <= ``budget`` M. Then alpha minimizes lambda^2 = ||E[W_t^2] - 11'/m||,
-    where L_j^2 = 2 L_j gives
+    L_j is the Laplacian of matching j = 1..M of the graph's links. All pairs of a
+    matching communicate at the same time, so a round takes time sum_j b_j. The
+    probabilities maximize the algebraic connectivity of sum_j p_j L_j subject to sum_j
+    p_j <= ``budget`` M. Then alpha minimizes lambda^2 = ||E[W_t^2] - 11'/m||, where,
+    because L_j^2 = 2 L_j,
 
         E[W_t^2] = I - 2 alpha Lbar + alpha^2 (Lbar^2 + 2 sum_j p_j (1 - p_j) L_j),
         Lbar = sum_j p_j L_j.
 
     W_t is symmetric with row sums 1; self-weights may be negative. The matchings are
     the colors of a greedy edge coloring (fewer than twice the largest degree). The
-    probabilities are computed by clarabel through cvxpy (extra ``[convex]``), for m up
-    to a few hundred.
+    probabilities are computed by clarabel through cvxpy (extra ``[convex]``), which is
+    practical for m up to a few hundred.
 
     Parameters
     ----------
     graph : networkx.Graph
         Undirected, connected, with at least two nodes.
     budget : float
-        Expected share of the matchings in a round, in (0, 1].
+        Expected fraction of the matchings used in a round, in (0, 1].
     name : str
         Name of the sequence.
 
@@ -93,7 +93,7 @@ class Matcha:
     def matrix(
         self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
     ) -> Matrix:
-        """Return a draw of W_t."""
+        """Draw W_t."""
         is_active = rng.random(len(self.p)) < self.p
         laplacian = sp.csr_array((self.m, self.m))
         for k in np.flatnonzero(is_active):
@@ -102,7 +102,7 @@ class Matcha:
         return settle(W, None)
 
     def contraction_squared(self) -> float:
-        """Return lambda^2 of the best alpha."""
+        """Return lambda^2 for the optimal alpha."""
         return self.lam_squared
 
     def _laplacian(self, k: int) -> sp.csr_array:
@@ -146,7 +146,7 @@ class Matcha:
         p = cp.Variable(count)
         connectivity = cp.Variable()
         mean = sum(p[k] * self._laplacian(k).toarray() for k in range(count))
-        # raises the eigenvalue 0 of the constant vector above all others, to 2 M
+        # lifts the eigenvalue 0 of the constant vector to 2 M, above all others
         lifted = mean + 2.0 * count / m
         constraints = [
             lifted >> connectivity * np.eye(m),

@@ -17,13 +17,13 @@ from dfltheory.graphs.graph_types import Graph, edges_with, weights_by_sender
 
 Result = TypeVar("Result")
 Matrix = np.ndarray | sp.csr_array
-"""A square float64 matrix, dense or in compressed rows."""
+"""A square float64 matrix, dense or CSR."""
 
 ROUNDING = float(np.finfo(float).eps)
 """The rounding unit of float64."""
 
 LARGEST_DENSE = 20_000
-"""Largest number of clients of a dense copy (3.2 GB; its spectrum may take an hour)."""
+"""Largest number of clients for a dense copy (3.2 GB; its spectrum takes an hour)."""
 DENSE_LIMIT = 2048
 """Largest number of clients for which weight rules return a dense array."""
 
@@ -39,7 +39,7 @@ def nodes_in_order(graph: Graph) -> list[object]:
     Returns
     -------
     list
-        0..m-1 if these are the nodes, else the nodes in the order of their addition.
+        0..m-1 if these are the nodes; otherwise the nodes in insertion order.
     """
     m = graph.number_of_nodes()
     are_integers = all(isinstance(node, (int, np.integer)) for node in graph)
@@ -75,12 +75,12 @@ def adjacency(graph: Graph) -> sp.csr_array:
 
 
 def is_graph(network: object) -> TypeGuard[Graph]:
-    """Return whether this is a graph of networkx, of whatever kind."""
+    """Return whether an object is a networkx graph of any type."""
     return isinstance(network, nx.Graph)
 
 
 def is_unweighted_graph(network: object) -> TypeGuard[Graph]:
-    """Return whether this is a graph of networkx of which some edge has no weight."""
+    """Return whether an object is a networkx graph with an edge without weight."""
     return is_graph(network) and not nx.is_weighted(network)
 
 
@@ -92,7 +92,7 @@ def read_matrix(W: object, what: str = "the mixing matrix") -> tuple[Matrix, flo
     W : object
         A dense array (anything that numpy accepts), a scipy sparse matrix, a torch
         tensor (dense or sparse), or a networkx graph whose edges have a ``weight``.
-        For a graph, W[i, j] is the weight of j -> i, and self-loops give the diagonal.
+        For a graph, W[i, j] is the weight of j -> i, and self-loops set the diagonal.
     what : str
         Name of the matrix in messages.
 
@@ -162,7 +162,7 @@ def settle(W: sp.csr_array, sparse: bool | None) -> Matrix:
     W : (m, m) sparse array
         The matrix.
     sparse : bool or None
-        Type of the result; None chooses dense up to :data:`DENSE_LIMIT` clients.
+        Type of the result; None selects dense up to :data:`DENSE_LIMIT` clients.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def to_dense(W: Matrix) -> np.ndarray:
 
 
 def compress(W: np.ndarray) -> sp.csr_array:
-    """Return a dense square array as a CSR array, faster than scipy does."""
+    """Convert a dense square array to CSR, faster than scipy does."""
     m = W.shape[0]
     flat = np.flatnonzero(W)
     rows = flat // m
@@ -237,8 +237,8 @@ def sum_tolerances(eps: float, terms: np.ndarray) -> np.ndarray:
     """Return the largest rounding errors of sums of weights.
 
     Each weight has a relative error of eps/2, and each addition one of eps/2, so
-    4 eps (1 + terms) is an upper bound. At least 1e-10 is allowed for products of
-    matrices and for solvers; no bound is sensitive to it.
+    4 eps (1 + terms) is an upper bound. The tolerance is at least 1e-10, which covers
+    products of matrices and solvers; no bound is sensitive to it.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def entry_tolerance(eps: float) -> float:
 
 
 def worst_sum(W: Matrix, axis: int, eps: float) -> tuple[int, float] | None:
-    """Return the line whose sum differs most from 1.
+    """Return the row or column whose sum differs most from 1.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def worst_sum(W: Matrix, axis: int, eps: float) -> tuple[int, float] | None:
     Returns
     -------
     (int, float) or None
-        Index and sum of the line; None if all differences are rounding errors.
+        Its index and sum; None if all differences are within rounding error.
     """
     sums = line_sums(W, axis)
     excess = np.abs(sums - 1.0) - sum_tolerances(eps, line_counts(W, axis))
@@ -289,7 +289,7 @@ def call(
     subject: object,
     options: Mapping[str, object],
 ) -> Result:
-    """Call a function with options by name.
+    """Call a function with keyword options, after checking their names.
 
     Parameters
     ----------
@@ -300,12 +300,12 @@ def call(
     subject : object
         Its first argument.
     options : mapping of str to object
-        Its further arguments.
+        Its keyword arguments.
 
     Raises
     ------
     InputError
-        If the function does not have an option.
+        If the function does not have one of the options.
     """
     known = list(inspect.signature(f).parameters)[1:]
     unknown = [name for name in options if name not in known]
@@ -351,7 +351,8 @@ def _from_networkx(graph: Graph) -> sp.csr_array:
 
 
 def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
-    torch = sys.modules["torch"]  # graphs must not import torch; the caller has
+    # The caller has imported torch; this package must not.
+    torch = sys.modules["torch"]
     _check_square(tuple(W.shape), what)
     if W.dtype.is_complex:
         raise GraphError(f"{what} is complex: weights are real numbers")

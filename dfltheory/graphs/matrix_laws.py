@@ -1,4 +1,4 @@
-"""Checks of single laws of a mixing matrix; each names the worst place."""
+"""Checks of the individual laws of a mixing matrix; each reports the worst entry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dfltheory.graphs.matrices import (
 )
 
 Violation = tuple[str, float, float, str]
-"""The worst place, the value there, its tolerance and a message."""
+"""Location of the worst violation, its value, the tolerance, and a message."""
 
 
 class CheckedMatrix:
@@ -42,7 +42,7 @@ class CheckedMatrix:
     allowed : (m, m) sparse array or None
         Links of the network that W may use.
     broken : set of str
-        Laws that were found broken.
+        Laws found to be broken so far.
     """
 
     def __init__(self, W: object, tol: float | None, eps: float = 0.0):
@@ -189,8 +189,8 @@ def _check_sums(matrix: CheckedMatrix, axis: int) -> Violation | None:
 def _check_null_space(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
     """Check that W is connected.
 
-    For nonnegative weights the multiplicity of the eigenvalue 1 is the number of
-    closed classes, so this check has no rounding error.
+    For nonnegative weights, the multiplicity of the eigenvalue 1 is the number of
+    closed classes, so the check is combinatorial and free of rounding errors.
     """
     count, label = matrix.parts
     if count == 1:
@@ -230,7 +230,8 @@ def _check_eigenvalues(matrix: CheckedMatrix) -> Violation | None:
 def _check_periodicity(matrix: CheckedMatrix) -> Violation | None:
     """Check a nonnegative W for the eigenvalue -1.
 
-    It has this eigenvalue exactly if a component is bipartite and has no self-weight.
+    It has this eigenvalue if and only if a component is bipartite and has no
+    self-weight.
     """
     count, label = matrix.parts
     has_self_weight = np.zeros(count, dtype=bool)
@@ -244,7 +245,7 @@ def _check_periodicity(matrix: CheckedMatrix) -> Violation | None:
             first = int(nodes[0])
             message = (
                 f"eigenvalue -1 (periodic): the component of node {first} with"
-                f" {len(nodes)} nodes is bipartite: give some w_ii > 0"
+                f" {len(nodes)} nodes is bipartite: make some w_ii > 0"
             )
             return f"the component of node {first}", -1.0, 0.0, message
     return None
@@ -268,7 +269,7 @@ _CHECKS: dict[str, Callable[[CheckedMatrix, Graph | None], Violation | None]] = 
 def broken_laws(
     matrix: CheckedMatrix, names: Iterable[str], graph: Graph | None = None
 ) -> Iterator[Failure]:
-    """Yield the laws that a matrix breaks; stop at entries that are not finite.
+    """Yield the laws that a matrix breaks; stop after a failure of "finite".
 
     Parameters
     ----------

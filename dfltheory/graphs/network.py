@@ -29,7 +29,7 @@ from dfltheory.graphs.sequences import (
 )
 
 _PRODUCTS = 200
-"""Largest number of rounds over which push-sum's constants are sampled."""
+"""Largest number of rounds from which push-sum constants are sampled."""
 
 
 def network_constants(
@@ -113,7 +113,7 @@ def network_constants(
 
 
 def _largest_lam(drawn: Rounds, m: int) -> tuple[float, float | None]:
-    """Return the largest lambda of some rounds, and the smallest eigenvalue.
+    """Return the largest lambda over the rounds, and the smallest eigenvalue.
 
     The eigenvalue is None if a matrix is not symmetric or the rounds are a sample.
     """
@@ -128,7 +128,7 @@ def _largest_lam(drawn: Rounds, m: int) -> tuple[float, float | None]:
 
 
 def _is_column_stochastic(report: Report) -> bool:
-    """Return whether the row sums are the only law that fails, if any fails."""
+    """Return whether no law other than the row sums fails."""
     return all(failure.law == "row sums" for failure in report.failures)
 
 
@@ -145,8 +145,8 @@ class MeanSquareContraction:
     method : str
         "exact": E[W'W] has a closed form, or W_t is not random. "trace": the clients
         are exchangeable, and the trace of E[W'W] is estimated without bias. "draws":
-        half of the draws give a direction, and the contraction along it is averaged
-        over the other half; apart from randomness this does not exceed lambda.
+        half of the draws determine a direction, and the contraction along it is
+        averaged over the other half. In expectation this does not exceed lambda.
     draws : int
         Number of draws.
     """
@@ -192,7 +192,7 @@ def mean_square_contraction(
     Returns
     -------
     MeanSquareContraction
-        lambda and how it was found.
+        lambda and how it was computed.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def mean_square_contraction(
 
 
 def _exact_contraction(sequence: MixingSequence, seed: int) -> float | None:
-    """Return lambda if it can be computed without draws, else None."""
+    """Return lambda if it can be computed without sampling, else None."""
     period = getattr(sequence, "period", None)
     if not sequence.random and period:
         rng = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LARGEST_DRAWN = 2000
 """Largest number of clients of a drawn graph."""
 _MOST_NUMBERED = 36
-"""Largest number of clients that are numbered."""
+"""Largest number of clients that are labeled with their numbers."""
 
 INK = "0.1"
 GRAY = "0.55"
@@ -74,7 +74,7 @@ def draw_graph(graph: Graph, ax: Axes) -> Axes:
     Parameters
     ----------
     graph : networkx.Graph
-        At most :data:`LARGEST_DRAWN` clients. Small graphs get numbers.
+        At most :data:`LARGEST_DRAWN` clients. Clients of small graphs are numbered.
     ax : matplotlib.axes.Axes
         Axes to draw on.
 
@@ -233,10 +233,10 @@ def _finish_spectrum(ax: Axes, lam: float, gap: float, name: str) -> Axes:
 
 
 def positions(graph: Graph) -> np.ndarray:
-    """Return the places of the clients in a drawing.
+    """Return the positions of the clients in a drawing.
 
-    Grids and tori are drawn as lattices. Graphs that look equal from each client, and
-    large graphs, are drawn on a circle; others by their distances (Kamada and Kawai).
+    Grids and tori are drawn as lattices. Vertex-transitive and large graphs are drawn
+    on a circle, and others so that distances match path lengths (Kamada and Kawai).
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def positions(graph: Graph) -> np.ndarray:
     Returns
     -------
     (m, 2) array
-        Places in the square [-1, 1]^2.
+        Positions in the square [-1, 1]^2.
     """
     m = graph.number_of_nodes()
     kind = graph.graph.get("topology")
@@ -267,7 +267,7 @@ def positions(graph: Graph) -> np.ndarray:
 
 
 def _lattice_positions(m: int, rows: int, columns: int, *, bent: bool) -> np.ndarray:
-    """Return lattice places; bent rows show the links of a torus around the back."""
+    """Return lattice positions; ``bent`` makes a torus's wrap-around links visible."""
     row, column = np.divmod(np.arange(m), columns)
     x = column - (columns - 1) / 2
     y = (rows - 1) / 2 - row

@@ -1,4 +1,4 @@
-"""Constants of push-sum: how fast x/w reaches consensus for column-stochastic P^t.
+"""Constants of push-sum: how fast x/w reaches consensus under column-stochastic P^t.
 
 Let w^{t+1} = P^t w^t with w^0 = 1, and D_t = diag(w^t). The matrix
 S^t = D_{t+1}^{-1/2} P^t D_t^{1/2} maps sqrt(w^t) to sqrt(w^{t+1}) and has norm 1. Its
@@ -8,8 +8,8 @@ norm on the complement of sqrt(w^t) is sigma_2(S^t). In the norm weighted by w,
         <= sigma_2(S^t) (||z^t - 1 xbar^t|| + eta ||H^t||_F / sqrt(m delta)),
 
 so with ``delta`` = inf w_i^t, ``q`` = sup sigma_2(S^t) and ``C`` = 1/delta the models
-contract by q in each round. If single rounds are not connected, q_B is the same for
-products over B rounds.
+contract by q in each round. If single rounds are not connected, q_B is defined likewise
+for products over B rounds.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from dfltheory.graphs.sequence_conversion import as_sequence
 from dfltheory.graphs.sequences import MixingSequence, Rounds, rounds_of
 
 SETTLED = 1e-13
-"""Weights have converged if a period changes none of them relatively by more."""
+"""Largest relative change of a converged weight over one period."""
 
 PATIENCE = 100_000
-"""Largest number of rounds in which weights must converge."""
+"""Number of rounds after which weights that have not converged raise an error."""
 
 DENSE_SINGULAR = 256
-"""Largest number of clients for which LAPACK computes sigma_2; Lanczos above it."""
+"""Largest number of clients for LAPACK's sigma_2; above it, Lanczos."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class PushSumConstants:
     rounds : int
         Number of rounds that were examined.
     exact : bool
-        Whether the constants hold in all rounds (constant or periodic P). Otherwise
-        they hold in the examined rounds.
+        Whether the constants are valid for all rounds (constant or periodic P).
+        Otherwise they are valid for the examined rounds only.
     """
 
     m: int
@@ -78,7 +78,7 @@ class PushSumConstants:
 
     @property
     def standing(self) -> str:
-        """Return "computed" if the constants hold in all rounds, else "estimate"."""
+        """Return "computed" if the constants cover all rounds, else "estimate"."""
         return "computed" if self.exact else "estimate"
 
     def __str__(self) -> str:
@@ -96,18 +96,18 @@ class PushSumConstants:
 
     @property
     def q_effective(self) -> float:
-        """Smallest q for one step that covers both window factors of bounds.
+        """Smallest one-step q that covers both window factors of the bounds.
 
         It satisfies q/(1 - q) >= (B - 1 + q_B)/(1 - q_B) and
         1/(1 - q^2) >= B/(1 - q_B^2). The B-th root of q_B would make both factors too
-        small. For B = 1 it is q.
+        small. For B = 1 it equals q.
         """
         B = self.window
         return max((B - 1 + self.q) / B, math.sqrt(1 - (1 - self.q**2) / B))
 
     @property
     def pair(self) -> tuple[float, float]:
-        """(C, q) with q_B^floor(t/B) / delta <= C q^t for all t, as papers write it."""
+        """(C, q) with q_B^floor(t/B) / delta <= C q^t for all t, as in papers."""
         if self.window == 1:
             return self.C, self.q
         q = max(self.q, 2.0**-self.window) ** (1 / self.window)
@@ -119,8 +119,8 @@ def push_sum_constants(
 ) -> PushSumConstants:
     """Compute delta, q and C of a column-stochastic matrix or sequence.
 
-    A constant or periodic P is applied until its weights have converged, so the
-    constants hold in all rounds.
+    A constant or periodic P is applied until the weights have converged, so its
+    constants are valid for all rounds.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def push_sum_constants(
         Anything that ``as_sequence`` accepts.
     window : int, optional
         Number B of rounds over which products contract. By default 1 if each round
-        contracts, else the smallest B such that every B rounds are strongly connected
-        together.
+        contracts, else the smallest B such that the union of any B consecutive rounds
+        is strongly connected.
     rounds : int
         Number of rounds to examine if the sequence has no period.
     seed : int
@@ -175,7 +175,7 @@ def push_sum_constants(
 
 
 def _normalize_columns(P: Matrix) -> Matrix:
-    """Return P with column sums 1; rounding errors would accumulate over rounds."""
+    """Rescale the columns to sum to 1, so rounding errors do not accumulate."""
     sums = line_sums(P, axis=0)
     if not np.abs(sums - 1).max() > SETTLED / 10:
         return P
@@ -258,7 +258,7 @@ def require_column_stochastic(
 def _weights(sequence: MixingSequence, drawn: Rounds) -> list[np.ndarray]:
     """Return w^0, w^1, ... over the examined rounds.
 
-    For a periodic P they continue until a period changes no weight.
+    For a periodic P the rounds continue until the weights have converged.
     """
     weights: list[np.ndarray] = [np.ones(sequence.m)]
     if not drawn.exact:
@@ -289,16 +289,16 @@ class _Computed:
 def _contraction(drawn: Rounds, weights: list[np.ndarray], B: int) -> float:
     """Return the supremum over l of sigma_2(S^{l+B-1} ... S^l).
 
-    If the weights have converged, it is the supremum over all rounds. Windows of one
-    phase differ only in their weights, whose ratios bound the change of sigma_2
-    (singular values of products). Windows whose bound does not matter are skipped, so
-    1 - q has a relative error of 1e-6.
+    If the weights have converged, this is the supremum over all rounds. Windows with
+    the same phase differ only in their weights, and the ratios of the weights bound the
+    change of sigma_2 (by the inequality for singular values of products). Windows that
+    cannot raise q by more than a relative error of 1e-6 in 1 - q are skipped.
     """
     last_round = len(weights) - 1
     period = len(drawn.matrices)
     if drawn.exact:
         weights = [*weights]
-        # windows that start before the weights have converged and end later
+        # extend by B rounds, for windows that start before convergence and end after it
         for k in range(last_round, last_round + B):
             weights.append(drawn.matrices[k % period] @ weights[-1])
     elif last_round < B:

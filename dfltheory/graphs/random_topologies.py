@@ -39,12 +39,12 @@ def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> G
         Number of neighbors of each client; m * degree must be even. By default 4, or
         m - 1 if m < 5.
     seed : int, optional
-        Seed; None gives a different graph in each call.
+        Seed; None draws a different graph in each call.
 
     Raises
     ------
     GraphError
-        If such a graph cannot be connected, or no draw is.
+        If such a graph cannot be connected, or no draw is connected.
     InputError
         If ``degree`` is out of range.
     """
@@ -72,7 +72,7 @@ def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> G
 
 
 def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> Graph:
-    """Return a draw of the random graph G(m, p) that is connected.
+    """Return a connected draw of the random graph G(m, p).
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> Graph:
         Probability of each link. By default 2 log(m) / m, twice the threshold of
         connectivity.
     seed : int, optional
-        Seed; None gives a different graph in each call.
+        Seed; None draws a different graph in each call.
 
     Raises
     ------
@@ -119,10 +119,10 @@ def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> DiGraph
     m : int
         Number of clients.
     degree : int
-        Number of clients to which each client sends; at most m - 1 are drawn, as in
-        the papers' "at most 10 neighbors".
+        Number of clients to which each client sends, capped at m - 1 (the papers' "at
+        most 10 neighbors").
     seed : int, optional
-        Seed; None gives a different graph in each call.
+        Seed; None draws a different graph in each call.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> DiGraph
 
 
 def random_targets(m: int, degree: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw other clients for each client, uniformly without replacement.
+    """For each client, draw other clients uniformly without replacement.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def random_targets(m: int, degree: int, rng: np.random.Generator) -> np.ndarray:
         return np.empty((m, 0), dtype=int)
     if m <= 4096:  # select from random orders of all others
         others = np.argpartition(rng.random((m, m - 1)), k - 1, axis=1)[:, :k]
-    elif k * k < m:  # draw with replacement, and redraw the few rows with repetitions
+    elif k * k < m:  # draw with replacement, and redraw the few rows with repeats
         others = rng.integers(m - 1, size=(m, k))
         repeated = _rows_with_repetitions(others)
         while len(repeated):
@@ -185,7 +185,7 @@ def _rows_with_repetitions(values: np.ndarray) -> np.ndarray:
 
 
 def _generator(seed: object) -> np.random.Generator:
-    """Return the generator of a seed >= 0; None gives a different one in each call."""
+    """Return the generator of a seed >= 0; None draws a fresh seed in each call."""
     if seed is None:
         return np.random.default_rng()
     return np.random.default_rng(whole_number("seed", seed, at_least=0))

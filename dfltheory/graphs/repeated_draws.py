@@ -1,4 +1,4 @@
-"""Sequences whose gossip steps of one round use the same matrix."""
+"""Sequences in which all gossip steps of a round use the same matrix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORWARDED = (
     "contraction_squared",
     "law",
 )
-"""Attributes that :class:`OnePerRound` copies from its sequence."""
+"""Attributes that :class:`OnePerRound` copies from the sequence it wraps."""
 
 
 class OnePerRound:
@@ -56,7 +56,7 @@ class OnePerRound:
 
     @property
     def kind(self) -> str:
-        """Kind of the sequence; draws are made once a round."""
+        """Kind of the sequence; a fresh draw is made once per round."""
         kind = kind_of(self.of)
         return FRESH_ROUND if kind == FRESH_STEP else kind
 
@@ -85,7 +85,7 @@ def one_per_round(
     of : {"random_matching", "random_neighbors", "client_sampling"}
         The network.
     k : int, optional
-        Parameter k of the network; random_matching has none.
+        Parameter k of the network; random_matching does not take it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Matrices of single rounds, and the limit of their size."""
+"""Construction of the matrices of single rounds, with a limit on their size."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_links(name: str, m: int, k: int) -> None:
 
 
 def arcs_to(targets: np.ndarray) -> sp.csr_array:
-    """Return the adjacency matrix of clients that send to given targets.
+    """Return the adjacency matrix in which clients send to the given targets.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ def arcs_to(targets: np.ndarray) -> sp.csr_array:
 
 
 def averaging(m: int, groups: np.ndarray) -> sp.csr_array:
-    """Return the matrix by which disjoint groups of clients average.
+    """Return the matrix that averages within disjoint groups of clients.
 
     Parameters
     ----------
     m : int
         Number of clients.
     groups : (n, size) array of int
-        Each row is a group; other clients keep their values.
+        Each row is a group; clients in no group keep their values.
 
     Returns
     -------

@@ -123,7 +123,7 @@ class Constant(Periodic):
 
 @dataclass(frozen=True, eq=False)
 class UserSequence:
-    """A sequence that is given by a function.
+    """A sequence defined by a function.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Rounds:
     matrices : list of (m, m) matrix
         One for each round.
     exact : bool
-        Whether they are a whole period; otherwise they are a sample.
+        Whether the matrices are a whole period rather than a sample.
     eps : float
         Rounding unit of their original type.
     """
@@ -187,7 +187,7 @@ def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
     Parameters
     ----------
     sequence : MixingSequence
-        The sequence. If it needs losses, it gets equal ones.
+        The sequence. If it needs losses, all losses are set equal.
     rounds : int
         Number of rounds if there is no period.
     seed : int
@@ -218,7 +218,7 @@ def matrices_used(sequence: MixingSequence, rounds: int, gossip_steps: int) -> i
 
 
 def distinct(matrices: Iterable[Matrix]) -> dict[int, Matrix]:
-    """Return the distinct ones of some matrices, each with its first place."""
+    """Return the distinct matrices, keyed by the index of their first occurrence."""
     found: dict[int, Matrix] = {}
     seen: set[tuple[bytes, ...]] = set()
     for place, W in enumerate(matrices):
@@ -238,10 +238,7 @@ def rounding(sequence: MixingSequence) -> float:
 
 
 def period_of(sequence: MixingSequence) -> int | None:
-    """Return after how many rounds the matrices repeat.
-
-    None if they do not repeat, or if it is not known.
-    """
+    """Return the period of a sequence, or None if it has none or it is unknown."""
     if sequence.random or getattr(sequence, "needs_losses", False):
         return None
     return getattr(sequence, "period", None)
@@ -284,15 +281,15 @@ def kind_of(sequence: MixingSequence) -> str:
 def has_one_draw_per_round(sequence: MixingSequence) -> bool:
     """Return whether all gossip steps of round t use the matrix W_t.
 
-    It is so for a sequence with ``one_per_round``, and for one that declares fresh
-    draws for each round as its kind.
+    This is the case if the sequence sets ``one_per_round`` or declares the kind "fresh
+    draws each round".
     """
     declared = bool(getattr(sequence, "one_per_round", False))
     return declared or kind_of(sequence) == FRESH_ROUND
 
 
 def standing(drawn: Rounds) -> str:
-    """Return in words whether results on these rounds hold for all rounds."""
+    """Describe whether results for these rounds are valid for all rounds."""
     if drawn.exact:
         return "proved for all rounds"
     return f"sampled: seen in {len(drawn.matrices)} rounds, no proof for others"

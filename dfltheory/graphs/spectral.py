@@ -54,9 +54,9 @@ def spectral_report(
     Parameters
     ----------
     W : matrix, networkx graph or str
-        A doubly stochastic matrix (dense, sparse or torch); a graph, of which its
-        edge weights or its default weights are taken; or the name of a topology. For
-        a name with a closed form, a million clients take milliseconds.
+        A doubly stochastic matrix (dense, sparse or torch); a graph, with its edge
+        weights or else its default weights; or the name of a topology. For a name with
+        a closed form, a million clients take milliseconds.
     m : int, optional
         Number of clients of a topology by name.
     weights : str, optional
@@ -131,7 +131,7 @@ def closed_form_report(
     m : int
         Number of clients.
     rule : str or None
-        Weight rule; None takes the default weights.
+        Weight rule; None selects the default weights.
     **options
         Options of the topology.
 
@@ -177,7 +177,7 @@ def eigenvalues(
     Returns
     -------
     (m,) array
-        In descending order; complex ones in descending order of their modulus.
+        In descending order; complex eigenvalues in descending order of modulus.
     """
     if isinstance(W, str) and m is not None and set(options) <= {"sides"}:
         rule = (weights or "metropolis").replace("-", "_")
@@ -194,7 +194,7 @@ def eigenvalues(
 
 
 def phi(lam: object, m: object, Q: object = 1) -> object:
-    """Return Phi, the factor of the network in the bound of DFedSAM-MGS.
+    """Return Phi, the network factor in the bound of DFedSAM-MGS.
 
     Phi = (lam^Q + 1)/((1 - lam)^2 m^(2(Q-1))) + (lam^Q + 1)/(1 - lam^Q)^2.
 
@@ -240,7 +240,7 @@ def phi(lam: object, m: object, Q: object = 1) -> object:
 def mixing_rounds(gap: float, epsilon: float = 0.25) -> float:
     """Return the smallest t with (1 - gap)^t <= epsilon.
 
-    The result is right also for gaps so small that 1 - gap rounds to 1.
+    The result is correct even for gaps so small that 1 - gap rounds to 1.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def read_network(
         return weights(graph, rule, sparse=True), EPS
     if m is not None or rule is not None or options:
         raise InputError(
-            "m, weights and options go with a topology's name, not with a matrix"
+            "m, weights and options apply to the name of a topology, not to a matrix"
         )
     if is_unweighted_graph(W):
         return default_weights(W), EPS
@@ -320,7 +320,7 @@ def read_network(
 
 
 def _is_count(value: object) -> bool:
-    """Return whether this is an integer of at least 1."""
+    """Return whether a value is an integer of at least 1."""
     return isinstance(value, numbers.Integral) and int(value) >= 1
 
 
@@ -332,7 +332,8 @@ def refuse_too_large(name: str, m: int, options: Mapping[str, object]) -> None:
     name : str
         Name of the topology.
     m : int
-        Number of clients. Invalid numbers pass: the topology rejects them.
+        Number of clients. Invalid numbers are accepted here and rejected by the
+        topology.
     options : dict
         Options of the topology.
 

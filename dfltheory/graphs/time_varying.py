@@ -1,6 +1,6 @@
 """Networks that change from round to round.
 
-Their matrices are doubly stochastic unless a docstring states column-stochastic. Each
+The matrices are doubly stochastic unless documented as column-stochastic. Each
 sequence has the interface of :class:`~dfltheory.graphs.sequences.MixingSequence`.
 """
 
@@ -44,7 +44,7 @@ def one_peer_exponential(m: int) -> Periodic:
 
     In round t each client averages with the client 2^(t mod tau) ahead, where
     tau = ceil(log2 m). The matrices are doubly stochastic and not symmetric. If m is a
-    power of two, tau rounds give the exact average.
+    power of two, tau rounds compute the exact average.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class RandomMatching:
 
 @dataclass(frozen=True, eq=False)
 class RandomNeighbors:
-    """Each client draws k others in each round, the papers' "at most 10 of 100".
+    """Each client draws k others in each round (the papers' "at most 10 of 100").
 
     A single round need not be connected.
 
@@ -148,7 +148,7 @@ class RandomNeighbors:
     m : int
         Number of clients.
     k : int
-        Number of neighbors that each client draws; at most m - 1 are drawn.
+        Number of neighbors that each client draws, capped at m - 1.
     directed : bool
         If False, a drawn link is used in both directions with Metropolis weights
         (symmetric, doubly stochastic). If True, client j sends to the k clients that
@@ -234,7 +234,8 @@ class LinkFailures:
     Parameters
     ----------
     base : matrix or networkx.Graph
-        The network without failures; a graph has its edge weights or default weights.
+        The network without failures. A graph uses its edge weights, or else its default
+        weights.
     p : float
         Probability of a failure, in [0, 1).
     name : str

@@ -49,8 +49,8 @@ def grid(m: int, sides: tuple[int, int] | None = None) -> Graph:
     m : int
         Number of clients. Client r b + c is in row r and column c.
     sides : pair of int, optional
-        (a, b). By default the two factors of m nearest to each other; a prime m gives
-        a path.
+        (a, b). By default the two factors of m that are closest to each other; for a
+        prime m the grid is a path.
     """
     m = check_clients(m)
     a, b = check_sides(m, sides)
@@ -60,8 +60,8 @@ def grid(m: int, sides: tuple[int, int] | None = None) -> Graph:
 def torus(m: int, sides: tuple[int, int] | None = None) -> Graph:
     """Return the product of the cycles of a and b clients, a b = m.
 
-    There are no double links: a side of 2 gives one link, and a side of 1 none. So a
-    2 x 2 torus is the ring of 4, and a prime m (1 x m) gives the ring of m.
+    There are no double links: a side of 2 contributes one link, and a side of 1 none.
+    So a 2 x 2 torus is the ring of 4, and for a prime m (1 x m) it is the ring of m.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def torus(m: int, sides: tuple[int, int] | None = None) -> Graph:
 
 
 def hypercube(m: int) -> Graph:
-    """Return the graph that links numbers which differ in one binary digit.
+    """Return the hypercube: clients are linked if their numbers differ in one bit.
 
     Parameters
     ----------
@@ -141,13 +141,13 @@ def complete(m: int) -> Graph:
 
 
 def star(m: int) -> Graph:
-    """Return the graph that links client 0 to all others, which have no other link."""
+    """Return the star whose center is client 0."""
     m = check_clients(m)
     return make_graph(m, ((0, i) for i in range(1, m)), "star")
 
 
 def two_cliques(m: int, bridges: int = 1) -> Graph:
-    """Return two complete graphs that are joined by disjoint links.
+    """Return two complete graphs joined by disjoint links.
 
     Parameters
     ----------
@@ -209,13 +209,13 @@ OTHER_NAMES = {
     "mesh": "grid",
     "random": "erdos_renyi",
 }
-"""Names that are also in use, and the name of :data:`TOPOLOGIES` that each means."""
+"""Aliases of names of :data:`TOPOLOGIES`."""
 
 
 def topology_key(name: str) -> str:
-    """Return the name of :data:`TOPOLOGIES` that a name means.
+    """Return the canonical name of a topology.
 
-    Any other name is returned with "_" for "-".
+    Names that are not aliases are returned with "-" replaced by "_".
     """
     key = name.replace("-", "_")
     return OTHER_NAMES.get(key, key)
@@ -253,7 +253,7 @@ def topology(name: str, m: int, /, **options: Unpack[TopologyOptions]) -> Graph:
     UnknownNameError
         If there is no such topology.
     InputError
-        If the topology does not have an option.
+        If the topology does not have one of the options.
     """
     key = topology_key(name)
     if key not in TOPOLOGIES:
@@ -298,7 +298,7 @@ def check_sides(m: int, sides: tuple[int, int] | None) -> tuple[int, int]:
     m : int
         Number of clients.
     sides : pair of int or None
-        (a, b) with a b = m; None takes the factors nearest to each other, a <= b.
+        (a, b) with a b = m; None selects the closest pair of factors, a <= b.
 
     Returns
     -------

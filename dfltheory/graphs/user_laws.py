@@ -1,4 +1,4 @@
-"""Laws of mixing matrices that a user states as a function, with a name and a witness.
+"""User-defined laws of mixing matrices: a function, with a name and a witness.
 
 A law of a matrix is a function of W (m, m). A law of a sequence is a function of the
 list of its matrices: one period, or the first rounds of a sequence without a period.
@@ -21,17 +21,17 @@ from dfltheory.graphs.sequences import rounds_of
 LawFunction = Callable[..., object]
 """A function of a matrix W (m, m), or of the list of matrices of a sequence."""
 Laws = str | LawFunction | Iterable[str | LawFunction] | None
-"""Names of laws, a user's laws, or both; None for all laws by name."""
+"""Names of laws, user-defined laws, or both; None for all named laws."""
 
 ROUNDS = 20
-"""Number of rounds of a sequence without a period that a law is applied to."""
+"""Number of rounds checked if a sequence has no period."""
 
 
 class NetworkLaw:
     """An assumption on a mixing matrix, or on a sequence of matrices.
 
-    It is callable as the ``network`` of a :class:`~dfltheory.bounds.Scope` requires: a
-    matrix gives None if the law holds, and otherwise a message.
+    It can be the ``network`` of a :class:`~dfltheory.bounds.Scope`: called with a
+    matrix, it returns None if the law holds, and otherwise a message.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class NetworkLaw:
     def witness(self, network: object) -> Failure | None:
         """Return where a matrix, a graph or a sequence breaks the law, or None.
 
-        Of a sequence without a period, the first rounds are examined.
+        If a sequence has no period, its first rounds are examined.
         """
         return self.failure_of(rounds_of(as_sequence(network), ROUNDS).matrices)
 
@@ -115,7 +115,7 @@ class NetworkLaw:
     def _failure(
         self, answer: object, matrices: list[np.ndarray], prefix: str
     ) -> Failure | None:
-        """Return the failure that an answer of the user's function describes."""
+        """Convert the return value of the user's function to a failure."""
         if answer is None or (isinstance(answer, (bool, np.bool_)) and answer):
             return None
         place = f"the whole {self.of}"
@@ -139,7 +139,7 @@ class NetworkLaw:
         return Failure(self.name, prefix + place, value, 0.0, prefix + message)
 
     def _clients(self, answer: object, m: int) -> tuple[int, ...]:
-        """Return the one or two clients of a witness."""
+        """Return a witness as one client, or as the row and column of an entry."""
         array = np.atleast_1d(np.asarray(answer))
         is_witness = (
             array.ndim == 1 and len(array) in (1, 2) and array.dtype.kind in "iu"
@@ -207,8 +207,8 @@ def _named_law(
 ) -> NetworkLaw:
     if not callable(function):
         raise InputError(f"law = {function!r} must be a function of W or of a sequence")
-    own_name = getattr(function, "__name__", type(function).__name__)
-    return NetworkLaw(function, name or own_name.replace("_", " "), of)
+    function_name = getattr(function, "__name__", type(function).__name__)
+    return NetworkLaw(function, name or function_name.replace("_", " "), of)
 
 
 __all__ = ["LawFunction", "Laws", "NetworkLaw", "law"]

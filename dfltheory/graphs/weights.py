@@ -1,7 +1,7 @@
 """Weight rules: from a graph to a mixing matrix W or a push-sum matrix P.
 
-Row i of W contains the weights of what client i receives: x_i <- sum_j w_ij x_j over
-its in-neighbors j and itself.
+Row i of W contains the weights that client i applies to what it receives:
+x_i <- sum_j w_ij x_j over its in-neighbors j and i itself.
 
 All rules take ``sparse``: True returns a CSR array, False a dense one. None (default)
 returns a dense array up to :data:`~dfltheory.graphs.matrices.DENSE_LIMIT` clients and
@@ -142,8 +142,8 @@ def lazy(graph: Graph, sparse: bool | None = None) -> Matrix:
 def uniform(graph: Graph, sparse: bool | None = None) -> Matrix:
     """Return w_ij = 1 / (1 + d_i) for each in-neighbor j of i, and for i itself.
 
-    Rows sum to 1. Columns do too exactly if the graph is regular; otherwise the mean
-    is not preserved and Definition 1 fails.
+    Rows sum to 1. Columns sum to 1 only if the graph is regular; otherwise the mean is
+    not preserved and Definition 1 fails.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def row_stochastic(
     graph : networkx.Graph
         Strongly connected.
     weight : str, optional
-        Name of an edge attribute a_ij > 0; by default all a_ij = 1. A self-loop gives
-        a_ii, which is 1 without it.
+        Name of an edge attribute a_ij > 0; by default all a_ij = 1. A self-loop sets
+        a_ii; without one, a_ii = 1.
     sparse : bool, optional
         Type of the result, see the module.
 
@@ -289,7 +289,7 @@ def weights(graph: Graph, rule: str, /, **options: object) -> Matrix:
     UnknownNameError
         If there is no such rule.
     InputError
-        If the rule does not have an option.
+        If the rule does not have one of the options.
     """
     key = rule.replace("-", "_")
     if key not in WEIGHT_RULES:

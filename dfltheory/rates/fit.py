@@ -46,27 +46,27 @@ Array = NDArray[np.float64]
 Run = History | Instance | Measured
 
 _LIMITS: dict[str, Limit] = {"T": "up", "K": "up", "m": "up", GAP: "down"}
-"""The end of a quantity's axis that a claim is about."""
+"""Limit in which each quantity's exponent is claimed."""
 _FEWEST = 3
-"""Number of points that an exponent with an interval needs."""
+"""Smallest number of points for an exponent with an interval."""
 _NO_EXPONENT = Exponent(math.nan, -math.inf, math.inf, math.nan)
 
 
 @dataclass(frozen=True)
 class RateFit:
-    """Measured exponent in one quantity against the predicted one.
+    """Comparison of a measured exponent in one quantity with the predicted one.
 
     Attributes
     ----------
     vary : str
         Glossary name, or "1 - lam".
     x, measured, bound : tuple of float
-        Values of the quantity; the measured left-hand side; the bound (nan where a
-        constant is unknown).
+        Values of the quantity, of the measured left-hand side, and of the bound (nan if
+        a constant is unknown).
     exponent : Exponent
         Estimate with a confidence interval [low, high].
     predicted : float or None
-        Exponent of the theorem's rate; None if it predicts none.
+        Exponent of the theorem's rate, or None.
     verdict : {"consistent", "worse", "undecided"}
         ``worse`` if the left-hand side falls more slowly (grows faster) towards the
         quantity's limit than predicted and the interval excludes the prediction. A
@@ -78,9 +78,9 @@ class RateFit:
     terms : tuple of str
         Monomials of the theorem's rate that have the predicted exponent.
     transient : Transient or None
-        For vary = "m": the horizon from which on the speed-up is linear.
+        For vary = "m": the horizon beyond which the speed-up is linear.
     latex : str
-        Symbol of a computed quantity.
+        Symbol of a computed quantity, in LaTeX.
     """
 
     vary: str
@@ -131,8 +131,8 @@ class RateFit:
     ) -> Axes:
         """Draw the points, the fit and the predicted slope.
 
-        ``interval`` has the lower and upper limits of the points; the other parameters
-        are those of all figures (:mod:`dfltheory.plots`).
+        ``interval`` contains the lower and upper limits of the points; the other
+        parameters are common to all figures (:mod:`dfltheory.plots`).
         """
         from dfltheory.plots.fitted_rates import rate
 
@@ -170,24 +170,23 @@ def rate_fit(
     ----------
     theorem, variant : Theorem or str
         As in `compare`.
-    experiment : Instance, experiment file that was read, or function
-        An experiment is run at each value with the step sizes of the schedule
-        (`with_value` says how each quantity is set); its exact expectations are used
-        where they can be computed. A function of the value returns a History, or an
-        Instance with its own step sizes.
+    experiment : Instance, loaded experiment file, or function An experiment is run at
+    each value with the step sizes of the schedule (see `with_value`), using exact
+    expectations if they can be computed. A function maps the value to a History, or to
+    an Instance with its own step sizes.
     vary : str
         Glossary name: T, K, m, "1 - lam", rho, rho0, sigma_l, sigma_g... With
-        ``predicted``, any quantity. A computed quantity of the network, as a sum over
-        its spectrum, varies the network; the exponent is compared with that of the
-        bound at the points.
+        ``predicted``, any quantity. A computed quantity of the network, such as a sum
+        over its spectrum, is varied through the network; the exponent is compared with
+        that of the bound at the points.
     over : sequence of float
-        At least 3 values, positive.
+        At least 3 positive values.
     predicted : float, optional
-        Exponent to compare with, in place of that of the theorem's rate. The verdict is
-        then about this number: the runs need not meet the theorem's conditions, and the
-        points may lie below its bound.
+        Exponent to compare with, instead of that of the theorem's rate. The verdict
+        then concerns only this number: the runs need not satisfy the theorem's
+        conditions, and the points may be below its bound.
     confidence : float
-        Level of the interval, which comes from independent seeds where the runs are
+        Level of the interval, which is based on independent seeds if the runs are
         random.
 
     Returns
@@ -199,8 +198,8 @@ def rate_fit(
     UnknownNameError
         If no rate predicts an exponent in ``vary``.
     InputError
-        If the runs do not follow the theorem's schedule or did not measure every round
-        of its left-hand side, or the points make no power law.
+        If the runs do not follow the theorem's schedule, did not measure every round of
+        its left-hand side, or a power law cannot be fitted.
     """
     thm = load(theorem, variant)
     along_network = is_of_network(thm, vary)
@@ -254,10 +253,10 @@ def fit_points(
     rounded: Sequence[bool] | None = None,
     has_constants: bool = True,
 ) -> RateFit:
-    """Fit points that were measured elsewhere, as in a sweep.
+    """Fit given points, for example of a sweep.
 
-    Without a prediction or a reason why there is none, the exponent is compared with
-    that of the bound at these points.
+    Without a prediction or a reason for its absence, the exponent is compared with that
+    of the bound at these points.
 
     Parameters
     ----------
@@ -266,7 +265,7 @@ def fit_points(
     deviations : (seeds, n) array_like, optional
         As in `fit_exponent`.
     rounded : (n,) sequence of bool, optional
-        Points that rounding dominates. They do not count.
+        Points dominated by rounding, which are ignored.
     has_constants : bool
         Whether the bound has constants; False for the order O(.) of a bound.
     """
@@ -285,8 +284,8 @@ def fit_points(
         )
     elif not reason:
         reason = (
-            f"only {counts.sum()} of {len(x)} points lie above their rounding error,"
-            f" and an exponent needs {_FEWEST}: choose values at which it is larger"
+            f"only {counts.sum()} of {len(x)} points exceed their rounding error, but"
+            f" an exponent needs {_FEWEST}: choose values with a larger left-hand side"
         )
     is_claim_of_caller = predicted is not None
     slack, terms = 0.0, ()
@@ -324,16 +323,16 @@ def fit_points(
 
 
 def _run_at(experiment: Any, theorem: Theorem, vary: str, value: float) -> Run:
-    """Return the run, or the experiment, at one value."""
+    """Return the run or experiment at one value of the quantity."""
     if isinstance(experiment, Instance):
         return with_value(experiment, theorem, vary, value)
-    if hasattr(experiment, "instance"):  # an experiment file that was read
+    if hasattr(experiment, "instance"):  # a loaded experiment file
         return with_value(experiment.instance(), theorem, vary, value)
     if callable(experiment):
         run: Any = experiment(value)
         return run
     raise InputError(
-        f"experiment is a {type(experiment).__name__}: give an Instance, or a function"
+        f"experiment is a {type(experiment).__name__}: pass an Instance, or a function"
         f" of {vary} that returns a History or an Instance"
     )
 
@@ -351,7 +350,7 @@ def _prediction(
     over: Sequence[float],
     values: Sequence[Mapping[str, float]],
 ) -> tuple[Prediction | None, str]:
-    """Return what the theorem's rate predicts, or why it does not."""
+    """Return the prediction of the theorem's rate, or the reason why there is none."""
     if has_logarithm(theorem, vary):
         return None, f"the bound contains a logarithm of {vary}"
     prediction = predict(theorem, vary, values)
@@ -363,7 +362,7 @@ def _prediction(
         for point, value in zip(values, over, strict=True)
     ]
     if differ(seen):
-        return None, f"{vary} of the runs is not what it was set to"
+        return None, f"{vary} of the runs differs from the requested value"
     return prediction, ""
 
 

@@ -1,4 +1,4 @@
-"""A theorem's left-hand side, as measured by one run or one experiment."""
+"""A theorem's left-hand side, measured in one run or one experiment."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import RunValues, run_values
 
 _CLOSED_FORM_ROUNDS = 200
-"""Horizon beyond which a mean over rounds is computed in closed form, where there is
-one.
+"""Horizon above which a mean over rounds is computed in closed form, if possible.
 """
 _CLOSED_FORM_CLIENTS = 16
-"""Largest number of clients for a closed form, which needs the map of all second
-moments.
+"""Largest number of clients for the closed form, which needs the map of second moments.
 """
 _MOST_ROUNDS = 10**5
 """Largest horizon that is simulated round by round."""
 _ROUNDING_SHARE = 0.01
-"""Largest relative rounding error of a value that counts in a fit."""
+"""Largest relative rounding error of a point in a fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +39,14 @@ class Measured:
     ----------
     estimate : float
     deviations : (seeds,) array or None
-        Relative deviation of each seed from the estimate; None where nothing is random.
+        Relative deviation of each seed from the estimate; None if nothing is random.
     values : mapping
         The run's values by glossary name.
     obstacle : str or None
-        Why the theorem does not cover the run, whatever its step sizes.
+        Why the theorem does not cover the run, regardless of its step sizes.
     rounded : bool
-        Whether rounding may change the estimate by more than 1 %, as at the least
-        gradient that the floating-point type can show.
+        Whether rounding may change the estimate by more than 1 %, as for gradients near
+        the resolution of the floating-point type.
     """
 
     estimate: float
@@ -59,10 +57,10 @@ class Measured:
 
 
 def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
-    """Return what a run or an experiment measures of a theorem's left-hand side.
+    """Measure a theorem's left-hand side in a run or an experiment.
 
-    An experiment gives its exact expectations where they can be computed, else it is
-    run with its seeds.
+    For an experiment, exact expectations are computed if possible; otherwise it is run
+    with its seeds.
 
     Raises
     ------
@@ -78,8 +76,7 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     if left.missing is not None:
         raise InputError(f"{theorem}: {left.missing.message}")
     means = left.columns.mean(axis=0)
-    # for a minimum (maximum) over rounds, the seeds deviate at the round of the least
-    # (largest) mean
+    # for a minimum or maximum over rounds, use the round of the extreme mean
     per_seed = left.columns[:, means.argmax() if left.is_maximum else means.argmin()]
     estimate = float(per_seed.mean())
     if not np.isfinite(estimate):
@@ -87,8 +84,8 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     if not left.complete:
         planned = len(theorem.lhs.rounds(run.rounds))
         raise InputError(
-            f"{theorem} is about {planned} rounds, of which the run measured"
-            f" {left.rounds.size}: train with evaluate_every = 1"
+            f"{theorem} concerns {planned} rounds, but the run measured only"
+            f" {left.rounds.size} of them: train with evaluate_every = 1"
         )
     deviations = None
     if len(per_seed) > 1 and estimate != 0 and not is_deterministic(run):
@@ -113,9 +110,9 @@ def _is_rounded(left: LeftHandSide, estimate: float) -> bool:
 def _obstacle(run: History, theorem: Theorem, values: RunValues) -> str | None:
     """Return why the theorem does not cover the run, or None.
 
-    As in `compare`, except that a rate needs neither the constants of an O(.), nor
-    those that only the bound contains, nor the scheduled step sizes themselves: a
-    constant factor changes no exponent.
+    As in `compare`, except that constant factors do not change an exponent: a rate
+    needs neither the constants of an O(.), nor constants that only the bound contains,
+    nor exactly the scheduled step sizes.
     """
     conditions = symbol_names(
         theorem.expand(side) for c in theorem.conditions for side in (c.left, c.right)
@@ -127,16 +124,13 @@ def _obstacle(run: History, theorem: Theorem, values: RunValues) -> str | None:
     }
     for name in set(theorem.needs) - conditions - {"B"}:
         if not np.isfinite(known.get(name, np.nan)).all():
-            known[name] = 1.0  # any finite value: only the bound contains it
+            known[name] = 1.0  # any finite value, because only the bound contains it
     stated = replace(theorem, order=False) if theorem.order else theorem
     return obstacle_of(run, stated, known)
 
 
 def together(points: Sequence[Measured]) -> NDArray[np.float64] | None:
-    """Return the deviations of all points, (seeds, points).
-
-    None if nothing is random at any point.
-    """
+    """Return the deviations (seeds, points), or None if nothing is random."""
     known = {len(p.deviations) for p in points if p.deviations is not None}
     if not known:
         return None
@@ -151,22 +145,19 @@ def together(points: Sequence[Measured]) -> NDArray[np.float64] | None:
 
 
 def known_values(experiment: Instance, theorem: Theorem) -> dict[str, float]:
-    """Return the values of an experiment by glossary name.
-
-    They come from its first two rounds.
-    """
+    """Return an experiment's values by glossary name, from its first two rounds."""
     return _means(run_values(_first_rounds(experiment), theorem))
 
 
 def _first_rounds(experiment: Instance) -> History:
-    """Return two rounds of an experiment, with the number of rounds of all of it."""
+    """Run two rounds of an experiment, but report its full number of rounds."""
     run = _expectation(replace(experiment, rounds=2))
     run.rounds = experiment.rounds
     return run
 
 
 def mean_in_closed_form(experiment: Instance, theorem: Theorem) -> float | None:
-    """Return a mean or a sum over the rounds 0..T-1, at any horizon T.
+    """Return a mean or sum over the rounds 0..T-1 in closed form, for any horizon T.
 
     Returns
     -------
@@ -183,7 +174,7 @@ def mean_in_closed_form(experiment: Instance, theorem: Theorem) -> float | None:
     ):
         return None
     try:
-        with np.errstate(all="ignore"):  # where the experiment diverges
+        with np.errstate(all="ignore"):  # the experiment may diverge
             means = average_over(
                 experiment.algorithm,
                 experiment.task,
@@ -209,7 +200,7 @@ def _measure_experiment(experiment: Instance, theorem: Theorem) -> Measured:
             return Measured(estimate, None, _means(values), obstacle)
     if experiment.rounds > _MOST_ROUNDS:
         raise InputError(
-            f"T = {experiment.rounds} rounds are too many to simulate: take T <="
+            f"T = {experiment.rounds} rounds are too many to simulate: use T <="
             f" {_MOST_ROUNDS} (longer horizons need means or sums over all rounds,"
             f" without SAM, of at most {_CLOSED_FORM_CLIENTS} quadratic clients)"
         )
@@ -217,7 +208,7 @@ def _measure_experiment(experiment: Instance, theorem: Theorem) -> Measured:
 
 
 def _expectation(experiment: Instance) -> History:
-    """Return exact expectations where they can be computed, else sampled runs."""
+    """Return exact expectations if they can be computed, else sampled runs."""
     if _has_ascent_step(experiment):
         return experiment.run(progress=False)
     try:
@@ -227,13 +218,10 @@ def _expectation(experiment: Instance) -> History:
 
 
 def _has_ascent_step(experiment: Instance) -> bool:
-    """Return whether the algorithm uses SAM.
-
-    Its round is not affine however small rho is.
-    """
+    """Return whether the algorithm uses SAM, whose rounds are never affine."""
     return experiment.algorithm.theory_values().get("rho", 0.0) > 0
 
 
 def _means(values: RunValues) -> dict[str, float]:
-    """Return values by glossary name, means over seeds."""
+    """Return the mean over seeds of each value."""
     return {name: float(np.mean(value)) for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""Reasons why points do not judge a rate: scope, step sizes, points below the bound."""
+"""Reasons for no verdict on a rate: scope, step sizes, points below the bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dfltheory.rates.varied import step_factors
 Array = NDArray[np.float64]
 
 _SAME = 1e-6
-"""Relative deviation up to which two values of a run are equal."""
+"""Relative deviation up to which two values are considered equal."""
 
 
 def not_exceeded(measured: Array, bound: Array) -> str:

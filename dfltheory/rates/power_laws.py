@@ -1,12 +1,11 @@
-"""Power laws through points on logarithmic axes, with an interval for the exponent.
+"""Power laws fitted on logarithmic axes, with an interval for the exponent.
 
-Three things make an exponent uncertain, and the interval covers each of them:
+The interval accounts for three sources of uncertainty:
 
 * randomness: Student's t, from the scatter about the line or from independent seeds;
-* curvature: a curve that is no power law has no single exponent, so the interval
-  contains the local slopes;
-* extrapolation: slopes that still change do not settle a claim about a limit, so the
-  interval contains the slope that they tend to.
+* curvature: a curve that is not a power law has no single exponent, so the interval
+contains the local slopes; * extrapolation: if slopes still change, they do not decide a
+claim about a limit, so the interval contains the slope that they tend to.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from dfltheory.errors import InputError
 
 Array = NDArray[np.float64]
 Limit = Literal["up", "down"]
-"""The end of the axis that a claim is about: x to infinity, or x to zero."""
+"""The limit of a claim: x to infinity ("up"), or x to zero ("down")."""
 
 _ROUNDING = 1e-9
-"""Slopes and residuals that differ by less are equal up to rounding."""
+"""Differences of slopes and residuals below this are treated as rounding errors."""
 
 
 @dataclass(frozen=True)
 class Exponent:
-    """Fitted power law y = exp(intercept) x^estimate.
+    """A fitted power law y = exp(intercept) x^estimate.
 
     Attributes
     ----------
@@ -41,7 +40,7 @@ class Exponent:
     intercept : float
         log(y) of the line at x = 1.
     bends : bool
-        Whether the points deviate from a line by more than randomness explains. The
+        Whether the points deviate from a line by more than randomness can explain. The
         interval then contains the local slopes.
     """
 
@@ -70,18 +69,18 @@ def fit_exponent(
     Parameters
     ----------
     x, y : (n,) array_like
-        At least 3 points, positive.
+        At least 3 positive points.
     confidence : float
         Level of the interval.
     bend : bool
         Whether curvature widens the interval.
     deviations : (seeds, n) array_like, optional
-        Relative deviation of each seed from y. The interval is then Student's over the
-        seeds, which may be correlated between points. Without it, the interval is
-        Student's from the scatter about the line.
+        Relative deviation of each seed from y. The Student interval is then computed
+        over the seeds, which may be correlated between points. By default it is
+        computed from the scatter about the line.
     limit : {"up", "down"}, optional
-        End of the axis that the claim is about. Slopes that still change there widen
-        the interval up to the slope that they tend to (`limiting_slope`).
+        Limit of the claim. If slopes still change near it, the interval is widened to
+        the slope that they tend to (`limiting_slope`).
 
     Returns
     -------
@@ -91,7 +90,7 @@ def fit_exponent(
     ------
     InputError
         If there are fewer than 3 points, or they are not positive, or all x are equal,
-        or a claim about a limit has fewer than 3 different x.
+        or a claim about a limit has fewer than 3 distinct x.
     """
     log_x, log_y = _logarithms(x, y)
     if len(log_x) < 3:
@@ -105,7 +104,7 @@ def fit_exponent(
     distinct = len(np.unique(log_x))
     if limit is not None and distinct < 3:
         raise InputError(
-            f"an exponent at a limit needs at least 3 different x, not {distinct}"
+            f"an exponent at a limit needs at least 3 distinct x, not {distinct}"
         )
     centered = log_x - log_x.mean()
     weights = centered / (centered @ centered)
@@ -131,8 +130,7 @@ def fit_exponent(
     if bends:
         covered += _possible_slopes(log_x, log_y, limit)
     elif limit is not None and samples is not None and len(log_x) >= 6:
-        # noise may hide curvature: the half of the points next to the limit gets its
-        # own interval
+        # noise may hide curvature, so include the interval of the points near the limit
         order = np.argsort(log_x if limit == "down" else -log_x)[: len(log_x) // 2]
         near = fit_exponent(
             np.exp(log_x[order]),
@@ -146,7 +144,7 @@ def fit_exponent(
 
 
 def _possible_slopes(log_x: Array, log_y: Array, limit: Limit | None) -> list[float]:
-    """Return the local slopes, and where they lead at the limit."""
+    """Return the local slopes and their extrapolation to the limit."""
     slopes = _local_slopes(log_x, log_y)
     possible = [float(slope) for slope in slopes]
     if limit is None:
@@ -154,23 +152,23 @@ def _possible_slopes(log_x: Array, log_y: Array, limit: Limit | None) -> list[fl
     last = slopes[-1] if limit == "up" else slopes[0]
     lead = limiting_slope(np.exp(log_x), np.exp(log_y), limit)
     if np.isfinite(lead):
-        # an extrapolation is as uncertain as it is long
+        # the uncertainty of an extrapolation is its length
         return [*possible, lead, float(lead + (lead - last))]
     return [*possible, lead]
 
 
 def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
-    """Return the exponent that the local slopes tend to at one end.
+    """Return the exponent that the local slopes tend to in a limit.
 
-    The last two changes of the slope are continued as a geometric series. Changes that
-    do not shrink lead to an infinite exponent; slopes that oscillate stay where they
-    are. With 3 points there is a single change, and the ratio of the series is taken as
+    The last two changes of the slope are continued as a geometric series. If the
+    changes do not decrease, the exponent is infinite; if they oscillate, it is the last
+    slope. With 3 points there is only one change, and the ratio of the series is set to
     1/2.
 
     Parameters
     ----------
     x, y : (n,) array_like
-        At least 3 points with different x, positive.
+        At least 3 positive points with distinct x.
     limit : {"up", "down"}
         x to infinity, or x to zero.
     """
@@ -179,7 +177,7 @@ def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
         slopes = slopes[::-1]
     if len(slopes) < 2:
         raise InputError(
-            f"slopes that change need at least 3 different x, not {len(slopes) + 1}"
+            f"changing slopes need at least 3 distinct x, not {len(slopes) + 1}"
         )
     last = slopes[-1] - slopes[-2]
     if abs(last) < _ROUNDING:
@@ -203,12 +201,12 @@ def _local_slopes(log_x: Array, log_y: Array) -> Array:
 def _bends_beyond_randomness(
     log_x: Array, log_y: Array, samples: Array, level: float = 0.05
 ) -> bool:
-    """Reject a straight line by t tests of its polynomial contrasts.
+    """Return whether t tests of polynomial contrasts reject a straight line.
 
-    Each contrast, the part of log y along a polynomial of degree 2, 3, ... in log x, is
-    zero on a line. Its variance comes from the same contrast of each seed, so that
-    deviations which the points share cancel, as a start of the seed's own. The level is
-    divided among the contrasts.
+    Each contrast, the component of log y along a polynomial of degree 2, 3, ... in log
+    x, is zero for a line. Its variance is estimated from the same contrast of each
+    seed, so deviations that are common to all points, such as a seed's own start,
+    cancel. The level is divided by the number of contrasts.
     """
     seeds, points = samples.shape
     scaled = (log_x - log_x.mean()) / np.ptp(log_x)

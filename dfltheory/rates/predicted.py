@@ -1,10 +1,11 @@
 """Exponents that a theorem predicts, derived from its bound under its schedule.
 
-Under its schedule a bound is a sum of monomials c T^a K^b (1 - lam)^d ...
-(`Theorem.rate`). Any of the terms may be attained. The bound therefore promises the
-worst exponent among the terms that matter at the given constants: the largest for a
-quantity that grows (T, K, m, rho, sigma), the smallest for one that tends to zero (1 -
-lam). Constants that vanish, as sigma_l = 0, remove their terms and isolate a regime.
+Under its schedule, a bound is a sum of monomials c T^a K^b (1 - lam)^d ...
+(`Theorem.rate`). Any of the terms may be attained, so the bound guarantees only the
+worst exponent among the terms that are not negligible at the given constants: the
+largest exponent for a quantity that increases (T, K, m, rho, sigma), and the smallest
+for one that tends to zero (1 - lam). Constants equal to zero, such as sigma_l = 0,
+remove their terms and isolate a regime.
 """
 
 from __future__ import annotations
@@ -41,20 +42,19 @@ QUANTITIES = (
     "sigma_u",
     "sigma_v",
 )
-"""Quantities in which a rate predicts an exponent; rho is rho0 where the schedule is
-rho = rho0/sqrt(T).
+"""Quantities in which a rate predicts an exponent. If the schedule is rho =
+rho0/sqrt(T), rho means rho0.
 """
 
 _ROUNDING = 1e-9
-"""The share of a bound below which a term is the rounding error of a zero."""
+"""Fraction of a bound below which a term is the rounding error of zero."""
 _EXPONENT_ROUNDING = 1e-6
-"""Rounding error of an exponent that was fitted to exact expectations, at horizons of
-10^13 too.
+"""Rounding error of an exponent fitted to exact expectations, up to horizons of 10^13.
 """
 _NEGLIGIBLE = 0.01
-"""The share of a bound below which a term predicts nothing."""
+"""Fraction of a bound below which a term is neglected."""
 _FASTEST = 50
-"""A local exponent beyond this one at 10^12 is that of an exponential."""
+"""Size of a local exponent at 10^12 above which a term is exponential."""
 
 Order = Fraction | float
 """An exponent: a fraction, or -inf."""
@@ -63,7 +63,7 @@ Verdict = Literal["consistent", "worse", "undecided"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """The exponent that a theorem promises in one quantity.
+    """The exponent that a theorem guarantees in one quantity.
 
     Attributes
     ----------
@@ -71,8 +71,7 @@ class Prediction:
     terms : tuple of str
         Monomials of the bound with this exponent.
     slack : float
-        How far neglected terms can change the exponent of the bound itself at the
-        points.
+        Largest change of the bound's exponent at the points by neglected terms.
     quantities : frozenset of str
         Glossary names that the rate contains at these points.
     """
@@ -85,14 +84,14 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Transience:
-    """Predicted linear speed-up.
+    """A predicted linear speed-up.
 
     Attributes
     ----------
     decay : float
-        Exponent in T of the term that falls as 1/m.
+        Exponent in T of the term proportional to 1/m.
     growth : float
-        Exponent in m of the horizon from which on it is the largest.
+        Exponent in m of the horizon beyond which this term is the largest.
     """
 
     decay: float
@@ -102,7 +101,7 @@ class Transience:
 def predict(
     theorem: Theorem, vary: str, points: Sequence[Mapping[str, float]]
 ) -> Prediction:
-    """Return the exponent that a theorem's rate promises in one quantity.
+    """Return the exponent that a theorem's rate guarantees in one quantity.
 
     Parameters
     ----------
@@ -112,9 +111,9 @@ def predict(
         One of `QUANTITIES`.
     points : sequence of mappings
         Values by glossary name, one mapping for each point. Terms with a missing or
-        infinite value are never neglected; others are if they make less than 1 % of the
-        rate at every point. For ``T`` only terms that are zero are neglected, since the
-        claim is about T to infinity.
+        infinite value are never neglected; others are neglected if they are below 1 %
+        of the rate at every point. For ``T``, only terms that are zero are neglected,
+        since the claim concerns T to infinity.
 
     Returns
     -------
@@ -123,7 +122,7 @@ def predict(
     Raises
     ------
     InputError
-        If no term is left, or the bound falls faster than any power.
+        If no term remains, or the bound decreases faster than any power.
     """
     check_quantity(vary)
     rows = rate_of(theorem)
@@ -147,7 +146,7 @@ def predict(
     worst = min(kept) if vary == GAP else max(kept)
     if not isinstance(worst, Fraction):
         raise InputError(
-            f"{theorem} falls faster than any power of {vary} at these constants"
+            f"{theorem} decreases faster than any power of {vary} at these constants"
         )
     terms: list[str] = []
     names: set[str] = set()
@@ -188,9 +187,10 @@ def judge(
     predicted : float or None
         None if nothing is predicted.
     vary : str
-        Since 1 - lam tends to zero, the smaller exponent is the worse one there.
+        The varied quantity. For 1 - lam, which tends to zero, smaller exponents are
+        worse.
     slack : float
-        Error of the prediction itself at the points.
+        Error of the prediction at the points.
     """
     if predicted is None:
         return "undecided"
@@ -207,18 +207,18 @@ def judge(
 def predicted_transient(
     theorem: Theorem, values: Mapping[str, float]
 ) -> Transience | None:
-    """Return what a theorem's rate promises about its linear speed-up.
+    """Return the linear speed-up that a theorem's rate guarantees.
 
-    From the transient time on, the slowest term in T is the largest. Where c T^-a meets
-    c' T^-b with b > a, T = (c'/c)^(1/(b - a)). Of several terms, the one that meets the
-    slowest term last counts; of several with unknown constants, the one that promises
-    least.
+    Beyond the transient time, the term that decreases most slowly in T is the largest.
+    The terms c T^-a and c' T^-b with b > a are equal at T = (c'/c)^(1/(b - a)). Among
+    several terms, the last intersection determines the time; if constants are unknown,
+    the weakest guarantee is returned.
 
     Returns
     -------
     Transience or None
-        None if the slowest term does not fall as 1/m or has unknown constants, or if no
-        term falls faster in T.
+        None if the slowest term is not proportional to 1/m or has unknown constants, or
+        if no term decreases faster in T.
     """
     sizes = {row: size(theorem, row, values) for row in rate_of(theorem)}
     orders = {row: order(theorem, row, "T") for row, term in sizes.items() if term > 0}
@@ -248,13 +248,11 @@ def predicted_transient(
 
 @lru_cache(maxsize=4096)
 def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
-    """Return the exponent of a monomial in a quantity.
+    """Return the exponent of a monomial in a quantity; the others have typical values.
 
-    Other quantities have typical values.
-
-    Factors may be functions of the quantity, as 1 - lam^Q of 1 - lam: the exponent is d
-    log / d log in the quantity's limit. It is -inf for what falls faster than any
-    power, as (1 - 1/sqrt(K))^K.
+    Factors may be functions of the quantity, such as 1 - lam^Q of 1 - lam, so the
+    exponent is d log / d log in the quantity's limit. It is -inf for expressions that
+    decrease faster than any power, such as (1 - 1/sqrt(K))^K.
     """
     names = symbols_of(vary)
     expression, _, symbols = _compiled(theorem, row)
@@ -285,10 +283,7 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
 
 
 def size(theorem: Theorem, row: Monomial, values: Mapping[str, float]) -> float:
-    """Return the value of a monomial.
-
-    It is inf if it divides by zero or contains an unknown quantity.
-    """
+    """Return a monomial's value; inf if it divides by zero or a value is unknown."""
     _, function, names = _compiled(theorem, row)
     numbers = [np.float64(values.get(name, math.nan)) for name in names]
     with np.errstate(all="ignore"):
@@ -315,11 +310,11 @@ def symbols_of(vary: str) -> set[str]:
 def _compiled(
     theorem: Theorem, row: Monomial
 ) -> tuple[Expr, Callable[..., np.ndarray], tuple[str, ...]]:
-    """Return the scheduled monomial, as a function, and the names of its symbols."""
-    own = {d.symbol.name: d.symbol for d in theorem.definitions}
+    """Return a scheduled monomial, also as a function, and the names of its symbols."""
+    defined_symbols = {d.symbol.name: d.symbol for d in theorem.definitions}
     product = row.coefficient
     for atom, exponent in row.exponents:
-        product = product * from_text(atom, own) ** sp.Rational(exponent)
+        product = product * from_text(atom, defined_symbols) ** sp.Rational(exponent)
     expression = scheduled(theorem, theorem.expand(product))
     symbols = sorted(expression.free_symbols, key=str)
     return (

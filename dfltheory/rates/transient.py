@@ -1,7 +1,4 @@
-"""The transient time of the linear speed-up.
-
-From when on are m clients m times better than one?
-"""
+"""The transient time of the linear speed-up: when m clients become m times better."""
 
 from __future__ import annotations
 
@@ -17,25 +14,24 @@ from dfltheory.rates.varied import with_value
 from dfltheory.training.instance import Instance
 
 FAR = 10**13
-"""Horizon at which the left-hand side follows its slowest term alone."""
+"""Horizon at which only the slowest term of the left-hand side remains."""
 _SETTLED = 0.01
-"""Error of the local exponent in T up to which the left-hand side follows its slowest
-term.
+"""Largest error of the local exponent in T at which only the slowest term remains.
 """
 _PRECISION = 1.01
-"""Ratio to which a transient time is located."""
+"""Ratio up to which a transient time is located."""
 
 
 @dataclass(frozen=True)
 class Transient:
-    """Horizons from which on the speed-up is linear, for each number of clients.
+    """Horizons beyond which the speed-up is linear, for each number of clients.
 
     Attributes
     ----------
     m, rounds : tuple
-        Number of clients; horizon T from which on the term that falls as 1/m makes half
-        of the left-hand side, so that m clients are at least m/2 times better than one
-        alone.
+        Number of clients; horizon T beyond which the term proportional to 1/m is at
+        least half of the left-hand side, so that m clients are at least m/2 times
+        better than one.
     exponent : Exponent
         Fitted exponent of the horizon in m.
     predicted : float
@@ -68,7 +64,7 @@ def measure_transient(
     Returns
     -------
     Transient or None
-        None if the theorem promises no linear speed-up, or if an experiment has no
+        None if the theorem guarantees no linear speed-up, or if an experiment has no
         closed form at long horizons.
     """
     if len(experiments) < 3 or not theorem.schedule:
@@ -89,16 +85,16 @@ def measure_transient(
 
 
 def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
-    """Return the horizon from which on the slowest term is half of the left-hand side.
+    """Return the horizon beyond which the slowest term is half of the left-hand side.
 
-    It is the last crossing, searched from `FAR` downwards: at short horizons the models
-    have neither moved nor diverged from each other.
+    It is the last crossing, searched from `FAR` downward. At short horizons the models
+    have not yet moved or deviated from each other.
 
     Returns
     -------
     int or None
-        None if no linear speed-up is predicted, if there is no closed form, or if the
-        left-hand side at `FAR` does not yet follow its slowest term.
+        None if no linear speed-up is predicted, if there is no closed form, or if other
+        terms of the left-hand side still matter at `FAR`.
     """
     prediction = predicted_transient(theorem, known_values(experiment, theorem))
     if prediction is None:

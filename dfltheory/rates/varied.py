@@ -1,7 +1,4 @@
-"""One experiment at several values of one quantity.
-
-Step sizes follow the schedule of a theorem.
-"""
+"""One experiment at several values of one quantity, with scheduled step sizes."""
 
 from __future__ import annotations
 
@@ -33,13 +30,13 @@ TASK_OPTIONS = {
     "sigma_u": "sigma_u",
     "sigma_v": "sigma_v",
 }
-"""Glossary name -> the option of a named task that sets it."""
+"""Maps a glossary name to the option of a named task that sets it."""
 _ROUNDING = 1e-12
-"""Spectral gaps that differ by less are equal."""
+"""Difference below which spectral gaps are considered equal."""
 _LEAST_GAP = 1e-6
-"""Smallest spectral gap of a network that is varied along a computed quantity."""
+"""Smallest spectral gap of a network when a computed quantity is varied."""
 _GAPS = 25
-"""Number of gaps between which a value of a computed quantity is searched."""
+"""Number of grid points in the search for the value of a computed quantity."""
 
 
 def with_value(
@@ -47,20 +44,17 @@ def with_value(
 ) -> Instance:
     """Return the experiment with another value of one quantity.
 
-    Step sizes follow the theorem's schedule.
-
-    Step sizes that the schedule fixes are the scheduled ones at the new value, times
-    the factor that the experiment itself has; a constant factor changes no exponent.
-    Everything else stays as it is:
+    Scheduled step sizes are those at the new value, multiplied by the experiment's own
+    factor, because a constant factor does not change an exponent. Everything else is
+    unchanged:
 
     * T: the number of rounds;
     * 1 - lam: the network is averaged with complete mixing 11'/m, or with the identity;
-    * m, sigma_l, sigma_g: the task is built again, which must be named by a document. A
-      network of m clients is built by name and gets the gap of the experiment, since an
-      exponent in m is one at fixed lam;
-    * a computed quantity of the network, as a sum over its spectrum: the network is
-      averaged as for 1 - lam, until the quantity has the value;
-    * K, Q, rho, alpha...: a hyperparameter of the algorithm.
+    * m, sigma_l, sigma_g: the task is rebuilt, so it must be named by a document. A
+    network of m clients is built by name and gets the gap of the experiment, since an
+    exponent in m assumes fixed lam; * a computed quantity of the network, such as a sum
+    over its spectrum: the network is averaged as for 1 - lam so that the quantity has
+    the value; * K, Q, rho, alpha...: a hyperparameter of the algorithm.
 
     Raises
     ------
@@ -80,7 +74,7 @@ def with_value(
         number = int(value) if integer else float(value)
         changed = _with_value(experiment, vary, number)
     if vary in factors:
-        return changed  # the schedule is what is varied
+        return changed  # the scheduled hyperparameter itself is varied
     values = known_values(changed, theorem)
     values["rho0"] = 1.0
     scheduled = theorem.step_sizes(**values)
@@ -89,8 +83,8 @@ def with_value(
         for name, step in scheduled.items()
         if name in factors
     }
-    own = hyperparameter_fields(type(changed.algorithm), steps)
-    return replace(changed, algorithm=replace(changed.algorithm, **own))
+    hyperparameters = hyperparameter_fields(type(changed.algorithm), steps)
+    return replace(changed, algorithm=replace(changed.algorithm, **hyperparameters))
 
 
 def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, float]:
@@ -99,7 +93,7 @@ def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, flo
     Parameters
     ----------
     values : mapping
-        Values of the run by glossary name; a missing rho0 counts as 1.
+        Values of the run by glossary name; a missing rho0 is 1.
     """
     known = {"rho0": 1.0}
     known |= {name: value for name, value in values.items() if np.isfinite(value)}
@@ -114,7 +108,7 @@ def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, flo
 
 
 def _with_value(experiment: Instance, vary: str, value: float) -> Instance:
-    """Return the experiment with another value and unchanged step sizes."""
+    """Return the experiment with another value, but unchanged step sizes."""
     algorithm = experiment.algorithm
     hyperparameters = {
         algorithm.glossary.get(f.name, f.name): f.name for f in fields(algorithm)
@@ -140,8 +134,8 @@ def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance
     ):
         raise InputError(
             f"{vary} of this experiment cannot be set: its task {experiment.task.name}"
-            f" has no option for it, or was made in Python. Give a function of {vary}"
-            " that returns an experiment or a History"
+            " has no option for it, or was created in Python. Pass a function of"
+            f" {vary} that returns an experiment or a History"
         )
     number = int(value) if vary == "m" else float(value)
     document = {**document, option: number}
@@ -157,15 +151,15 @@ def _with_task_option(experiment: Instance, vary: str, value: float) -> Instance
 
 
 def _with_network(experiment: Instance, changed: Instance) -> Instance:
-    """Return ``changed`` with the network of the experiment for as many clients.
+    """Return ``changed`` with the experiment's network for its number of clients.
 
-    Its gap is that of the experiment.
+    The spectral gap is that of the experiment's network.
     """
     network, document = experiment.sources.get("topology", (None, {}))
     if network is not experiment.network or "name" not in document:
         raise InputError(
             "the network of this experiment has a fixed number of clients: name it in a"
-            " document, or give a function of m that returns an experiment or a History"
+            " document, or pass a function of m that returns an experiment or a History"
         )
     gap = 1 - graphs.network_constants(experiment.network).known()["lam"]
     network = make_network(document, changed.task.m, None)
@@ -175,29 +169,29 @@ def _with_network(experiment: Instance, changed: Instance) -> Instance:
 
 
 def is_of_network(theorem: Theorem, name: str) -> bool:
-    """Return whether a name is a computed quantity that needs the mixing matrix."""
+    """Return whether a name is a computed quantity of the mixing matrix."""
     quantity = theorem.glossary.get(name)
     if quantity is None or not isinstance(quantity.of, str):
         return False
-    own = frozenset(other.name for other in theorem.quantities)
-    return read_computation(quantity.of, own).uses_network
+    other_names = frozenset(other.name for other in theorem.quantities)
+    return read_computation(quantity.of, other_names).uses_network
 
 
 def with_quantity(
     experiment: Instance, theorem: Theorem, name: str, value: float
 ) -> Instance:
-    """Return the experiment on a network with a value of a computed quantity.
+    """Return the experiment with a network at which a computed quantity has a value.
 
     The network is averaged with complete mixing 11'/m or with the identity.
 
     Parameters
     ----------
     experiment : Instance
-        One symmetric matrix in all rounds.
+        Experiment with one symmetric matrix in all rounds.
     theorem : Theorem
-        It contains the quantity.
+        Theorem that contains the quantity.
     name : str
-        Of a computed quantity that needs the mixing matrix.
+        Name of a computed quantity of the mixing matrix.
     value : float
         Its new value.
 
@@ -230,23 +224,21 @@ def with_quantity(
     limits = f"from {finite.min():.6g} to {finite.max():.6g}" if finite.size else "none"
     raise InputError(
         f"{name} = {value} is not reached by averages of this network with 11'/m or"
-        f" with the identity; they reach: {limits}. Give a function of {name} that"
+        f" with the identity; they reach: {limits}. Pass a function of {name} that"
         " returns an experiment or a History"
     )
 
 
 def with_gap(network: object, gap: float) -> NDArray[np.float64]:
-    """Return the mixing matrix of a network with another spectral gap.
-
-    Its gap 1 - lam is ``gap``.
+    """Return the mixing matrix of a network, changed to the spectral gap ``gap``.
 
     Parameters
     ----------
     network : graph, matrix or sequence
         One symmetric matrix W in all rounds.
     gap : float
-        In (0, 1]. A larger gap than that of W averages W with 11'/m, a smaller one
-        averages it with the identity. Both keep the eigenvectors.
+        Gap 1 - lam in (0, 1]. For a gap larger than that of W, W is averaged with
+        11'/m, and for a smaller one with the identity. Both preserve the eigenvectors.
 
     Returns
     -------
@@ -258,14 +250,14 @@ def with_gap(network: object, gap: float) -> NDArray[np.float64]:
     sequence = graphs.as_sequence(network)
     if not isinstance(sequence, graphs.Constant):
         raise InputError(
-            "1 - lam can be set for one mixing matrix in all rounds: give a function"
-            " of it"
+            "1 - lam can be set only for one mixing matrix in all rounds: pass a"
+            " function of it"
         )
     W = np.asarray(to_dense(sequence.W), dtype=float)
     m = len(W)
     if m < 2 or not np.allclose(W, W.T, atol=1e-12):
         raise InputError(
-            "1 - lam can be set for a symmetric matrix of at least 2 clients"
+            "1 - lam can be set only for a symmetric matrix of at least 2 clients"
         )
     mean = np.full((m, m), 1 / m)
     eigenvalues = np.linalg.eigvalsh(W - mean)

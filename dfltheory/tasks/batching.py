@@ -1,11 +1,11 @@
 """Gradients of N copies of one network, each on its own minibatch.
 
-A strategy is given stacked parameters x (N, d), inputs X (N, B, ...) and targets y (N,
-B, ...), and returns the gradients (N, d) of the mean loss over each copy's B examples.
-Both strategies give the same numbers up to rounding; they differ in speed:
+A strategy takes stacked parameters x (N, d), inputs X (N, B, ...) and targets y (N, B,
+...), and returns the gradients (N, d) of the mean loss over each copy's B examples.
+Both strategies return the same numbers up to rounding; they differ in speed:
 
-``batched``  linear layers with ReLU, tanh or sigmoid, as batched products
-``loop``     one copy after the other: any network
+``batched``  linear layers with ReLU, tanh or sigmoid, as batched matrix products
+``loop``     any network, one copy after another
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dfltheory.errors import InputError, one_of
 from dfltheory.tasks.modules import Layout
 
 Loss = Callable[[Tensor, Tensor], Tensor]
-"""(outputs (B, ...), targets (B, ...)) -> mean over the examples, a scalar."""
+"""A function (outputs (B, ...), targets (B, ...)) -> mean loss, a scalar."""
 
 
 def mean_squared(outputs: Tensor, targets: Tensor) -> Tensor:
     """Return the mean over all entries of (output - target)^2.
 
-    A single output column is compared as a vector.
+    Outputs with a single column are compared as a vector.
     """
     return functional.mse_loss(
         outputs.squeeze(-1) if outputs.ndim == targets.ndim + 1 else outputs, targets
@@ -43,7 +43,7 @@ LOSSES: dict[str, Loss] = {
 
 
 class Strategy(abc.ABC):
-    """One way to evaluate N copies.
+    """A way to evaluate N copies of a network.
 
     ``offset`` (N, 1, C) is added to the outputs (balanced softmax).
     """
@@ -60,14 +60,14 @@ class Strategy(abc.ABC):
     def gradient(
         self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
     ) -> Tensor:
-        """Gradients (N, d) of each copy's mean loss."""
+        """Return the gradients (N, d) of each copy's mean loss."""
 
     @abc.abstractmethod
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
-        """Each copy's outputs (N, B, ...)."""
+        """Return each copy's outputs (N, B, ...)."""
 
     def loss(self, x: Tensor, X: Tensor, y: Tensor) -> Tensor:
-        """Each copy's mean loss (N,)."""
+        """Return each copy's mean loss (N,)."""
         out = self.outputs(x, X)
         return torch.stack([self.criterion(o, t) for o, t in zip(out, y)])
 
@@ -79,11 +79,11 @@ class Strategy(abc.ABC):
 
 
 class Loop(Strategy):
-    """One copy after the other; nothing is copied into the module.
+    """Evaluates one copy after another, without copying parameters into the module.
 
-    With ``channels_last`` images are handed to the module with their channels last in
-    memory, which on a CPU makes layers like max pooling up to ten times faster, and
-    changes no number but by rounding.
+    With ``channels_last``, images are passed to the module in channels-last memory
+    format. On a CPU this makes layers such as max pooling up to ten times faster and
+    changes results only by rounding.
     """
 
     name = "loop"
@@ -102,24 +102,25 @@ class Loop(Strategy):
         offset: Tensor | None = None,
         dropped: Tensor | None = None,
     ) -> tuple[list[Tensor], Tensor]:
-        """Each copy's mean loss, and the gradients (N, d), from one pass.
+        """Return each copy's mean loss and the gradients (N, d), from one pass.
 
-        ``dropped`` (N,): the seeds by which the copies drop units; without them nothing
+        ``dropped`` (N,) contains the seed of each copy's dropout; without it, nothing
         is dropped.
         """
         losses, g = [], torch.empty_like(x)
         with contextlib.ExitStack() as after, torch.enable_grad():
             if dropped is not None:
-                after.callback(self.module.eval)  # also after an interrupt
+                after.callback(self.module.eval)  # even after an interrupt
                 after.enter_context(
                     torch.random.fork_rng([x.device] if x.is_cuda else [])
                 )
                 self.module.train()
-            for n, own in enumerate(x):
+            for n, copy_parameters in enumerate(x):
                 if dropped is not None:
                     torch.manual_seed(int(dropped[n]))
                 parameters = [
-                    part.detach().requires_grad_() for part in self.layout.views(own)
+                    part.detach().requires_grad_()
+                    for part in self.layout.views(copy_parameters)
                 ]
                 out = self._call(parameters, self._laid_out(X[n]))
                 loss = self.criterion(out if offset is None else out + offset[n], y[n])
@@ -131,19 +132,18 @@ class Loop(Strategy):
     @torch.no_grad()
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
         """Return each copy's outputs (N, B, ...)."""
-        each = (
-            self._call(self.layout.views(own), self._laid_out(inputs))
-            for own, inputs in zip(x, X)
+        copies = (
+            self._call(self.layout.views(copy_parameters), self._laid_out(inputs))
+            for copy_parameters, inputs in zip(x, X)
         )
-        return torch.stack(list(each))
+        return torch.stack(list(copies))
 
     def _laid_out(self, X: Tensor) -> Tensor:
-        """Return one copy's inputs, images with their channels last if asked for.
+        """Return one copy's inputs; images in channels-last format if requested.
 
-        They are a copy (B, C, H, W) that lies in memory as (B, H, W, C).
-
-        ``contiguous(memory_format=torch.channels_last)`` would leave images of one
-        channel as they are.
+        They are a copy (B, C, H, W) that is stored in memory as (B, H, W, C).
+        ``contiguous(memory_format=torch.channels_last)`` would leave single-channel
+        images unchanged.
         """
         if not self._channels_last or X.ndim != 4:
             return X
@@ -153,25 +153,27 @@ class Loop(Strategy):
 
 
 def layout_does_not_matter(module: nn.Module) -> bool:
-    """Return whether a module does the same with any memory layout of images.
+    """Return whether channels-last images are safe and fast for a module.
 
-    It does if it has convolutions among torch's own layers in a row.
-
-    A forward of one's own may not (``x.view`` refuses some layouts, ``x.as_strided``
-    takes one number for another), and grouped convolutions take longer with channels
-    last.
+    They are for stacks of torch's own layers with convolutions. A user-defined forward
+    may depend on the memory format (``x.view`` rejects some formats, ``x.as_strided``
+    reads wrong values), and grouped convolutions are slower with channels last.
     """
     parts = [part for part in module.modules() if type(part) is not nn.Sequential]
-    own = any(
+    has_custom_layers = any(
         not type(part).__module__.startswith("torch.nn.") or list(part.children())
         for part in parts
     )
     layers = [part for part in parts if isinstance(part, nn.Conv2d)]
-    return bool(layers) and not own and all(layer.groups == 1 for layer in layers)
+    return (
+        bool(layers)
+        and not has_custom_layers
+        and all(layer.groups == 1 for layer in layers)
+    )
 
 
 class Batched(Strategy):
-    """Linear layers with activations between them, as batched products."""
+    """Evaluates linear layers with activations between them as batched products."""
 
     name = "batched"
 
@@ -182,8 +184,8 @@ class Batched(Strategy):
         layers = dense_layers(module)
         if layers is None or loss not in LOSSES.values():
             raise InputError(
-                "the batched strategy knows linear layers with ReLU, tanh or sigmoid"
-                " between them"
+                "the batched strategy supports only linear layers with ReLU, tanh or"
+                " sigmoid between them"
             )
         self._layers = layers
 
@@ -194,18 +196,18 @@ class Batched(Strategy):
         """Return the gradients at stacked models."""
         inputs, values, out = self._forward(x, X)
         out = out if offset is None else out + offset
-        # of means over as many each
+        # All copies have equally many examples, so the mean of means is the mean.
         total = len(x) * self.criterion(out.flatten(0, 1), y.flatten(0, 1))
-        # into which the products are written, without another copy
+        # The products are written directly into g.
         g = torch.empty_like(x)
-        own = dict(zip(self.layout.names, self.layout.views(g)))
+        gradients = dict(zip(self.layout.names, self.layout.views(g)))
         slopes = torch.autograd.grad(total, values)
         for (weight, bias, _), h, delta in zip(
             self._layers, inputs, slopes, strict=True
         ):
-            torch.bmm(delta.mT, h, out=own[weight])
+            torch.bmm(delta.mT, h, out=gradients[weight])
             if bias is not None:
-                torch.sum(delta, dim=1, out=own[bias])
+                torch.sum(delta, dim=1, out=gradients[bias])
         return g
 
     @torch.no_grad()
@@ -216,15 +218,15 @@ class Batched(Strategy):
     def _forward(
         self, x: Tensor, X: Tensor
     ) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """Return what each layer takes and gives (N, B, width), and the outputs."""
-        own, h = dict(zip(self.layout.names, self.layout.views(x))), X.flatten(2)
+        """Return the layers' inputs and pre-activations (N, B, width), and outputs."""
+        parameters, h = dict(zip(self.layout.names, self.layout.views(x))), X.flatten(2)
         inputs, values = [], []
         for weight, bias, activation in self._layers:
-            W = own[weight].mT
+            W = parameters[weight].mT
             a = (
                 torch.bmm(h, W)
                 if bias is None
-                else torch.baddbmm(own[bias].unsqueeze(1), h, W)
+                else torch.baddbmm(parameters[bias].unsqueeze(1), h, W)
             )
             inputs.append(h.detach())
             values.append(a.requires_grad_())
@@ -240,11 +242,11 @@ def dense_layers(
 ) -> list[tuple[str, str | None, type[nn.Module] | None]] | None:
     """Return (weight, bias, activation) of each layer of a stack of linear layers.
 
-    None: the module is something else.
+    Return None if the module is not such a stack.
     """
     if type(module) not in (nn.Linear, nn.Sequential):
         return None
-    # of named_children: one twice
+    # named_children would skip a layer that is used twice
     parts = module._modules if type(module) is nn.Sequential else {"": module}
     layers: list[tuple[str, str | None, type[nn.Module] | None]] = []
     for name, part in parts.items():
@@ -260,16 +262,16 @@ def dense_layers(
             and (part.start_dim, part.end_dim) == (1, -1)
         ):
             return None
-    # neither tied to another's nor computed
-    own = {name for name, _ in module.named_parameters()} | {None}
-    plain = all(weight in own and bias in own for weight, bias, _ in layers)
+    # parameters must be neither shared between layers nor computed
+    own_names = {name for name, _ in module.named_parameters()} | {None}
+    plain = all(weight in own_names and bias in own_names for weight, bias, _ in layers)
     return layers if layers and layers[-1][2] is None and plain else None
 
 
 def choose(
     name: str, made_of: tuple[nn.Module, Loss, Layout], channels_last: bool
 ) -> Strategy:
-    """Return the strategy of a name, or for ``auto`` the faster one for a module."""
+    """Return a strategy by name; ``auto`` selects the faster one for the module."""
     known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Loop)}
     if name == "auto":
         dense = dense_layers(made_of[0]) is not None and made_of[1] in LOSSES.values()

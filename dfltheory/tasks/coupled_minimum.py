@@ -1,11 +1,11 @@
-"""A certified lower bound of the minimum of coupled problems, by a search in u alone.
+"""A certified lower bound of the minimum of coupled problems, by a search over u.
 
 With s = sin(u), one coordinate of f(u, v_1, ..., v_m) is
 
     g(u) = (h_u/2) mean (u - a_i)^2 + mean min_v [(h_v/2) (v - b_i)^2 + k s sin(v)].
 
 If k < h_v, the inner problems are strongly convex, and g'' >= c with
-c = h_u - k - k^2/(h_v - k). All values between two points follow from c and g'.
+c = h_u - k - k^2/(h_v - k). Values between two points are bounded by means of c and g'.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _CELLS = 9
-"""Cells of the first division."""
+"""Number of initial cells."""
 _DIVISIONS = 40
 _NEWTON_STEPS = 8
 _EXACT = 1e-8
-"""A derivative whose Newton step ends at rounding."""
+"""Derivative below which one more Newton step reaches rounding error."""
 _GAP = 1e-9
-"""Relative difference of the two bounds at which the search ends."""
+"""Relative gap between the two bounds at which the search stops."""
 _ROUNDING = 1e-14
-"""Relative rounding error of a value of g, with a wide margin."""
+"""Generous bound of the relative rounding error of a value of g."""
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """The numbers h_u, h_v > 0 and k >= 0 of a coupled problem."""
+    """The constants h_u > 0, h_v > 0 and k >= 0 of a coupled problem."""
 
     h_u: float
     h_v: float
@@ -43,7 +43,7 @@ class Coupling:
         return self.h_u - self.k - self.k**2 / (self.h_v - self.k)
 
     def responses(self, s: Array, b: Array) -> tuple[Array, Array]:
-        """Return w = v - b near the inner minimizers, and how far they may be wrong.
+        """Return w = v - b near the inner minimizers, and bounds of their errors.
 
         Parameters
         ----------
@@ -68,12 +68,12 @@ class Coupling:
         return w, residual / convexity
 
     def values(self, u: Array, a: Array, b: Array) -> tuple[Array, Array, Array]:
-        """Return lower and upper bounds of g, and one of |g'|, at points u (n,)."""
+        """Return lower and upper bounds of g, and bounds of |g'|, at points u (n,)."""
         s, cosine = np.sin(u)[:, None], np.cos(u)
         w, error = self.responses(s, b)
         v = b + w
         inner = self.h_v / 2 * w**2 + self.k * s * np.sin(v)
-        # the inner derivatives vary by at most h_v + k for each unit of v
+        # the inner derivatives are Lipschitz in v with constant h_v + k
         excess = (self.h_v + self.k) / 2 * error**2
         outer = self.h_u / 2 * ((u[:, None] - a) ** 2).mean(1)
         upper = outer + inner.mean(1)
@@ -83,7 +83,7 @@ class Coupling:
         return lower, upper, np.abs(slope) + self.k * error.mean(1)
 
     def within(self, lower: Array, slope: Array, radius: float) -> Array:
-        """Return a lower bound of g within ``radius`` of points with these values."""
+        """Return lower bounds of g within ``radius`` of points with these bounds."""
         c = self.curvature
         at_end = lower - slope * radius + c / 2 * radius**2
         if c <= 0:
@@ -116,14 +116,14 @@ def coordinate_floor(coupling: Coupling, a: Array, b: Array) -> float:
 def coupled_floor(coupling: Coupling, a: Array, b: Array) -> float:
     """Return a lower bound of f, for centers a and b (m, p).
 
-    If k >= h_v, the coupling is bounded by k for each coordinate.
+    If k >= h_v, each coordinate's coupling is bounded below by -k.
     """
     if coupling.k >= coupling.h_v:
         deviations = ((a - a.mean(0)) ** 2).mean(0).sum()
         return float(coupling.h_u / 2 * deviations - coupling.k * a.shape[1])
     return sum(
-        coordinate_floor(coupling, own_a, own_b)
-        for own_a, own_b in zip(a.T, b.T, strict=True)
+        coordinate_floor(coupling, coordinate_a, coordinate_b)
+        for coordinate_a, coordinate_b in zip(a.T, b.T, strict=True)
     )
 
 

@@ -1,4 +1,4 @@
-"""Examples of map-style data sets and of loaders, as two tensors."""
+"""Conversion of map-style data sets and loaders to a pair of tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dfltheory.errors import InputError
 
 @runtime_checkable
 class MapStyle(Protocol):
-    """A map-style data set, as PyTorch and Hugging Face have them."""
+    """A map-style data set, as in PyTorch and Hugging Face."""
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -28,7 +28,7 @@ class MapStyle(Protocol):
 
 @runtime_checkable
 class Loader(Protocol):
-    """A loader, which gives whole batches, as PyTorch's DataLoader."""
+    """A loader of whole batches, such as PyTorch's DataLoader."""
 
     batch_sampler: object
 
@@ -39,7 +39,7 @@ class Loader(Protocol):
 
 @runtime_checkable
 class Picture(Protocol):
-    """An image of PIL."""
+    """A PIL image."""
 
     mode: str
 
@@ -53,8 +53,8 @@ class Picture(Protocol):
 
 
 Examples = tuple[ArrayLike | Tensor, ArrayLike | Tensor] | MapStyle | Loader
-"""(inputs (n, ...), targets (n, ...)), tensors or numpy arrays; or a data set of
-PyTorch.
+"""A pair (inputs (n, ...), targets (n, ...)) of tensors or arrays, or a PyTorch data
+set.
 """
 
 
@@ -77,7 +77,7 @@ def examples_of(
     whose : str
         Name of the source in messages.
     inputs, targets : str
-        Names of the columns of examples that are dictionaries.
+        Names of the columns if examples are dictionaries.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def examples_of(
         rows = (item[k] for k in range(len(item)))
     else:
         raise InputError(
-            f"{whose} is a {type(item).__name__}: give (X, y), a data set with len and"
+            f"{whose} is a {type(item).__name__}: pass (X, y), a data set with len and"
             " [k], or a loader"
         )
     columns: tuple[list[Tensor], list[Tensor]] = [], []
@@ -109,8 +109,8 @@ def examples_of(
             )
             if shape != first:
                 raise InputError(
-                    f"{where} has the shape {shape}, the first {first}: make them one"
-                    " shape"
+                    f"{where} has shape {shape}, but the first has shape {first}: all"
+                    " shapes must be equal"
                 )
     if not columns[0]:
         raise InputError(f"{whose} has no examples")
@@ -126,14 +126,14 @@ def _pair(
         name = inputs or (others[0] if len(others) == 1 else None)
         if targets not in row or name not in row:
             raise InputError(
-                f"{where} has the columns {', '.join(row)}: name two of them, inputs="
-                " and targets="
+                f"{where} has the columns {', '.join(row)}: select two of them by"
+                " inputs= and targets="
             )
         return row[name], row[targets]
     if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 2:
         raise InputError(
             f"{where} is not a pair (input, target): wrap the data set so that it"
-            " gives one"
+            " returns pairs"
         )
     return row[0], row[1]
 
@@ -151,7 +151,7 @@ def _tensor(value: object, where: str) -> Tensor:
     except (TypeError, ValueError, RuntimeError) as error:
         why = " ".join(str(error).split())[:100]
         raise InputError(
-            f"{where} has a {type(value).__name__} that is no array of numbers: {why}"
+            f"{where} has a {type(value).__name__}, not an array of numbers: {why}"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Downloads of the official files, which are put in place only when complete."""
+"""Downloads of the official data files; incomplete downloads leave nothing behind."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def fetch(
     tries: int = 3,
     report: Callable[[str], None] = log.info,
 ) -> Path:
-    """Download what is missing or wrong of an image set and return its folder.
+    """Download the missing or damaged files of an image set, and return its folder.
 
-    Every file (or the archive) is downloaded below the data root into a temporary
-    folder, compared with its official MD5, and moved into place; an interrupted or
-    corrupted download leaves nothing behind and is tried again, ``tries`` times in all.
-    Files that are right already are left alone.
+    Files (or the archive) are downloaded into a temporary folder below the data root,
+    compared with their official MD5, and moved into place. An interrupted or corrupted
+    download leaves nothing behind and is repeated, up to ``tries`` attempts in all.
+    Correct files are not downloaded again.
     """
     entry = (
         SETS[one_of("image set with files", name, SETS)]
@@ -42,7 +42,7 @@ def fetch(
     folder = base / entry.folder
     wrong = [state for state in verify(entry, root) if state.state != "ok"]
     if not wrong:
-        report(f"{entry.name}: all files are there and right")
+        report(f"{entry.name}: all files are present and correct")
         return folder
     _refuse_to_write_through_links(entry, base)
     try:
@@ -71,21 +71,21 @@ def fetch(
 
 
 def _refuse_to_write_through_links(entry: FileSet, base: Path) -> None:
-    """Refuse a folder below the data root that is a link to somewhere else."""
+    """Raise DataError if a folder below the data root is a link to another place."""
     try:
         refuse_links_out(base, [base / entry.folder / "file"])
     except DataError as wrong:
         raise DataError(
-            f"{wrong}: files are read through links, but not written; put the official"
+            f"{wrong}: files are read through links, but not written; copy the official"
             " files there yourself, or remove the link"
         ) from None
 
 
 def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> None:
-    """Unpack an archive, and replace the old folder once every file is right."""
+    """Unpack an archive, and replace the old folder once all files are verified."""
     unpacked = temporary / "unpacked"
     try:
-        # of a zip file no links are made, and no names with .. are taken
+        # zip archives create no links, and names with .. are skipped
         shutil.unpack_archive(
             packed, unpacked, filter=None if packed.suffix == ".zip" else "data"
         )
@@ -108,7 +108,7 @@ def _put_in_place(entry: FileSet, base: Path, packed: Path, temporary: Path) -> 
 
 
 def _download(address: str, md5: str, temporary: Path, tries: int) -> Path:
-    """Return the file of an address, in the temporary folder, with the right MD5."""
+    """Download a file to the temporary folder, and check its MD5."""
     try:
         import pooch
         import requests
@@ -134,7 +134,7 @@ def _download(address: str, md5: str, temporary: Path, tries: int) -> Path:
         raise DataError(
             f"{address} cannot be fetched ({reason}, {tries} tries)"
         ) from error
-    except ValueError as error:  # pooch's error for another checksum
+    except ValueError as error:  # raised by pooch if the checksum differs
         raise DataError(
             f"{address} does not have the official MD5 {md5} ({tries} tries):"
             " damaged or changed"

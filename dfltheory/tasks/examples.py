@@ -1,4 +1,4 @@
-"""The clients' examples in one row of tensors, and which of them a minibatch takes."""
+"""Storage of all clients' examples in common tensors, and selection of minibatches."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from dfltheory.randomness import uniform
 from dfltheory.tasks.data_sets import Examples, examples_of, is_data_set
 
 Row = tuple[Tensor, Tensor, Tensor, Tensor]
-"""All inputs, all targets, the clients' sizes (m,), and where each client begins
-(m,).
+"""All inputs, all targets, and the number of examples and first index of each client.
 """
 
 
 def in_a_row(
     clients: Sequence[Examples], what: str, dtype: torch.dtype, device: torch.device
 ) -> Row:
-    """Return all examples, those of floating-point type in ``dtype``.
+    """Concatenate the examples of all clients; floating-point values get ``dtype``.
 
     ``what`` names a client in messages.
     """
@@ -33,8 +32,8 @@ def in_a_row(
         n, targets = map(len, pair)
         if n == 0 or n != targets:
             raise InputError(
-                f"{what} {i} has {n} inputs and {targets} targets: give as many, at"
-                " least 1"
+                f"{what} {i} has {n} inputs and {targets} targets: the numbers must be"
+                " equal and at least 1"
             )
         for kind, values, column in zip(("inputs", "targets"), pair, columns):
             if column and (first := tuple(column[0].shape[1:])) != (
@@ -42,12 +41,12 @@ def in_a_row(
             ):
                 raise InputError(
                     f"{what} {i} has {kind} of shape {shape}, but the first has"
-                    f" {first}: give all the same"
+                    f" {first}: all shapes must be equal"
                 )
             if (at := first_not_finite(values)) is not None:
                 raise InputError(
-                    f"{what} {i}: example {at} has {kind} that are not finite: leave it"
-                    " out, or fill it in"
+                    f"{what} {i}: example {at} has {kind} that are not finite: remove"
+                    " the example, or replace the values"
                 )
             whole = values if kind == "inputs" else values.long()
             column.append(values.to(dtype) if values.is_floating_point() else whole)
@@ -66,7 +65,7 @@ def tests_in_a_row(
     dtype: torch.dtype,
     device: torch.device,
 ) -> Row | None:
-    """One common test set, (X, y) or a data set, or one for each of m clients."""
+    """Return the common test set, or one for each of the m clients, as a row."""
     if test is None:
         return None
     is_pair = isinstance(test, tuple) and len(test) == 2
@@ -76,8 +75,8 @@ def tests_in_a_row(
         return in_a_row([test], "the test set", dtype, device)
     if len(test) != m:
         raise InputError(
-            f"{len(test)} test sets for {m} clients: give one for each, or one pair"
-            " for all"
+            f"{len(test)} test sets for {m} clients: pass one for each client, or one"
+            " pair for all"
         )
     return in_a_row(test, "test set", dtype, device)
 
@@ -92,15 +91,16 @@ def _pair(whose: str, given: Examples) -> tuple[Tensor, Tensor]:
     except (TypeError, ValueError, RuntimeError) as error:
         why = " ".join(str(error).split())[:100]
         raise InputError(
-            f"{whose} is not a pair (X, y) of tensors or arrays, nor a data set: {why}"
+            f"{whose} is neither a pair (X, y) of tensors or arrays nor a data set:"
+            f" {why}"
         ) from error
     return X, y
 
 
 def first_not_finite(values: Tensor) -> int | None:
-    """Return the first example with a value that is not finite.
+    """Return the index of the first example with a nonfinite value, or None.
 
-    A finite sum has none, and is the quicker test.
+    A finite sum implies that all values are finite, and is faster to test.
     """
     if not values.is_floating_point() or bool(values.sum().isfinite()):
         return None
@@ -111,9 +111,9 @@ def first_not_finite(values: Tensor) -> int | None:
 def client_weights(
     weights: str | Sequence[float] | Tensor, sizes: Tensor
 ) -> Tensor | None:
-    """Return m p_i (m,) in float64; None where all are 1.
+    """Return m p_i (m,) in float64, or None if all are 1.
 
-    ``weights``: "uniform", "sizes" (p_i = n_i / n), or p_i > 0 that sum to 1.
+    ``weights`` is "uniform", "sizes" (p_i = n_i / n), or p_i > 0 that sum to 1.
     """
     m = len(sizes)
     if isinstance(weights, str):
@@ -129,20 +129,20 @@ def client_weights(
     return None if len(set(p.tolist())) == 1 else m * p
 
 
-# -- which of them a minibatch takes
+# -- minibatches
 
 
 def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Tensor:
-    """Positions (S, m, batch), uniform on 0..n_i - 1 with replacement; sizes (m,)."""
+    """Draw positions (S, m, batch), uniform on 0..n_i - 1 with replacement."""
     return (
         uniform(generators, (len(sizes), batch), sizes.double()) * sizes.unsqueeze(-1)
     ).long()
 
 
 class Epochs:
-    """Minibatches of clients that walk through their own reshuffled data.
+    """Minibatches of clients that pass through their own reshuffled data.
 
-    A batch may end one pass and begin the next.
+    A minibatch may contain the end of one pass and the start of the next.
     """
 
     def __init__(
@@ -155,9 +155,9 @@ class Epochs:
     def draw(self) -> Tensor:
         """Return the next positions (S, m, batch)."""
         n = self._sizes.unsqueeze(-1)
-        place = torch.arange(self._taken, self._taken + self._batch, device=n.device)
+        position = torch.arange(self._taken, self._taken + self._batch, device=n.device)
         self._taken += self._batch
-        which, within = place // n, place % n
+        which, within = position // n, position % n
         while len(self._passes) <= int(which.max()):
             self._passes.append(self._shuffled())
         orders = torch.stack(self._passes)  # (passes, S, m, n_max)

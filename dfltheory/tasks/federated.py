@@ -1,4 +1,4 @@
-"""Real image sets as federated tasks: read, divide over clients, choose a network."""
+"""Federated tasks of real image sets: load, partition, and select a network."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ _MODEL = {
     "cifar100": "resnet18",
     "tiny_imagenet": "resnet18",
 }
-"""The papers' network, which a task uses by default; for other data sets
-``softmax``.
+"""Default network of each image set, as in the papers; ``softmax`` for others.
 """
 
 _LARGE = 10**8
-"""Training pixels above which images stay bytes until a minibatch needs them."""
+"""Number of training pixels above which images are stored as bytes until used."""
 
 
 def image_task(
@@ -58,31 +57,31 @@ def image_task(
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
 ) -> Supervised:
-    """Return the task of an image set over m clients, with a network.
-
-    Its loss is the cross-entropy.
+    """Return the task of training a network on an image set divided over m clients.
 
     Parameters
     ----------
-    name : of an image set (see :data:`dfltheory.tasks.images.NAMES`), or an
+    name : name of an image set (see :data:`dfltheory.tasks.images.NAMES`), or an
         :class:`.ImageSet` of your own images, of any size and number of classes
-    m, partition, alpha, classes_per_client : how it is divided, see
+    m, partition, alpha, classes_per_client : options of the partition, see
         :func:`.partition.split`
-    model : a name of :func:`dfltheory.models.names`, any module, or None for the
-        papers' choice
-    batch : examples a minibatch; None: all of a client's examples
-    seed : of the division, of the network's initial parameters, and of ``examples``
-    data_root : folder of the official files; else $DFLTHEORY_DATA_ROOT, else the
-        platform's cache
-    test : accuracy on ``all`` of the test set, or on each client's ``own`` part, which
-        follows its labels
-    examples, test_examples : take only so many (a random choice), for quick experiments
+    model : a name of :func:`dfltheory.models.names`, or any module; by default the
+        network of the papers
+    batch : number of examples per minibatch; None for all of a client's examples
+    seed : seed of the partition, of the network's initial parameters, and of the choice
+        of ``examples``
+    data_root : folder of the official files; by default $DFLTHEORY_DATA_ROOT, or else
+        the user's cache folder
+    test : measure accuracy on ``all`` of the test set, or on each client's ``own``
+        part, which has the label distribution of its training data
+    examples, test_examples : size of a random subset, for quick experiments
     personal, weight_decay, sampling, weights, start, strategy, dtype, device : see
         :class:`Supervised`
 
     Notes
     -----
-    The pixels are normalized by the training set's mean and deviation of every channel.
+    The loss is the cross-entropy. Each channel is normalized by its mean and standard
+    deviation over the training set.
     """
     images = _some(
         load(name, data_root) if isinstance(name, str) else name,
@@ -101,14 +100,22 @@ def image_task(
     )
     as_bytes = images.train_x.nbytes > _LARGE
     ready = torch.from_numpy if as_bytes else images.normalized
-    own = [(ready(images.test_x[own]), images.test_y[own]) for own in parts.test]
+    client_tests = [
+        (ready(images.test_x[indices]), images.test_y[indices])
+        for indices in parts.test
+    ]
     # torch warns of arrays that cannot be written, as those that a file was read into
-    whole = ready(np.require(images.test_x, requirements="W")), images.test_y
+    all_of_test = ready(np.require(images.test_x, requirements="W")), images.test_y
     return Supervised(
         _network(images, model, seed),
-        [(ready(images.train_x[own]), images.train_y[own]) for own in parts.train],
+        [
+            (ready(images.train_x[indices]), images.train_y[indices])
+            for indices in parts.train
+        ],
         batch,
-        test=whole if one_of("test", test, {"all", "own"}) == "all" else own,
+        test=all_of_test
+        if one_of("test", test, {"all", "own"}) == "all"
+        else client_tests,
         preprocess=Normalize(images) if as_bytes else None,
         personal=personal,
         weight_decay=weight_decay,
@@ -129,23 +136,23 @@ def digits(
     partition: Kind = "iid",
     **options: Any,
 ) -> Supervised:
-    """Return the bundled handwritten digits (real; no download) over m clients.
+    """Return the task of the bundled handwritten digits, divided over m clients.
 
-    1442 training and 355 test images of 8 x 8 pixels. ``model``: ``softmax`` (default),
-    ``mlp``, or any module; ``partition`` and other options as :func:`image_task` has
-    them. Constants that are not proved are estimated (and marked so) along a short
-    gradient descent when they are first asked for.
+    These are 1442 training and 355 test images of 8 x 8 pixels; no download is needed.
+    ``model`` is ``softmax`` (default), ``mlp``, or any module; ``partition`` and other
+    options are those of :func:`image_task`. Constants that are not proved are estimated
+    (and marked so) along a short gradient descent on first access.
     """
     return image_task("digits", m, model, partition, **options)
 
 
 def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
-    """Return the same task with f and grad f *measured* on a random part of the data.
+    """Return the task with f and grad f measured on a random subset of the data.
 
-    Each client gives the same share, at least one example, about ``examples`` in all;
-    the choice is fixed by ``seed``. Training and accuracy are as before. The name says
-    what was done, wherever it is shown: what is measured is then an estimate of f, and
-    no verdict on f itself.
+    The same fraction of each client's data is chosen, at least one example, about
+    ``examples`` in all; ``seed`` fixes the choice. Training and accuracy do not change.
+    The name of the task states the subset, because measurements are then estimates of
+    f, which permit no verdict on f itself.
 
     Raises InputError unless examples >= 1.
     """
@@ -160,9 +167,9 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
         torch.randperm(n, generator=generator)[:k]
         for n, k in zip(sizes, counts, strict=True)
     ]
-    places = torch.cat([a + own for a, own in zip(offsets, chosen, strict=True)]).to(
-        task.X.device
-    )
+    places = torch.cat(
+        [a + client_places for a, client_places in zip(offsets, chosen, strict=True)]
+    ).to(task.X.device)
     part, whole = copy.copy(task), copy.copy(task)
     part.X, part.y = task.X[places], task.y[places]
     part.sizes = torch.tensor(counts, device=task.sizes.device)
@@ -176,7 +183,7 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
 def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.Module:
     if isinstance(model, nn.Module):
         return model
-    # the caller's random numbers stay as they are
+    # preserve the caller's random state
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return models.get(
@@ -187,7 +194,7 @@ def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.M
 def _some(
     images: ImageSet, examples: int | None, test_examples: int | None, seed: int
 ) -> ImageSet:
-    """Return a random choice of so many examples, where that is asked for."""
+    """Return an image set reduced to the requested numbers of examples."""
     rng = np.random.default_rng([whole_number("seed", seed, at_least=0), 1])
     for what, count, part in (
         ("examples", examples, "train"),

@@ -1,4 +1,4 @@
-"""The official files of the image sets: places, checksums, and their state."""
+"""The official files of the image sets: paths, checksums and verification."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ENVIRONMENT = "DFLTHEORY_DATA_ROOT"
 
 @dataclass(frozen=True)
 class FileSet:
-    """One image set as its authors publish it.
+    """The files of an image set as published by its authors.
 
-    ``folder`` below the data root (the ecosystem's names); ``files`` their MD5;
-    ``urls`` one address for each file, or ``archive`` (address, MD5) of one archive
-    that unpacks into ``folder``.
+    ``folder`` is relative to the data root, named as in torchvision; ``files`` maps
+    names to MD5 checksums. ``urls`` has one address for each file, or ``archive`` is
+    the (address, MD5) of an archive that unpacks into ``folder``.
     """
 
     name: str
@@ -100,8 +100,8 @@ _SETS = (
             "eb9058c3a382ffc7106e4002c42a8d85",
         ),
     ),
-    # 120000 JPEG files without checksums of their own: the archive's is official, and
-    # the reader counts them
+    # The 120000 JPEG files have no individual checksums; only the archive has one, and
+    # the reader counts the files.
     FileSet(
         "tiny_imagenet",
         "tiny-imagenet-200",
@@ -126,13 +126,13 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
         root or os.environ.get(ENVIRONMENT) or caches / "dfltheory"
     ).expanduser()
     if path.exists() and not path.is_dir():
-        raise DataError(f"the data root {path} is a file: give a folder")
+        raise DataError(f"the data root {path} is a file: it must be a folder")
     return path
 
 
 @dataclass(frozen=True)
 class FileState:
-    """One file against its checksum: ``state`` is ok, missing, empty or wrong."""
+    """State of a file after verification: ok, missing, empty or wrong."""
 
     path: Path
     state: str
@@ -142,9 +142,9 @@ class FileState:
 def verify(
     name: str | FileSet, root: str | os.PathLike[str] | None = None
 ) -> list[FileState]:
-    """Return every file of a set with its state.
+    """Verify every file of an image set.
 
-    For Tiny-ImageNet it is the folder with its count of images.
+    Tiny-ImageNet is verified as one folder by its number of images.
     """
     entry = (
         SETS[one_of("image set with files", name, SETS)]
@@ -161,7 +161,7 @@ def verify(
             ]
         return [
             FileState(
-                base, "ok", "100000 training and 10000 validation images are there"
+                base, "ok", "100000 training and 10000 validation images are present"
             )
         ]
     return [_state(base / file, md5) for file, md5 in entry.files.items()]
@@ -177,15 +177,15 @@ def _state(path: Path, md5: str) -> FileState:
     if (size := path.stat().st_size) == 0:
         return FileState(path, "empty", f"{path} is empty")
     with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "md5").hexdigest()
-    wrong = f"{path} ({size} bytes) has MD5 {found}, the official file has {md5}"
-    return FileState(path, "ok") if found == md5 else FileState(path, "wrong", wrong)
+        actual = hashlib.file_digest(stream, "md5").hexdigest()
+    wrong = f"{path} ({size} bytes) has MD5 {actual}, the official file has {md5}"
+    return FileState(path, "ok") if actual == md5 else FileState(path, "wrong", wrong)
 
 
 def require(name: str, root: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of a set whose files are all right.
+    """Return the folder of an image set after verifying its files.
 
-    Otherwise a DataError names the first one that is not.
+    Raises DataError for the first file that is missing or wrong.
     """
     for state in verify(name, root):
         if state.state != "ok":

@@ -1,6 +1,6 @@
 """Readers of the official file formats.
 
-Nothing in a file is run, and sizes are checked.
+They run no code from a file, and check sizes before they allocate memory.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Pixels = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 
 LARGEST = 2**29
-"""Bytes that one file may hold, unpacked: three times the largest official one."""
+"""Largest uncompressed file size in bytes: three times the largest official one."""
 
 OTHER_IMAGES = (
-    "for images of another size or number of classes, or changed ones, give your"
-    " arrays as tasks.ImageSet to tasks.image_task"
+    "for images of another size or number of classes, or modified ones, pass your"
+    " arrays as a tasks.ImageSet to tasks.image_task"
 )
-"""What to do with images that are not the official ones."""
+"""Advice in messages about images that are not the official ones."""
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Open a file, gzipped or not; errors while it is read become a DataError."""
+    """Open a file, gzipped or not; convert reading errors to DataError."""
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
+        if path.exists() and not path.is_file():  # a pipe would block
             raise DataError(f"{path} cannot be read: it is not a regular file")
         with path.open("rb") as plain:
             packed = plain.read(2) == b"\x1f\x8b"
@@ -56,10 +56,7 @@ def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def _at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
-    """Return ``count`` bytes, or as many as there are.
-
-    Memory is taken only for those that are there.
-    """
+    """Read at most ``count`` bytes, allocating memory only for bytes that exist."""
     parts = []
     while count > 0 and (part := stream.read(min(count, 2**20))):
         parts.append(part)
@@ -94,29 +91,29 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
             )
         if start[2] != 8:
             raise DataError(
-                f"{path} holds elements of idx type {start[2]}: only unsigned bytes (8)"
-                " are read"
+                f"{path} has elements of idx type {start[2]}: only unsigned bytes (8)"
+                " are supported"
             )
         shape = struct.unpack(
             f">{start[3]}I", stream.read(4 * start[3]).ljust(4 * start[3], b"\0")
         )
         size = math.prod(shape)
-        _refuse_large(path, "announces", size)
-        raw = _at_most(stream, size + 1)  # all of them, and whether there are more
+        _refuse_large(path, "declares", size)
+        raw = _at_most(stream, size + 1)  # the extra byte detects a file too long
     if len(raw) != size or not size:
-        declared, found = (
+        declared, actual = (
             " x ".join(map(str, shape)),
             "more" if len(raw) > size else len(raw),
         )
         raise DataError(
-            f"{path} announces {declared} bytes and holds {found}: it is truncated or"
-            " damaged"
+            f"{path} declares {declared} bytes and contains {actual}: it is truncated"
+            " or damaged"
         )
     return np.frombuffer(raw, np.uint8).reshape(shape)
 
 
 def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
-    """Read training and test images (n, 1, 28, 28) with labels, of (Fashion-)MNIST."""
+    """Read training and test images (n, 1, 28, 28) of (Fashion-)MNIST, with labels."""
     arrays: list[np.ndarray] = []
     for part in ("train", "t10k"):
         pixels = read_idx(folder / f"{part}-images-idx3-ubyte.gz")
@@ -129,7 +126,7 @@ def read_mnist(folder: Path) -> tuple[Pixels, Labels, Pixels, Labels]:
 # -- the CIFAR batches
 
 _MOST_OPCODES = 500_000
-"""The official files have up to about half as many."""
+"""Largest number of opcodes of a pickle, about twice that of the official files."""
 _OPCODE = re.compile(
     "(?P<number>BININT[12]?|NEWTRUE|NEWFALSE)|(?P<text>(SHORT_)?BIN(BYTES|STRING)|BINUNICODE)"
     "|(?P<container>PROTO|STOP|EMPTY_DICT|EMPTY_LIST|MARK|NONE|(LONG_)?BIN(PUT|GET)|TUPLE[123]?|APPENDS?"
@@ -141,30 +138,29 @@ _KEY = re.compile(
 )
 
 
-@functools.cache  # asked at each of many thousand opcodes
+@functools.cache  # called for each of many thousand opcodes
 def _kind(opcode: str) -> str | None:
     known = _OPCODE.fullmatch(opcode)
     return known and known.lastgroup
 
 
 Constant = int | bytes
-"""A number, a truth value or bytes of a pickle."""
+"""A number, a Boolean or a byte string of a pickle."""
 
 
 def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
-    """Return the numbers, truths and bytes behind each key of a CIFAR pickle.
+    """Return the numbers, Booleans and bytes after each key of a CIFAR pickle.
 
-    They are in the order of the file.
-
-    A pickle is a program. This one is not run but listed: nothing is imported, called
-    or built, and what the official files do not consist of is refused.
+    They are in the order of the file. A pickle is a program; this function only lists
+    its opcodes. Nothing is imported, called or built, and opcodes that the official
+    files do not use are rejected.
     """
     path = Path(path)
     with _opened(path) as stream:
         raw = _at_most(stream, LARGEST + 1)
-    _refuse_large(path, "holds at least", len(raw))
+    _refuse_large(path, "contains at least", len(raw))
     constants: list[Constant] = []
-    found: dict[bytes, list[Constant]] = {}
+    by_key: dict[bytes, list[Constant]] = {}
     why = ""
     try:
         for count, (opcode, value, _) in enumerate(pickletools.genops(raw)):
@@ -178,7 +174,7 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
                     else value
                 )
                 if _KEY.fullmatch(text):
-                    constants = found[text] = []
+                    constants = by_key[text] = []
                 else:
                     constants.append(text)
             elif kind is None:
@@ -194,9 +190,10 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
         ) from error
     if why:
         raise DataError(
-            f"{path} is refused: {why}, and only bytes and plain containers are read"
+            f"{path} is rejected: {why}, but only byte strings and plain containers are"
+            " read"
         )
-    return found
+    return by_key
 
 
 def read_cifar_batch(
@@ -204,7 +201,7 @@ def read_cifar_batch(
 ) -> tuple[Pixels, Labels]:
     """Read one CIFAR batch: pixels (n, 3, 32, 32) and labels (n,).
 
-    Labels of CIFAR-100 are the fine ones.
+    CIFAR-100 labels are the fine labels.
     """
     content, key = read_constants(path), b"labels" if classes == 10 else b"fine_labels"
     if not {b"data", key} <= set(content):
@@ -213,7 +210,7 @@ def read_cifar_batch(
             f" '{key.decode()}'; {OTHER_IMAGES}"
         )
     labels = content[key]
-    # an array: ..., its type, ..., whether it lies by columns, its bytes
+    # a pickled array: ..., dtype, ..., whether it is in Fortran order, its bytes
     match content[b"data"]:
         case [*header, bool(by_columns), bytes(raw)] if (
             b"u1" in header and raw and len(raw) % 3072 == 0
@@ -243,7 +240,7 @@ def read_cifar_names(path: str | os.PathLike[str], classes: int) -> tuple[str, .
     )
     texts = [name for name in names if isinstance(name, bytes)]
     if not len(texts) == len(names) == classes:
-        raise DataError(f"{path} does not hold {classes} label names; {OTHER_IMAGES}")
+        raise DataError(f"{path} does not have {classes} label names; {OTHER_IMAGES}")
     return tuple(text.decode("ascii", "replace") for text in texts)
 
 
@@ -276,10 +273,10 @@ Index = tuple[list[str], list[tuple[Path, int]], list[tuple[Path, int]]]
 def tiny_imagenet_index(
     folder: Path, classes: int = 200, per_class: int = 500, held_out: int = 10_000
 ) -> Index:
-    """Return class ids, and training and validation files with labels, all counted.
+    """Return class ids, and the training and validation files with their labels.
 
-    Names in lists that lead out of their folder are refused. Links are followed: who
-    made them could have copied the file as well.
+    Their numbers are checked. Listed names that lead out of their folder are rejected.
+    Links are followed, because a user who can create links can also copy files.
     """
     listed, annotations = folder / "wnids.txt", folder / "val" / "val_annotations.txt"
     ids, rows = (
@@ -305,7 +302,7 @@ def tiny_imagenet_index(
     _refuse_paths(annotations, [row[0] for row in rows])
     held = [(folder / "val" / "images" / row[0], number[row[1]]) for row in rows]
     for path, _ in [*train, *held]:
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # a pipe would block
             raise DataError(f"{path} is missing, or not a regular file")
     return ids, train, held
 
@@ -315,7 +312,7 @@ def _lines(path: Path) -> list[str]:
         raw = _at_most(stream, _LARGEST_TEXT + 1)
     if len(raw) > _LARGEST_TEXT:
         raise DataError(
-            f"{path} has more than {_LARGEST_TEXT} bytes: it is no list of names"
+            f"{path} has more than {_LARGEST_TEXT} bytes: it is not a list of names"
         )
     return raw.decode("utf-8", "replace").splitlines()
 
@@ -324,14 +321,15 @@ def _refuse_paths(path: Path, names: list[str]) -> None:
     for name in names:
         if name in ("", ".", "..") or any(c in name for c in "/\\\0*?["):
             raise DataError(
-                f"{path} names {name[:60]!r}, which is no plain name of a file"
+                f"{path} names {name[:60]!r}, which is not a plain file name"
             )
 
 
 def refuse_links_out(root: Path, paths: Sequence[Path]) -> None:
-    """Refuse the first of these paths below a folder that leads out of it by a link.
+    """Raise DataError if a path below ``root`` leads out of it through a link.
 
-    For files that are written or unpacked; files that are only read may be links.
+    Use this for files that are written or unpacked; files that are only read may be
+    links.
     """
     inside = root.resolve()
     for path in [
@@ -339,11 +337,11 @@ def refuse_links_out(root: Path, paths: Sequence[Path]) -> None:
         *(p for p in paths if p.is_symlink()),
     ]:
         if not path.resolve().is_relative_to(inside):
-            raise DataError(f"{path} is a link that leaves {root}")
+            raise DataError(f"{path} is a link that leads out of {root}")
 
 
 def read_jpegs(files: list[tuple[Path, int]], side: int = 64) -> tuple[Pixels, Labels]:
-    """Square colour images as (n, 3, side, side), decoded by several threads."""
+    """Read square color images as (n, 3, side, side), decoding in several threads."""
     from concurrent.futures import ThreadPoolExecutor
 
     from PIL import Image
@@ -353,7 +351,7 @@ def read_jpegs(files: list[tuple[Path, int]], side: int = 64) -> tuple[Pixels, L
     def decode(k: int) -> None:
         path = files[k][0]
         try:
-            # its size is known before it is decoded
+            # the size is known before decoding
             with Image.open(path, formats=["JPEG"]) as image:
                 width, height = image.size
                 if (width, height) != (side, side):

@@ -1,4 +1,4 @@
-"""Labelled image sets, read from their official files into memory."""
+"""Labeled image sets, read from their official files into memory."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from dfltheory.errors import InputError, one_of
 from dfltheory.tasks import files, formats
 
 NAMES = ("digits", *files.SETS)
-"""Every image set: the bundled digits, and those whose files lie below a data root."""
+"""Names of all image sets: the bundled digits, and those in files below a data root."""
 
 
 @dataclass(frozen=True, eq=False)
 class ImageSet:
-    """Images as bytes (n, channels, height, width) with labels 0..classes-1.
+    """Training and test images as bytes (n, channels, height, width), with labels.
 
-    They are divided into train and test.
-
-    Images of any size and number of classes are an image set, which
-    :func:`~dfltheory.tasks.image_task` divides over clients::
+    Images may have any size and number of classes; :func:`~dfltheory.tasks.image_task`
+    divides them over clients::
 
         animals = ImageSet("animals", x, y, test_x, test_y, labels=("cat", "dog"))
         task = image_task(animals, m=10, model=my_module)
@@ -37,17 +35,17 @@ class ImageSet:
         Name of the task.
     train_x, test_x : (n, channels, height, width) arrays of unsigned bytes
         Pixels.
-    train_y, test_y : (n,) arrays of whole numbers
-        Labels 0, 1, ..., one for each image.
+    train_y, test_y : (n,) arrays of int
+        Labels 0..classes-1.
     labels : tuple of str
         Names of the classes.
     white : int
-        Value of the brightest pixel (255; 16 for the digits).
+        Value of a white pixel (255; 16 for the digits).
 
     Raises
     ------
     InputError
-        If an array has another type or shape, or a label has no name.
+        If an array has the wrong type or shape, or a label has no name.
     """
 
     name: str
@@ -71,24 +69,25 @@ class ImageSet:
             if pixels.shape[1:] != self.train_x.shape[1:]:
                 raise InputError(
                     f"test_x of the image set {self.name} has images of shape"
-                    f" {pixels.shape[1:]}, train_x of shape {self.train_x.shape[1:]}"
+                    f" {pixels.shape[1:]}, but train_x of shape"
+                    f" {self.train_x.shape[1:]}"
                 )
             object.__setattr__(self, f"{part}_y", self._labels(part, labels, pixels))
 
     def _labels(
         self, part: str, labels: ArrayLike, pixels: np.ndarray
     ) -> NDArray[np.int64]:
-        """Return the labels of one part, checked."""
+        """Check and return the labels of the training or test set."""
         y = np.asarray(labels)
         if y.dtype.kind not in "iu" or y.shape != pixels.shape[:1] or not y.size:
             raise InputError(
-                f"{part}_y of the image set {self.name} must be {len(pixels)} whole"
-                f" numbers, one for each image and at least one; this is {_kind(y)}"
+                f"{part}_y of the image set {self.name} must be {len(pixels)} >= 1"
+                f" integers, one for each image; this is {_kind(y)}"
             )
         if y.min() < 0 or y.max() >= self.classes:
             raise InputError(
                 f"{part}_y of the image set {self.name} has the labels {y.min()} to"
-                f" {y.max()}: {self.classes} labels are named, 0 to {self.classes - 1}"
+                f" {y.max()}, but only 0 to {self.classes - 1} have names"
             )
         return y.astype(np.int64)
 
@@ -105,7 +104,7 @@ class ImageSet:
 
     @cached_property
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of each channel in training, in 0..1."""
+        """Mean and standard deviation of each channel of train_x, scaled to [0, 1]."""
         values, channels = np.arange(256) / self.white, np.moveaxis(self.train_x, 1, 0)
         shares = [
             np.bincount(channel.ravel(), minlength=256) / channel.size
@@ -119,24 +118,22 @@ class ImageSet:
         return np.array(means), np.sqrt(squares)
 
     def normalized(self, pixels: NDArray[np.uint8]) -> Tensor:
-        """Return every channel less its training mean, over its standard deviation.
+        """Standardize channels by the training set's mean and standard deviation.
 
-        This is the papers' preprocessing.
-
-        float32 of the same shape.
+        This is the papers' preprocessing. The result is float32 of the same shape.
         """
         return Normalize(self)(torch.from_numpy(pixels.astype(np.float32)))
 
 
 def _kind(value: object) -> str:
-    """Return type and shape of what was given in place of an array."""
+    """Describe the type and shape of a value, for messages."""
     if not isinstance(value, np.ndarray):
         return f"a {type(value).__name__}"
     return f"an array of {value.dtype} of shape {value.shape}"
 
 
 class Normalize:
-    """Pixels 0..white, (N, channels, height, width), to normalized float32."""
+    """Converts pixels 0..white (N, channels, height, width) to standardized float32."""
 
     def __init__(self, images: ImageSet):
         mean, deviation = images.moments
@@ -146,18 +143,16 @@ class Normalize:
         self.shift = torch.tensor(mean / deviation, dtype=torch.float32)[:, None, None]
 
     def __call__(self, pixels: Tensor) -> Tensor:
-        """Measure."""
+        """Return the standardized pixels."""
         scale, shift = self.scale.to(pixels.device), self.shift.to(pixels.device)
         return (pixels.to(torch.float32) * scale).sub_(shift)
 
 
 def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
-    """Return the image set of a name.
+    """Return an image set by name, after verifying its files below the data root.
 
-    Its files lie below the data root and have the right checksums.
-
-    Raises UnknownNameError, or DataError where a file is missing, truncated or not the
-    official one.
+    Raises UnknownNameError for an unknown name, and DataError if a file is missing,
+    truncated or not the official one.
     """
     if name == "digits":
         return _digits()
@@ -173,7 +168,7 @@ def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
 
 
 def _digits() -> ImageSet:
-    """1797 images of 8 x 8 pixels; the test set is every fifth image of each digit.
+    """Return 1797 images of 8 x 8 pixels; every fifth of each digit is a test image.
 
     They are the test part of Alpaydin and Kaynak, Optical Recognition of Handwritten
     Digits (1998), UCI Machine Learning Repository, https://doi.org/10.24432/C50P49, CC
@@ -211,9 +206,9 @@ _FASHION = (
 
 
 def _tiny_imagenet(name: str, folder: Path) -> ImageSet:
-    """Read the set; labelled validation images serve as its test set, as usual.
+    """Read Tiny-ImageNet; the validation images serve as test set.
 
-    The official test labels are secret.
+    This is common practice, because the official test labels are not published.
     """
     ids, train, held = formats.tiny_imagenet_index(folder)
     return ImageSet(

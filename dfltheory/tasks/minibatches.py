@@ -19,32 +19,29 @@ from dfltheory.tasks.modules import Layout
 from dfltheory.tasks.task import Task
 
 _CACHE = 4_000_000
-"""Bytes of stacked parameters that local work takes on at once: what a processor's
-cache holds.
+"""Bytes of stacked parameters processed at once in local steps: a processor's cache.
 """
 
 _PIECE_BYTES = 1_250_000
-"""Bytes of inputs that are pushed through the networks at once when all examples are
-asked for.
+"""Bytes of inputs evaluated at once when a loss is computed over all examples.
 
-Convolutions make them dozens of times larger on the way: about 100 colour images at
-once are twice as fast as 2000, whose activations no cache holds.
+The activations of convolutions are dozens of times larger than the inputs: pieces of
+about 100 color images are twice as fast as pieces of 2000, whose activations exceed the
+cache.
 """
 
 _DENSE_PIECE_BYTES = 5_000_000
-"""The same for stacks of linear layers, whose activations are small."""
+"""The same limit for stacks of linear layers, whose activations are small."""
 
 
 @dataclass(eq=False)
 class Batch:
-    """One minibatch for every seed and client.
+    """A minibatch for each seed and client.
 
-    It holds the places (S, m, B) of its examples in the task's data.
-
-    Inputs ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered when first
-    asked for, so that local work on a few clients gathers no more than theirs.
-    ``dropped`` (S, m): the seeds by which each client's network drops units, where it
-    does.
+    ``places`` (S, m, B) are the indices of its examples in the task's data. Inputs
+    ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered on first access,
+    so local steps of a few clients gather only their own. ``dropped`` (S, m) contains
+    the seeds of the clients' dropout, if the network has any.
     """
 
     task: MinibatchTask
@@ -64,7 +61,7 @@ class Batch:
         )
 
     def rows(self, rows: slice) -> Batch:
-        """Return some clients' part."""
+        """Return the part of the given clients."""
         part = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
@@ -77,14 +74,15 @@ class MinibatchTask(Task[Batch]):
 
     Attributes
     ----------
-    X, y : all clients' inputs and targets, in a row
-    sizes, offsets : number of each client's examples (m,), and where they begin (m,)
-    scale : m p_i (m,), the weights of the clients' losses; None where all are 1
-    batch : examples a minibatch; None: all of a client's examples
-    network, layout, criterion : the module, where its parameters are in x, its loss
-    drops : whether the module draws random numbers while it is trained
+    X, y : inputs and targets of all clients, concatenated
+    sizes, offsets : number of examples and first index of each client, (m,) each
+    scale : weights m p_i (m,) of the clients' losses; None if all are 1
+    batch : number of examples per minibatch; None for all of a client's examples
+    network, layout, criterion : the module, the positions of its parameters in x, and
+        the loss
+    drops : whether the module draws random numbers in training (dropout)
     measured : the task on which f and its gradient are measured (see
-        tasks.measured_on); None: this one
+        tasks.measured_on); None for this task
     """
 
     X: Tensor
@@ -109,11 +107,11 @@ class MinibatchTask(Task[Batch]):
         """Why no theorem applies to runs on this task, or None."""
         if self.measured is not None:
             return (
-                "f and its gradient are measured on a part of the data only: measure"
+                "f and its gradient are measured on only a part of the data: measure"
                 " them on all of it (--measure-on 0)"
             )
         if self.drops:
-            return "with dropout, gradients are those of another function than f"
+            return "with dropout, gradients are those of a function other than f"
         if self.augment is not None:
             return "augment changes minibatches: gradients are not unbiased for f"
         if self.batch is not None and self.sampling == "epochs":
@@ -122,7 +120,7 @@ class MinibatchTask(Task[Batch]):
 
     @property
     def blocks(self) -> tuple[slice, ...]:
-        """Where each parameter lies in x."""
+        """The slice of each parameter in x."""
         return self.layout.slices
 
     @property
@@ -132,7 +130,7 @@ class MinibatchTask(Task[Batch]):
 
     @property
     def steps_per_epoch(self) -> int:
-        """Local steps that make one pass over a client's data, on average."""
+        """Average number of local steps in one pass over a client's data."""
         return max(
             1, round(float(self.sizes.double().mean()) / (self.batch or torch.inf))
         )
@@ -140,7 +138,7 @@ class MinibatchTask(Task[Batch]):
     def stream(
         self, generators: Sequence[torch.Generator]
     ) -> Callable[[], Batch | None]:
-        """Return the minibatches of one round."""
+        """Return a function that draws the minibatches of one round in turn."""
         if self.batch is None or self.sampling == "iid":
             return partial(self.sample, generators)
         epochs = Epochs(self.sizes, self.batch, generators)
@@ -152,7 +150,7 @@ class MinibatchTask(Task[Batch]):
         return draw
 
     def sample(self, generators: Sequence[torch.Generator]) -> Batch | None:
-        """Draw for every seed and client."""
+        """Draw a minibatch for each seed and client."""
         if self.batch is None:
             return None
         return self._batch(iid(self.sizes, self.batch, generators), generators)
@@ -162,29 +160,29 @@ class MinibatchTask(Task[Batch]):
         if self.augment is not None:
             batch.X = self.augment(batch.X, generators)
         if self.drops:
-            each = [
+            seeds = [
                 torch.randint(2**62, (self.m,), generator=g, device=g.device)
                 for g in generators
             ]
-            batch.dropped = torch.stack(each)
+            batch.dropped = torch.stack(seeds)
         return batch
 
     def gathered(self, places: Tensor) -> Tensor:
-        """Return the inputs at these places (...), ready for the module."""
+        """Return the preprocessed inputs at the given indices (...)."""
         return self._prepared(self.X.index_select(0, places.reshape(-1))).unflatten(
             0, places.shape
         )
 
     def chunk(self, seeds: int) -> int | None:
-        """Return for how many clients at once local work is best done; None: all."""
-        # augmentation is for all clients at once; exact gradients are taken in pieces
-        # of their own
+        """Return how many clients to process at once in local steps; None for all."""
+        # Augmentation needs all clients at once, and exact gradients have their own
+        # pieces.
         if self.augment is not None or self.batch is None or self.device.type != "cpu":
             return None
         return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
 
     def restrict(self, rows: slice) -> Self:
-        """Return a task of some clients, for local work."""
+        """Return the task restricted to some clients, for local steps."""
         part = copy.copy(self)
         vars(part).pop("log_frequencies", None)
         part.sizes, part.offsets, part.m = (
@@ -196,7 +194,7 @@ class MinibatchTask(Task[Batch]):
         return part
 
     def pick(self, batch: Batch | None, rows: slice) -> Batch | None:
-        """Return some clients' part of a minibatch."""
+        """Return the part of a minibatch that belongs to some clients."""
         return None if batch is None else batch.rows(rows)
 
     def _everything(
@@ -204,7 +202,8 @@ class MinibatchTask(Task[Batch]):
     ) -> Iterator[tuple[Tensor, Tensor, float]]:
         """Yield the examples of one client, or of all, in pieces for S networks.
 
-        A piece has inputs, targets, and the weight of their mean loss in f_i, or in f.
+        A piece consists of inputs, targets, and the weight of its mean loss in f_i (for
+        one client) or in f.
         """
         for begin, end, weight in self.pieces(max(1, self._piece // S), client):
             X, y = self._prepared(self.X[begin:end]), self.y[begin:end]
@@ -212,19 +211,20 @@ class MinibatchTask(Task[Batch]):
 
     @cached_property
     def _piece(self) -> int:
-        """How many examples are pushed through the networks at once."""
+        """Number of examples that are evaluated at once."""
         dense = dense_layers(self.network) is not None
         most = _DENSE_PIECE_BYTES if dense else _PIECE_BYTES
         return max(1, most // max(1, self.X[0].numel() * self.dtype.itemsize))
 
     @cached_property
     def log_frequencies(self) -> Tensor:
-        """Logarithms of the clients' shares of classes (m, C); -1e4 for -inf."""
+        """Logarithms of each client's class frequencies (m, C), at least -1e4."""
         if self.y.is_floating_point():
-            raise InputError("class-balanced risk needs whole-number targets (classes)")
-        own = zip(self.offsets.tolist(), self.sizes.tolist())
+            raise InputError("the class-balanced risk needs integer targets (classes)")
+        ranges = zip(self.offsets.tolist(), self.sizes.tolist())
         counts = [
-            torch.bincount(self.y[a : a + n], minlength=self._classes) for a, n in own
+            torch.bincount(self.y[a : a + n], minlength=self._classes)
+            for a, n in ranges
         ]
         shares = torch.stack(counts).to(self.dtype) / self.sizes.to(self.y.device)[
             :, None
@@ -234,9 +234,9 @@ class MinibatchTask(Task[Batch]):
     def pieces(
         self, most: int, client: int | None = None
     ) -> Iterator[tuple[int, int, float]]:
-        """Yield (first example, end, weight of their mean loss) for some at once.
+        """Yield (begin, end, weight of the mean loss) of at most ``most`` examples.
 
-        The weight is that in f, or in f_i.
+        The weight is that in f_i (for one client) or in f.
         """
         who = range(self.m) if client is None else [client]
         sizes, offsets = self.sizes.tolist(), self.offsets.tolist()
@@ -245,13 +245,13 @@ class MinibatchTask(Task[Batch]):
         def weight_of_example(i: int) -> float:
             return scale[i] / sizes[i] / len(who)
 
-        # of examples in a row
-        for each, run in groupby(who, key=weight_of_example):
+        # consecutive clients whose examples have equal weights
+        for weight, run in groupby(who, key=weight_of_example):
             clients = list(run)
             last = offsets[clients[-1]] + sizes[clients[-1]]
             for begin in range(offsets[clients[0]], last, most):
                 end = min(begin + most, last)
-                yield begin, end, (end - begin) * each
+                yield begin, end, (end - begin) * weight
 
     def _prepared(self, X: Tensor) -> Tensor:
         X = X if self.preprocess is None else self.preprocess(X)

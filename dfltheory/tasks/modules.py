@@ -1,4 +1,4 @@
-"""A torch module as one vector of parameters."""
+"""Torch modules as functions of one flat parameter vector, and checks of modules."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each parameter of a module lies in the flat vector of length d.
-
-    The order is that of named_parameters.
-    """
+    """Positions of a module's parameters in the flat vector, as in named_parameters."""
 
     names: tuple[str, ...]
     shapes: tuple[torch.Size, ...]
@@ -45,29 +42,31 @@ class Layout:
         )
 
     def views(self, x: Tensor) -> list[Tensor]:
-        """Return the parameters of flat (..., d) as views (..., *shape)."""
+        """Return views (..., *shape) of the parameters in a flat tensor (..., d)."""
         return [
             x[..., s].view(*x.shape[:-1], *shape)
             for s, shape in zip(self.slices, self.shapes)
         ]
 
     def flat(self, module: nn.Module) -> Tensor:
-        """Return the module's parameters as one vector (d,), a copy."""
+        """Return a copy of the module's parameters as one vector (d,)."""
         return torch.cat([p.detach().reshape(-1) for p in module.parameters()])
 
 
 def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
-    """Raise InputError for modules that cannot be trained in the given precision.
+    """Raise InputError if a module cannot be trained in the given precision.
 
-    Their forward pass changes state, or parameters are whole numbers or frozen.
+    This is the case if its forward pass changes state, or if parameters are integers
+    or frozen.
     """
     if not isinstance(module, nn.Module):
         raise InputError(
-            f"module is {module!r}: give a torch.nn.Module, as torch.nn.Linear(784, 10)"
+            f"module is {module!r}: pass a torch.nn.Module, such as"
+            " torch.nn.Linear(784, 10)"
         )
     if dtype is not None and not dtype.is_floating_point:
         raise InputError(
-            f"dtype = {dtype} must be a floating-point type, as torch.float32"
+            f"dtype = {dtype} must be a floating-point type such as torch.float32"
         )
     for name, p in module.named_parameters():
         if not p.is_floating_point():
@@ -78,52 +77,50 @@ def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
         if not p.requires_grad:
             raise InputError(
                 f"parameter {name} is frozen (requires_grad = False), but all"
-                " parameters are trained here: unfreeze it, or make it a buffer"
+                " parameters are trained: unfreeze it, or make it a buffer"
             )
     for name, part in module.named_modules():
         if isinstance(part, nn.modules.batchnorm._BatchNorm):
             raise InputError(
-                f"{name or 'the module'} is batch norm, in which examples change each"
-                " other's loss and whose statistics gossip does not mix: use"
+                f"{name or 'the module'} is a batch norm, which couples the losses of"
+                " examples and has statistics that gossip does not mix: use"
                 f" torch.nn.GroupNorm(groups, {part.num_features})"
             )
 
 
 def has_dropout(module: nn.Module, one: Tensor) -> bool:
-    """Return whether a module draws random numbers while it is trained.
+    """Return whether a module draws random numbers in training mode.
 
-    ``one`` is an input (1, ...).
-
-    Refused: that it draws them where f is measured, and that with dropout its buffers
-    change.
+    ``one`` is an input (1, ...). Raise InputError if the module draws in eval mode, in
+    which f is measured, or if it has dropout and buffers that change in training.
     """
     drawn, one, trial = [], one.cpu(), copy.deepcopy(module).cpu()
     for training in (False, True):
         trial.train(training)
-        with torch.random.fork_rng([]), torch.no_grad(), _DrawDetector() as seen:
+        with torch.random.fork_rng([]), torch.no_grad(), _DrawDetector() as detector:
             trial(one)
-        drawn.append(seen.drawn)
+        drawn.append(detector.drawn)
     if drawn[0]:
         raise InputError(
-            "the module draws random numbers in eval mode too, where f and its gradient"
-            " are measured: let it draw while it is trained only, as"
-            " functional.dropout(x, p, training=self.training) does"
+            "the module draws random numbers in eval mode, in which f and its gradient"
+            " are measured: it may draw in training mode only, like"
+            " functional.dropout(x, p, training=self.training)"
         )
     if drawn[1]:
         for (name, now), then in zip(trial.named_buffers(), module.buffers()):
             if not torch.equal(now, then.cpu()):
                 raise InputError(
-                    f"buffer {name} changes while the module is trained, and gossip"
-                    " does not mix it: that goes without dropout only, where the"
-                    " module stays in eval mode"
+                    f"buffer {name} changes in training mode, and gossip does not mix"
+                    " it: this is allowed only without dropout, when the module stays"
+                    " in eval mode"
                 )
     return drawn[1]
 
 
 class _DrawDetector(TorchDispatchMode):
-    """Detects whether an operation of this thread draws random numbers.
+    """Detects whether an operation in this thread draws random numbers.
 
-    Draws of other threads are not seen.
+    Draws in other threads are not detected.
     """
 
     drawn = False
@@ -135,14 +132,17 @@ class _DrawDetector(TorchDispatchMode):
         args: tuple[object, ...] = (),
         kwargs: dict[str, object] | None = None,
     ) -> object:
-        before, given = torch.get_rng_state(), kwargs or {}
-        out = func(*args, **given)
-        # some of these draw only with certain arguments
+        before, keywords = torch.get_rng_state(), kwargs or {}
+        out = func(*args, **keywords)
+        # operations with this tag may draw only for certain arguments
         if torch.Tag.nondeterministic_seeded in func.tags:
-            own = any(
-                isinstance(value, torch.Generator) for value in (*args, *given.values())
+            has_generator = any(
+                isinstance(value, torch.Generator)
+                for value in (*args, *keywords.values())
             )
-            self.drawn |= own or not torch.equal(before, torch.get_rng_state())
+            self.drawn |= has_generator or not torch.equal(
+                before, torch.get_rng_state()
+            )
         return out
 
 
@@ -153,36 +153,35 @@ def refuse_mismatch(
     classes: bool,
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Refuse data that the module cannot take.
+    """Return the outputs for an input; raise InputError if the data do not fit.
 
-    ``one`` is a prepared input (1, ...); the targets are all, as classes or not.
-
-    A given ``loss`` is tried too; broadcasting of targets to outputs counts as a
-    mismatch. Returns the outputs.
+    ``one`` is a preprocessed input (1, ...), and ``y`` contains all targets, which are
+    labels if ``classes`` is true. A given ``loss`` is evaluated, too; broadcasting
+    targets to outputs counts as a mismatch.
     """
     description = f"inputs of shape {tuple(one.shape[1:])}"
     if not one.is_floating_point():
         description += (
-            f" of whole numbers ({one.dtype}; give X.float(), or a preprocess that"
-            " does)"
+            f" of integers ({one.dtype}; pass X.float(), or a preprocess that converts"
+            " them)"
         )
     out = _or_refused(f"the module cannot take {description}", partial(module, one))
     if not isinstance(out, Tensor):
         raise InputError(
-            f"the module returns a {type(out).__name__}, not one tensor: wrap it so"
-            " that it does"
+            f"the module returns a {type(out).__name__}: wrap it so that it returns one"
+            " tensor"
         )
     if classes and y.ndim == 1 and out.ndim == 2:
         unknown = torch.nonzero((y < 0) | (y >= out.shape[1]))[:, 0].tolist()
         for k in unknown[:1]:
             raise InputError(
-                f"example {k} has the label {y[k]}: the module knows 0 to"
+                f"example {k} has the label {y[k]}: the module has the classes 0 to"
                 f" {out.shape[1] - 1}"
             )
     if loss is not None:
         gives, wanted = tuple(out.shape[1:]), tuple(y.shape[1:])
         description = (
-            f"the loss cannot hold outputs of shape {gives} against targets of shape"
+            f"the loss cannot compare outputs of shape {gives} with targets of shape"
             f" {wanted}"
         )
         _or_refused(description, partial(loss, out, y[:1]))

@@ -2,9 +2,9 @@
 
 F_i(x; xi) = f_i(x) + <xi, x>.
 
-With such noise every F_i(.; xi) is as smooth as f_i (SAM's sample-wise assumption holds
-with the same L), E grad F_i(x; xi) = grad f_i(x), and E||grad F_i(x; xi) - grad
-f_i(x)||^2 = E||xi||^2 at every x.
+With such noise, every F_i(.; xi) is as smooth as f_i (so SAM's sample-wise assumption
+is satisfied with the same L), E grad F_i(x; xi) = grad f_i(x), and E||grad F_i(x; xi) -
+grad f_i(x)||^2 = E||xi||^2 at every x.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from dfltheory.randomness import normal, uniform
 
 
 class Noise(abc.ABC):
-    """The law of xi_i in R^d, independent over clients, steps and seeds, of mean 0."""
+    """Law of xi_i in R^d: mean 0, independent over clients, steps and seeds."""
 
     sigma: float
     """sigma_l = max_i (E||xi_i||^2)^(1/2), exactly."""
 
     @abc.abstractmethod
     def covariance(self, m: int, d: int) -> Tensor:
-        """E xi_i xi_i' for every client, (m, d, d) float64."""
+        """Return E xi_i xi_i' of every client, (m, d, d) float64."""
 
     @abc.abstractmethod
     def sample(
         self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
     ) -> Tensor | None:
-        """Draw xi (S, m, d), one seed per generator; None when xi = 0.
+        """Draw xi (S, m, d), one seed per generator, or return None if xi = 0.
 
-        Dtype and device are those of ``like``.
+        ``like`` determines the dtype and device.
         """
 
     @abc.abstractmethod
     def check(self, m: int, d: int) -> None:
-        """Raise InputError where this law does not fit m clients in R^d."""
+        """Raise InputError unless the noise fits m clients in R^d."""
 
 
 NoiseLike = Noise | float | Sequence[float] | Tensor
-"""A noise, or the RMS of a Gaussian one: a number, or one for each client."""
+"""A Noise, or the RMS of Gaussian noise: one number, or one for each client."""
 
 
 class Gaussian(Noise):
-    """xi_i ~ N(0, (sigma_i^2 / d) I_d), so that E||xi_i||^2 = sigma_i^2 whatever d is.
+    """xi_i ~ N(0, (sigma_i^2 / d) I_d), so E||xi_i||^2 = sigma_i^2 for every d.
 
-    ``sigma``: one number for all clients, or one for each.
+    ``sigma`` is one number for all clients, or one for each.
     """
 
     def __init__(self, sigma: float | Sequence[float] | Tensor):
@@ -68,7 +68,7 @@ class Gaussian(Noise):
         self._scales: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
 
     def scale(self, d: int, like: Tensor) -> Tensor:
-        """Return standard deviations that stretch to (m, d), typed as ``like``."""
+        """Return standard deviations that broadcast to (m, d), typed as ``like``."""
         key = d, like.dtype, like.device
         if key not in self._scales:
             self._scales[key] = (self.sigmas.to(like) / d**0.5).unsqueeze(-1)
@@ -78,7 +78,7 @@ class Gaussian(Noise):
         """Raise InputError unless the noise fits m clients in R^d."""
         if self.sigmas.ndim == 1 and len(self.sigmas) != m:
             raise InputError(
-                f"noise has {len(self.sigmas)} sigmas for {m} clients: give one number"
+                f"noise has {len(self.sigmas)} sigmas for {m} clients: pass one number"
                 f" or {m}"
             )
 
@@ -96,12 +96,10 @@ class Gaussian(Noise):
 
 
 class FiniteSupport(Noise):
-    """xi_i uniform over n given shifts.
+    """xi_i is uniform over n given shifts, so every expectation is a finite sum.
 
-    It is like a minibatch that is one of finitely many, and every expectation is a sum.
-
-    ``shifts``: (n, d) equal for all clients, or (m, n, d); each client's shifts must
-    sum to zero.
+    This models minibatches from a finite set. ``shifts`` is (n, d) for all clients, or
+    (m, n, d); each client's shifts must sum to zero.
     """
 
     def __init__(self, shifts: Tensor | Sequence):
@@ -134,7 +132,7 @@ class FiniteSupport(Noise):
         norm = float(v.norm())
         if v.ndim != 1 or not norm > 0:
             raise InputError(
-                "the direction of a two-point noise must be a vector that is not zero"
+                "the direction of two-point noise must be a nonzero vector"
             )
         v = sigma / norm * v
         return cls(torch.stack([v, -v]))
@@ -146,7 +144,7 @@ class FiniteSupport(Noise):
         ):
             raise InputError(
                 f"noise shifts of shape {tuple(self.shifts.shape)} do not fit m = {m}"
-                f" clients in R^{d}: give (n, {d}) or ({m}, n, {d})"
+                f" clients in R^{d}: pass (n, {d}) or ({m}, n, {d})"
             )
 
     def covariance(self, m: int, d: int) -> Tensor:
@@ -165,8 +163,8 @@ class FiniteSupport(Noise):
 
 
 def as_noise(noise: NoiseLike) -> Noise:
-    """Return a number (or one per client) as Gaussian noise of that RMS.
+    """Convert an RMS (one number, or one per client) to Gaussian noise.
 
-    A Noise is returned as it is.
+    A Noise is returned unchanged.
     """
     return noise if isinstance(noise, Noise) else Gaussian(noise)

@@ -1,7 +1,4 @@
-"""A user's table in a file, with a user's network, as a task.
-
-A command line can name both.
-"""
+"""Tasks of user-supplied npz files and networks, which the command line can name."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ Examples = tuple[np.ndarray, np.ndarray]
 """Inputs (n, ...) and targets (n, ...)."""
 
 MOST_CLASSES = 100_000
-"""Largest number of classes of a model of the package."""
+"""Largest number of classes for a model of this package."""
 
 
 def npz(
@@ -45,9 +42,9 @@ def npz(
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
 ) -> Supervised:
-    """Return the task of the examples in a file of numpy's ``savez``.
+    """Return the task of the examples in a file written by ``numpy.savez``.
 
-    Constants are estimated when asked for.
+    Constants that are not proved are estimated on first access.
 
     Parameters
     ----------
@@ -55,25 +52,27 @@ def npz(
         labels. With ``client`` (n,), the owner 0..m-1 of each example, it is divided
         by owner. ``X_0``, ``y_0``, ``X_1``, ... are the examples of each client.
         ``X_test`` and ``y_test`` are the common test set
-    model : MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` that needs no
-        arguments, or of a function that returns one (its code runs); a name of
+    model : MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` without required
+        arguments, or of a function that returns one (this executes its code); a name of
         :func:`dfltheory.models.names`; or a module
-    m : clients; None: those of the file, or 10 if the file does not say
-    partition, alpha, classes_per_client : of the division, see :func:`.partition.split`
+    m : number of clients; by default that of the file, or 10 if the file does not
+        define clients
+    partition, alpha, classes_per_client : options of the partition, see
+        :func:`.partition.split`
     batch, weight_decay, sampling, weights, dtype, device : see :class:`Supervised`
-    seed : of the division, and of the network's initial parameters
+    seed : seed of the partition and of the network's initial parameters
 
     Raises
     ------
     InputError
-        The file is no such archive, or holds Python objects, which are never loaded;
-        what is given of the clients contradicts it; the reference leads to no network.
+        If the file is not such an archive or contains Python objects (which are never
+        loaded), if ``m`` contradicts it, or if ``model`` is not a network.
     """
     data = Path(data)
     arrays = _arrays(data)
     test = tuple(arrays.pop(name) for name in ("X_test", "y_test") if name in arrays)
     if len(test) == 1:
-        raise InputError(f"{data}: X_test and y_test are given together, or neither")
+        raise InputError(f"{data}: X_test and y_test need each other: save both")
     clients = _clients(data, arrays)
     divided = isinstance(clients, list)
     if divided and m not in (None, len(clients)):
@@ -100,7 +99,7 @@ def npz(
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     if not path.is_file():
-        raise InputError(f"{path} is not a file: give the .npz file that holds X and y")
+        raise InputError(f"{path} is not a file: pass the .npz file with X and y")
     try:
         check_npz(path, sizes.memory() / 8)
         with np.load(path, allow_pickle=False) as archive:
@@ -109,12 +108,12 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         raise
     except Exception as error:  # whatever zipfile and numpy raise
         raise InputError(
-            f"{path}: not a readable npz archive ({error}): save it by numpy.savez"
+            f"{path}: not a readable npz archive ({error}): write it with numpy.savez"
         ) from error
 
 
 def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examples]:
-    """One pair (X, y), or one for each client."""
+    """Return one pair (X, y), or one for each client."""
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf" or array.ndim == 0:
             raise InputError(
@@ -131,39 +130,38 @@ def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examp
     if set(arrays) != {"X", "y"}:
         names = ", ".join(sorted(arrays)[:8]) or "nothing"
         raise InputError(
-            f"{data} holds {names}: give X and y, with or without client, or X_0, y_0,"
-            " X_1, ..."
+            f"{data} contains {names}: save X and y, with or without client, or X_0,"
+            " y_0, X_1, ..."
         )
     X, y = arrays["X"], arrays["y"]
     if len(X) != len(y):
         raise InputError(
-            f"{data}: X has {len(X)} examples and y {len(y)}: give as many"
+            f"{data}: X has {len(X)} examples and y {len(y)}: the numbers must be equal"
         )
     if client is None:
         return X, y
     if client.shape != (len(X),) or client.dtype.kind not in "iu":
         raise InputError(
-            f"{data}: client must hold one whole number for each of the {len(X)}"
-            " examples"
+            f"{data}: client must contain one integer for each of the {len(X)} examples"
         )
     numbers = np.unique(client)
     if not np.array_equal(numbers, np.arange(len(numbers))):
         raise InputError(
-            f"{data}: client has the numbers {short(numbers.tolist())}; clients are"
-            " numbered 0, 1, ... and each has an example"
+            f"{data}: client has the numbers {short(numbers.tolist())}, but clients"
+            " must be numbered 0, 1, ..., each with at least one example"
         )
     return [(X[client == i], y[client == i]) for i in numbers]
 
 
 def _network(model: str | nn.Module, clients: list[Examples], seed: int) -> nn.Module:
-    # the caller's random numbers stay as they are
+    # preserve the caller's random state
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if isinstance(model, str) and ":" not in model:
             if any(y.dtype.kind not in "iu" or y.ndim != 1 for _, y in clients):
                 raise InputError(
-                    f"{model} takes labels 0, 1, ...: give y as whole numbers, or a"
-                    " model's class"
+                    f"{model} takes labels 0, 1, ...: save y as integers, or pass a"
+                    " model class of your own"
                 )
             classes = 1 + max(int(y.max(initial=0)) for _, y in clients)
             if classes > MOST_CLASSES:
@@ -172,16 +170,18 @@ def _network(model: str | nn.Module, clients: list[Examples], seed: int) -> nn.M
                     f" {MOST_CLASSES - 1}: number the classes 0, 1, ..."
                 )
             return models.get(model, clients[0][0].shape[1:], classes)
-        made = own(model) if isinstance(model, str) else model
+        network = own(model) if isinstance(model, str) else model
         try:
-            made = (
-                made() if callable(made) and not isinstance(made, nn.Module) else made
+            network = (
+                network()
+                if callable(network) and not isinstance(network, nn.Module)
+                else network
             )
         except Exception as wrong:  # whatever a user's own code raises
             reason = " ".join(f"{type(wrong).__name__}: {wrong}".split())
             raise InputError(
-                f"model = {model} is not made without arguments: {reason}"
+                f"model = {model} cannot be created without arguments: {reason}"
             ) from wrong
-    if not isinstance(made, nn.Module):
-        raise InputError(f"model = {model} neither is nor makes a torch.nn.Module")
-    return made
+    if not isinstance(network, nn.Module):
+        raise InputError(f"model = {model} neither is nor returns a torch.nn.Module")
+    return network

@@ -1,10 +1,8 @@
-"""Divisions of labelled examples over clients.
+"""Partitions of labeled examples over clients: IID, Dirichlet, or few classes each.
 
-They are IID, by Dirichlet label ratios, or have few classes each.
-
-Every kind is seeded, ends after a bounded number of tries, gives each example to at
-most one client, and divides a test set so that each client's test labels follow its own
-training labels.
+Every partition is seeded, ends after a bounded number of attempts, assigns each example
+to at most one client, and divides a test set so that each client's test labels follow
+its training labels.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Who holds which examples.
+    """Assignment of examples to clients.
 
-    ``train``, ``test`` : for each client the sorted indices of its examples;
-    ``counts``, ``test_counts`` (m, classes) : how many of each label; ``kind`` : how it
-    was drawn.
+    ``train`` and ``test`` contain the sorted indices of each client's examples,
+    ``counts`` and ``test_counts`` (m, classes) the number of each label, and ``kind``
+    the method.
     """
 
     kind: Kind
@@ -44,10 +42,10 @@ class Partition:
         return len(self.train)
 
     def statistics(self) -> dict[str, float]:
-        """Return sizes, labels per client, and distances of the label distributions.
+        """Return sizes, labels per client, and the distance of the label distributions.
 
-        ``label_distance`` is the mean over clients of the total variation distance, 0
-        (all identical) to 1.
+        ``label_distance`` is the mean over clients of the total variation distance to
+        the overall distribution, from 0 (all clients identical) to 1.
         """
         sizes = self.counts.sum(1)
         ratios = self.counts / sizes[:, None]
@@ -72,25 +70,25 @@ def split(
     seed: int = 0,
     test_labels: ArrayLike | None = None,
 ) -> Partition:
-    """Divide examples with these labels over m clients.
+    """Divide labeled examples over m clients.
 
     kind
         ``iid``: a random division into equal parts. ``dirichlet``: each client draws
         its label ratios from Dir(alpha) and then an equal number of examples (the
-        papers' way; Hsu et al. 2019); where a label runs out, the client goes on with
-        those that are left. ``dirichlet_by_image``: the same ratios, but all clients
-        are served image by image, in random turns, so that labels run out for all at
-        once: the partition of the papers' code, milder at the same alpha (label
-        distance 0.47 on average, against 0.58 of ``dirichlet``, for 10 balanced labels,
-        m = 10, alpha = 0.3). ``shards``: each client holds exactly
-        ``classes_per_client`` labels (pathological partition; McMahan et al. 2017).
+        papers' method; Hsu et al. 2019); when a label is exhausted, the client
+        continues with the remaining ones. ``dirichlet_by_image``: the same ratios, but
+        images are assigned one at a time to random clients, so that labels are
+        exhausted for all clients at the same time. This is the partition of the papers'
+        code; it is milder at the same alpha (label distance 0.47 on average, against
+        0.58 for ``dirichlet``, for 10 balanced labels, m = 10, alpha = 0.3).
+        ``shards``: each client has exactly ``classes_per_client`` labels (the
+        pathological partition; McMahan et al. 2017).
     test_labels
-        The test set's; its examples of a label are divided in the proportions in which
-        the training examples of that label were. A client for which nothing remains
-        gets one test example of its most frequent label, which it then shares with
-        another client.
+        Labels of the test set. The test examples of a label are divided in the same
+        proportions as its training examples. A client that would get none gets one test
+        example of its most frequent label, shared with another client.
 
-    Raises InputError where the division is impossible.
+    Raises InputError if the division is impossible.
     """
     y = _labels(labels, "labels")
     t = (
@@ -104,7 +102,7 @@ def split(
         whole_number(f"a partition's {name}", value, at_least=1)
     if m > len(y):
         raise InputError(
-            f"{len(y)} examples cannot give {m} clients one each: take fewer clients"
+            f"{len(y)} examples are too few for {m} clients: use fewer clients"
         )
     if not 0 < alpha < np.inf:
         raise InputError(f"alpha = {alpha} of the Dirichlet distribution must be > 0")
@@ -124,7 +122,7 @@ def split(
     counts = _count(y, train, C)
     if not (sizes := counts.sum(1)).min():
         raise InputError(
-            f"client {sizes.argmin()} gets no example: take fewer clients or more"
+            f"client {sizes.argmin()} gets no example: use fewer clients or more"
             " classes per client"
         )
     test = _follow(t, counts, rng) if len(t) else (t,) * m
@@ -140,7 +138,7 @@ def _labels(labels: ArrayLike, name: str) -> Indices:
         or y.min() < 0
     ):
         raise InputError(
-            f"{name} must be a list of whole numbers >= 0, one for each example"
+            f"{name} must be a list of integers >= 0, one for each example"
         )
     return y.astype(np.int64)
 
@@ -152,7 +150,7 @@ def _count(y: Indices, parts: tuple[Indices, ...], C: int) -> NDArray[np.int64]:
 def _deal(
     y: Indices, counts: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[Indices, ...]:
-    """counts[i, c] random examples of label c to client i, none to two clients."""
+    """Assign counts[i, c] random examples of label c to client i, without overlap."""
     pools = [rng.permutation(np.flatnonzero(y == c)) for c in range(counts.shape[1])]
     shares = [
         np.split(pool, ends)[:-1]
@@ -164,7 +162,7 @@ def _deal(
 def _ratios(
     y: Indices, m: int, C: int, alpha: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the number of examples of each label, and each client's ratios (m, C)."""
+    """Return the number of examples of each label, and clients' label ratios (m, C)."""
     totals = np.bincount(y, minlength=C)
     present = totals > 0
     ratios = np.zeros((m, C))
@@ -175,7 +173,7 @@ def _ratios(
 def _weights(
     ratios: NDArray[np.float64], left: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return a client's probabilities of the labels that are left."""
+    """Return a client's probabilities of the labels that are not exhausted."""
     weight = np.where(left > 0, ratios, 0.0)
     if not weight.sum() > 0:
         weight = left.astype(float)
@@ -188,13 +186,13 @@ def _fill_in_order(
     missing: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return how many examples of each label clients get (m, C).
+    """Return label counts (m, C) if clients draw one after another.
 
-    Clients draw one after the other, in random order.
+    The order of the clients is random.
     """
     counts = np.zeros(ratios.shape, dtype=np.int64)
     for i in rng.permutation(len(missing)):
-        while missing[i]:  # each draw gives an image, or ends a label
+        while missing[i]:  # each draw assigns an image or exhausts a label
             take = rng.multinomial(missing[i], _weights(ratios[i], left))
             take = np.minimum(take, left)
             counts[i] += take
@@ -208,12 +206,10 @@ def _fill_image_by_image(
     sizes: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return how many examples of each label clients get (m, C).
+    """Return label counts (m, C) if a random client draws each image.
 
-    A random client takes the next image.
-
-    As long as no label ends, the labels of consecutive images are independent, and are
-    drawn at once.
+    Until a label is exhausted, the labels of consecutive images are independent and are
+    drawn in one call.
     """
     counts = np.zeros(ratios.shape, dtype=np.int64)
     order = _turns(sizes, rng)
@@ -222,7 +218,7 @@ def _fill_image_by_image(
         clients = order[done : done + _IMAGES_AT_ONCE]
         weights = np.where(left > 0, ratios[clients], 0.0)
         bare = np.flatnonzero(~(weights.sum(1) > 0))
-        # a client without any of its labels depends on how many are left
+        # for a client whose labels are exhausted, probabilities depend on what is left
         until = bare[0] if len(bare) else len(clients)
         if until == 0:
             label = rng.choice(len(left), p=_weights(ratios[clients[0]], left))
@@ -236,14 +232,14 @@ def _fill_image_by_image(
 
 
 def _turns(sizes: NDArray[np.int64], rng: np.random.Generator) -> Indices:
-    """Return the client of each image: uniformly random among those that need more."""
+    """Return the client of each image, uniformly random among those not yet full."""
     m, total = len(sizes), int(sizes.sum())
     taken = np.zeros(m, dtype=np.int64)
     parts: list[Indices] = []
     while (taken < sizes).any():
         open_clients = np.flatnonzero(taken < sizes)
         clients = rng.choice(open_clients, size=total)
-        # the how-manieth turn of its client each one is
+        # index of each draw among the draws of its client
         by_client = np.argsort(clients, kind="stable")
         starts = np.searchsorted(clients[by_client], clients[by_client])
         turn = np.empty(total, dtype=np.int64)
@@ -257,7 +253,7 @@ def _turns(sizes: NDArray[np.int64], rng: np.random.Generator) -> Indices:
 def _labels_at_once(
     weights: NDArray[np.float64], left: NDArray[np.int64], rng: np.random.Generator
 ) -> Indices:
-    """Draw labels for consecutive images, up to the first one that ends a label."""
+    """Draw labels for consecutive images, up to the first that exhausts a label."""
     cumulative = weights.cumsum(1)
     levels = rng.random(len(weights)) * cumulative[:, -1]
     labels = (cumulative <= levels[:, None]).sum(1)
@@ -277,20 +273,20 @@ def _few_classes(
     present = np.flatnonzero(totals)
     if not 1 <= c <= len(present):
         raise InputError(
-            f"classes_per_client = {c} must lie between 1 and the {len(present)} labels"
-            " there are"
+            f"classes_per_client = {c} must be between 1 and {len(present)}, the number"
+            " of labels"
         )
     if m * c < len(present):
         raise InputError(
-            f"{m} clients with {c} labels each cannot hold all {len(present)} labels:"
-            " take more of either"
+            f"{m} clients with {c} labels each cannot cover all {len(present)} labels:"
+            " increase either number"
         )
-    # how many clients hold a label: as equal as can be
+    # number of clients that have a label, as equal as possible
     slots = np.zeros(C, dtype=np.int64)
     slots[present] = m * c // len(present)
     slots[rng.choice(present, m * c % len(present), replace=False)] += 1
     holds, left = np.zeros((m, C), dtype=bool), slots.copy()
-    for i in range(m):  # the fullest labels first, which never gets stuck
+    for i in range(m):  # taking the labels with most slots first always succeeds
         holds[i, np.lexsort((rng.random(C), -left))[:c]] = True
         left = left - holds[i]
     counts = np.zeros((m, C), dtype=np.int64)
@@ -307,28 +303,28 @@ def _follow(
 ) -> tuple[Indices, ...]:
     """Divide test examples in the proportions of ``counts``.
 
-    Every client's total is right within rounding, too.
+    Each client's total is also proportional, up to rounding.
     """
     m, C = counts.shape
     totals = np.bincount(t, minlength=C)
     wanted = totals * counts / np.maximum(counts.sum(0), 1)
-    given = np.floor(wanted).astype(np.int64)
-    behind = np.zeros(m)  # what rounding has kept from each client so far
+    assigned = np.floor(wanted).astype(np.int64)
+    behind = np.zeros(m)  # accumulated rounding deficit of each client
     for c in range(C):
-        behind += wanted[:, c] - given[:, c]
-        rest = round(float(wanted[:, c].sum())) - int(given[:, c].sum())
+        behind += wanted[:, c] - assigned[:, c]
+        rest = round(float(wanted[:, c].sum())) - int(assigned[:, c].sum())
         order = np.lexsort(
             (rng.random(m), -np.where(counts[:, c] > 0, behind, -np.inf))
         )[:rest]
-        given[order, c] += 1
+        assigned[order, c] += 1
         behind[order] -= 1
-    parts = list(_deal(t, given, rng))
-    for i in np.flatnonzero(given.sum(1) == 0):
-        own = [
+    parts = list(_deal(t, assigned, rng))
+    for i in np.flatnonzero(assigned.sum(1) == 0):
+        labels = [
             c
             for c in np.argsort(-counts[i], kind="stable")
             if counts[i, c] and totals[c]
         ]
-        if own:
-            parts[i] = rng.choice(np.flatnonzero(t == own[0]), 1)
+        if labels:
+            parts[i] = rng.choice(np.flatnonzero(t == labels[0]), 1)
     return tuple(parts)

@@ -1,8 +1,8 @@
 """Partially personalized problems F_i(u, v_i) whose constants are known exactly.
 
 The parameter vector of a client is x_i = (u_i, v_i); ``shared`` is the slice of u.
-``f_star`` is that of F(u, V) = (1/m) sum_i F_i(u, v_i) over u and all v_i (so a lower
-bound of f, whose clients share v too).
+``f_star`` is the minimum of F(u, V) = (1/m) sum_i F_i(u, v_i) over u and all v_i. It is
+a lower bound of f, in which all clients also share v.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class BlockGaussian(Gaussian):
         super().__init__(math.hypot(sigma_u, sigma_v))
 
     def scale(self, d: int, like: Tensor) -> Tensor:
-        """Return standard deviations of the entries, typed as ``like``."""
+        """Return the standard deviations of the entries, with the type of ``like``."""
         u, v = (
             self.sigma_u / math.sqrt(self.d_u),
             self.sigma_v / math.sqrt(max(self.d_v, 1)),
@@ -47,9 +47,9 @@ class BlockGaussian(Gaussian):
 
 
 class Personal(Synthetic):
-    """Base: d_u shared coordinates, then d_v personal ones, with Gaussian noise.
+    """Base class of problems with d_u shared and then d_v personal coordinates.
 
-    Each block has its own noise.
+    Each block has its own Gaussian noise.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Personal(Synthetic):
 
     @property
     def blocks(self) -> tuple[slice, ...]:
-        """Where u and v lie in x."""
+        """The slices of u and v in x."""
         return slice(0, self.d_u), slice(self.d_u, self.d)
 
 
@@ -81,13 +81,13 @@ class Coupled(Personal):
 
     F_i(u, v) = (h_u/2)||u - a_i||^2 + (h_v/2)||v - b_i||^2 + k sum_j sin(u_j) sin(v_j).
 
-    Non-convex once k > min(h_u, h_v). Exact constants: L = max(h_u, h_v) + k, L_u = h_u
-    + k, L_v = h_v + k, L_uv = L_vu = k, and delta_u: the deviations of grad_u are -h_u
-    (a_i - mean a) + k cos(u) (sin(v_i) - mean sin(v)), where u and all v_i are free.
-    Their variance is convex in the sines, so that each is +1 or -1; for a given number
-    of each the best choice follows the order of the a_i, which leaves m + 1 cases for
-    each coordinate. f* is a lower bound, found by a certified search over each u_j
-    (:mod:`~dfltheory.tasks.coupled_minimum`).
+    F is nonconvex if k > min(h_u, h_v). The exact constants are L = max(h_u, h_v) + k,
+    L_u = h_u + k, L_v = h_v + k, L_uv = L_vu = k, and delta_u: the deviations of grad_u
+    are -h_u (a_i - mean a) + k cos(u) (sin(v_i) - mean sin(v)), where u and all v_i are
+    free. Their variance is convex in the sines, so its maximum has sines +1 or -1. For
+    a given number of each, the maximizer follows the order of the a_i, which leaves m +
+    1 cases for each coordinate. f* is a lower bound from a certified search over each
+    u_j (:mod:`~dfltheory.tasks.coupled_minimum`).
 
     Parameters: ``a``, ``b`` (m, p) each; ``h_u``, ``h_v`` > 0; ``k`` >= 0; ``sigma_u``,
     ``sigma_v``.
@@ -109,7 +109,8 @@ class Coupled(Personal):
         a, b = matrix(a, "a"), matrix(b, "b")
         if a.shape != b.shape:
             raise InputError(
-                f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}: give (m, p) twice"
+                f"a has shape {tuple(a.shape)}, but b {tuple(b.shape)}: both must be"
+                " (m, p)"
             )
         if not (0 < h_u < math.inf and 0 < h_v < math.inf and 0 <= k < math.inf):
             raise InputError(
@@ -137,7 +138,7 @@ class Coupled(Personal):
         pull = (self.h_u * self.centre[:, : self.d_u]).sort(0, descending=True).values
         pull = pull - pull.mean(0)
         rank = torch.arange(self.m + 1, dtype=self.dtype, device=self.device)
-        # (m, cases): of the r largest pulls +1
+        # (m, cases): +1 for the r largest pulls
         signs = 2 * (rank[:-1, None] < rank).to(self.dtype) - 1
         # (m, cases, d_u)
         deviations = pull[:, None] + self.k * (signs - signs.mean(0)).unsqueeze(-1)
@@ -145,7 +146,7 @@ class Coupled(Personal):
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem."""
+        """The exactly known constants of this problem."""
         centers = self.centre.double().cpu().numpy()
         coupling = Coupling(self.h_u, self.h_v, self.k)
         floor = coupled_floor(coupling, centers[:, : self.d_u], centers[:, self.d_u :])
@@ -182,9 +183,8 @@ def coupled(
 ) -> Coupled:
     """Return a random :class:`Coupled` with prescribed L_u, L_v, chi and noise.
 
-    It has p shared and p personal coordinates.
-
-    ``spread``: root mean square deviation of the clients' centers in u, and in v [s].
+    It has p shared and p personal coordinates. ``spread`` is the root mean square
+    deviation of the clients' centers in u, and in v [s].
     """
     k = chi * math.sqrt(L_u * L_v) if min(L_u, L_v, chi) >= 0 else -1.0
     if min(m, p) < 1 or not 0 <= k < min(L_u, L_v) or not 0 <= spread < math.inf:

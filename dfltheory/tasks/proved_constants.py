@@ -1,4 +1,4 @@
-"""What is proved of the constants of a network's task."""
+"""Proved constants of the task of training a network."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dfltheory.tasks.minibatches import MinibatchTask
 
 
 def proved_constants(task: MinibatchTask) -> ProblemConstants:
-    """Return what is proved of any run on this task.
+    """Return the proved constants of a task.
 
-    f* >= 0 for the named losses, L of linear models, and sigma_l = 0 without
+    They are f* >= 0 for the named losses, L of linear models, and sigma_l = 0 without
     minibatches.
 
     The Hessian of one example's loss is C (x) a a', a = (input, 1): for the
@@ -23,11 +23,11 @@ def proved_constants(task: MinibatchTask) -> ProblemConstants:
 
         L = k max_i m p_i lambda_max((1/n_i) sum_j a_ij a_ij') + weight_decay,
 
-    exactly (for the cross-entropy the supremum is approached where two classes
-    share every example evenly, which biases, or two classes alone, can bring about;
-    else it is a bound). With minibatches it is the smoothness of every F_i(.; xi),
-    which SAM's analysis needs: at most k max_ij m p_i ||a_ij||^2 + weight_decay,
-    that of one example drawn again and again.
+    exactly. (For the cross-entropy, the supremum is approached where two classes share
+    the probability evenly at every example. This is possible with biases or with only
+    two classes; otherwise L is an upper bound.) With minibatches, L is the smoothness
+    of every F_i(.; xi), as SAM's analysis needs: at most k max_ij m p_i ||a_ij||^2 +
+    weight_decay, which is attained by a minibatch that repeats one example.
     """
     if task.drops:
         return ProblemConstants()
@@ -56,10 +56,7 @@ def proved_constants(task: MinibatchTask) -> ProblemConstants:
 
 
 def _curvature(task: MinibatchTask, i: int, bias: bool) -> Tensor:
-    """Return lambda_max of the mean of a a' over client i's examples.
-
-    With minibatches it is the largest ||a||^2.
-    """
+    """Return lambda_max of the mean of a a', or max ||a||^2 with minibatches."""
     begin, n = int(task.offsets[i]), int(task.sizes[i])
     a = task._prepared(task.X[begin : begin + n]).reshape(n, -1).double()
     a = torch.cat([a, a.new_ones(n, int(bias))], 1)

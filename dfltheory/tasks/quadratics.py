@@ -21,25 +21,25 @@ class Quadratic(Synthetic):
 
     Parameters
     ----------
-    A : the Hessians: (m, d, d) symmetric, one for each client; (d, d) common; (d,) a
-        common diagonal; a number a for a * I. :meth:`diagonal` takes one diagonal for
-        each client. Units [c s^-2].
+    A : Hessians: symmetric (m, d, d), one for each client; (d, d) for a common one;
+        (d,) for a common diagonal; or a number a for a * I. :meth:`diagonal` takes one
+        diagonal for each client. Units [c s^-2].
     b : (m, d), the minimizers of the clients [s]
-    noise : sigma_l, exactly the root mean square of xi (Gaussian); one number per
+    noise : sigma_l, the exact root mean square of the Gaussian xi; one number per
         client; or a :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
 
     Notes
     -----
     Every constant is exact: L = max_i ||A_i||, mu = lambda_min of the mean Hessian, f*
-    = f(x*). The heterogeneity ||grad f_i(x) - grad f(x)|| does not depend on x when the
-    Hessians agree, so that sigma_g and beta are finite then; they are infinite
-    otherwise (the supremum is over all x).
+    = f(x*). If all Hessians are equal, the heterogeneity ||grad f_i(x) - grad f(x)||
+    does not depend on x, so sigma_g and beta are finite; otherwise their suprema over
+    all x are infinite.
 
     Raises
     ------
     InputError
-        when f has no minimum (the mean Hessian has a negative eigenvalue, or f falls
-        linearly along its null space)
+        If f has no minimum (the mean Hessian has a negative eigenvalue, or f decreases
+        linearly along its null space).
     """
 
     name = "quadratic"
@@ -59,7 +59,7 @@ class Quadratic(Synthetic):
         super().__init__(m, d, noise, dtype=dtype, device=device)
         self.b = self._tensor(b, "b")
         self.A = self._hessians(self._tensor(A, "A"), _diagonal)
-        _ = self.x_star  # now: there may be no minimum
+        _ = self.x_star  # raises InputError now if there is no minimum
 
     @classmethod
     def diagonal(
@@ -69,7 +69,7 @@ class Quadratic(Synthetic):
         noise: NoiseLike = 0.0,
         **options: Unpack[Placement],
     ) -> Quadratic:
-        """Return A_i = diag(h_i), h (m, d) or (1, d), with O(m d) memory."""
+        """Return the problem with A_i = diag(h_i), h (m, d) or (1, d)."""
         return cls(h, b, noise, _diagonal=True, **options)
 
     def _hessians(self, A: Tensor, diagonal: bool) -> Tensor:
@@ -78,7 +78,7 @@ class Quadratic(Synthetic):
         if diagonal:
             if A.shape not in ((m, d), (1, d)):
                 raise InputError(
-                    f"h has shape {tuple(A.shape)}: give ({m}, {d}) or (1, {d})"
+                    f"h has shape {tuple(A.shape)}: pass ({m}, {d}) or (1, {d})"
                 )
             return A
         if A.ndim <= 1:
@@ -89,7 +89,7 @@ class Quadratic(Synthetic):
             return A.expand(1, d)
         if A.shape not in ((d, d), (1, d, d), (m, d, d)):
             raise InputError(
-                f"A has shape {tuple(A.shape)}: give ({m}, {d}, {d}), ({d}, {d}),"
+                f"A has shape {tuple(A.shape)}: pass ({m}, {d}, {d}), ({d}, {d}),"
                 f" ({d},) or a number (one diagonal for each client:"
                 " Quadratic.diagonal)"
             )
@@ -99,18 +99,18 @@ class Quadratic(Synthetic):
         if float(skew[i]) > (tolerance := 1e-10 * float(A[i].abs().max())):
             raise InputError(
                 f"A of client {i} differs from its transpose by {float(skew[i]):.3g}"
-                f" (tolerance {tolerance:.3g}): give (A + A') / 2, which has the same f"
+                f" (tolerance {tolerance:.3g}): pass (A + A') / 2, which has the same f"
             )
         return (A + A.mT) / 2
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether the Hessians are held as diagonals."""
+        """Whether the Hessians are stored as diagonals."""
         return self.A.ndim == 2
 
     @cached_property
     def common_hessian(self) -> bool:
-        """Whether all clients have the same Hessian (to the last bit)."""
+        """Whether all clients have the same Hessian, bit for bit."""
         return torch.equal(self.A, self.A[:1].expand_as(self.A))
 
     # -- the functions
@@ -136,27 +136,27 @@ class Quadratic(Synthetic):
         return A.expand(*x.shape[:-2], self.m, self.d, self.d)
 
     def _times(self, r: Tensor) -> Tensor:
-        """A_i r_i for r (..., m, d)."""
+        """Return A_i r_i for r (..., m, d)."""
         if self.is_diagonal:
             return self.A * r
         if self.A.shape[0] == 1:
             return r @ self.A[0]
-        # clients first: einsum's bits, without its cost
-        each = r.reshape(-1, self.m, self.d).transpose(0, 1)
-        return torch.bmm(each, self.A.mT).transpose(0, 1).reshape(r.shape)
+        # clients first: bit-identical to einsum, but faster
+        by_client = r.reshape(-1, self.m, self.d).transpose(0, 1)
+        return torch.bmm(by_client, self.A.mT).transpose(0, 1).reshape(r.shape)
 
-    # -- what is known
+    # -- minimum and constants
 
     @property
     def x_star(self) -> Tensor:
-        """The minimizer of f (that of least norm where there are many), (d,)."""
+        """The minimizer of f (d,); the one of smallest norm if there are several."""
         return self._minimizer[0].to(self.dtype)
 
     @cached_property
     def _minimizer(self) -> tuple[Tensor, float]:
-        """x* in float64, and the least eigenvalue of the mean Hessian above rounding.
+        """x* in float64, and the smallest nonzero eigenvalue of the mean Hessian.
 
-        Seen from b_1, so that a common offset of all b_i cancels exactly.
+        Computed relative to b_1, so that a common offset of all b_i cancels exactly.
         """
         mean, origin = self.A.mean(0, dtype=torch.float64), self.b[0].double()
         pull = self._mean_in_double(self.b.double() - origin)
@@ -169,8 +169,8 @@ class Quadratic(Synthetic):
             size = torch.linalg.vector_norm(
                 self.A, dim=(1, 2), dtype=torch.float64
             ).mean()
-        # what rounding of the entries, and then the decomposition, may make of the
-        # eigenvalue 0
+        # Eigenvalues up to the rounding error of the entries and of the decomposition
+        # are treated as zero.
         null = (
             values.abs()
             <= eps * size + 100 * order * torch.finfo(torch.float64).eps * top
@@ -198,7 +198,7 @@ class Quadratic(Synthetic):
 
     @cached_property
     def f_star(self) -> float:
-        """Minimum f(x*) of f, in float64 so that no f(x) lies below it."""
+        """The minimum f(x*), computed in float64 so that no f(x) is below it."""
         offsets = self._minimizer[0] - self.b.double()
         parts = self._few_clients(offsets)
         return sum(float((r * self._in_double(A, r)).sum()) for A, r in parts) / (
@@ -213,10 +213,7 @@ class Quadratic(Synthetic):
         return total / self.m
 
     def _few_clients(self, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield Hessians and rows of ``values`` (m, d) of some clients at a time.
-
-        So copies stay small.
-        """
+        """Yield Hessians and rows of ``values`` (m, d) in blocks, to limit memory."""
         if len(self.A) == 1:
             yield self.A, values
         else:
@@ -224,20 +221,19 @@ class Quadratic(Synthetic):
             yield from zip(self.A.split(few), values.split(few), strict=True)
 
     def _in_double(self, A: Tensor, r: Tensor) -> Tensor:
-        """A_i r_i of these Hessians and rows, in float64."""
+        """Return A_i r_i in float64."""
         if self.is_diagonal:
             return A.double() * r
         return (A.double() @ r.unsqueeze(-1)).squeeze(-1)
 
     def excess(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return f(x) - f* = 1/2 (x - x*)' A (x - x*), A the mean Hessian.
+        """Return f(x) - f* = 1/2 (x - x*)' A (x - x*), where A is the mean Hessian.
 
-        Nothing cancels in it.
-
-        x* solves A x* = mean A_i b_i up to r = eps d L (||x*|| + max_i ||b_i||), and x,
-        a mean, is right up to p = eps' ||x|| with eps' of the task's precision, so that
-        the result is off by at most ||x - x*|| (r + L p) + r^2 / (2 lambda) + L p^2 /
-        2, lambda the least eigenvalue of A above 0, and by eps d of itself.
+        This formula has no cancellation. x* satisfies A x* = mean A_i b_i up to r = eps
+        d L (||x*|| + max_i ||b_i||), and x, a mean, is accurate up to p = eps' ||x||
+        with eps' of the task's precision. The error is therefore at most ||x - x*|| (r
+        + L p) + r^2 / (2 lambda) + L p^2 / 2, where lambda is the smallest nonzero
+        eigenvalue of A, plus a relative error of eps d.
         """
         x_star, least = self._minimizer
         A, deviation = self.A.mean(0, dtype=torch.float64), x.double() - x_star
@@ -269,20 +265,19 @@ class Quadratic(Synthetic):
 
     @cached_property
     def gradient_deviations(self) -> Tensor:
-        """Differences grad f_i(x) - grad f(x) of clients with one Hessian, (m, d).
+        """Deviations grad f_i(x) - grad f(x) if all Hessians are equal, (m, d).
 
-        They are the same for all x, in float64.
-
-        From differences of the b_i, in which a common offset cancels exactly: identical
-        clients have 0.
+        They are in float64 and do not depend on x. They are computed from differences
+        of the b_i, so that a common offset cancels exactly and identical clients have
+        deviation 0.
         """
         deviation = self.b.double() - self.b[0].double()
         return self._in_double(self.A[:1], deviation - deviation.mean(0))
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem."""
-        # no half precision can be decomposed
+        """The exact constants of this problem."""
+        # eigvalsh does not support half precision
         single = torch.promote_types(self.dtype, torch.float32)
         spectrum = (
             self.A if self.is_diagonal else torch.linalg.eigvalsh(self.A.to(single))

@@ -30,23 +30,21 @@ def quadratic(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Quadratic:
-    """Return a random :class:`Quadratic` with the prescribed constants.
-
-    They are exact up to rounding.
+    """Return a random :class:`Quadratic` with prescribed constants (up to rounding).
 
     Parameters
     ----------
-    m, d : clients, parameters
-    L, mu : max_i ||A_i||, and the least eigenvalue of the mean Hessian, 0 <= mu <= L [c
-        s^-2]
-    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 for m = 1); with common
-        Hessians sigma_g = zeta everywhere [c s^-1]
+    m, d : numbers of clients and parameters
+    L, mu : max_i ||A_i|| and the smallest eigenvalue of the mean Hessian, 0 <= mu <= L
+        [c s^-2]
+    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 if m = 1); sigma_g =
+        zeta if the Hessians are equal [c s^-1]
     sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
-    hessians : ``common`` (the spectrum runs evenly from mu to L, in random
-        eigenvectors), ``diagonal`` (the same along the axes: O(m d) memory, for high
-        dimension), ``commuting`` (each client its own spectrum in common eigenvectors)
-        or ``random`` (eigenvectors differ too)
-    distance : ||x*||, and so the distance of the default start 0 from the optimum [s]
+    hessians : ``common`` (one Hessian with evenly spaced eigenvalues from mu to L and
+        random eigenvectors), ``diagonal`` (the same along the axes; O(m d) memory, for
+        high dimensions), ``commuting`` (each client has its own eigenvalues, with
+        common eigenvectors) or ``random`` (the eigenvectors differ, too)
+    distance : ||x*||, the distance of the default start 0 from the optimum [s]
     """
     if zeta is None:
         zeta = 1.0 if m > 1 else 0.0
@@ -58,8 +56,8 @@ def quadratic(
         )
     if d == 1 and mu != L:
         raise InputError(
-            f"in dimension 1 the Hessian is one number: mu = {mu} must equal L = {L},"
-            " or take d >= 2"
+            f"in dimension 1 the Hessian is one number, so mu = {mu} must equal L ="
+            f" {L}; otherwise use d >= 2"
         )
     one_of("kind of hessians", hessians, get_args(Hessians))
     for name, value in (("zeta", zeta), ("distance", distance)):
@@ -70,7 +68,7 @@ def quadratic(
             "a single client has no heterogeneity: zeta must be 0 for m = 1"
         )
     entries = {"common": d * d, "diagonal": d}.get(hessians, m * d * d)
-    advice = 'take hessians="diagonal", or a smaller d'
+    advice = 'use hessians="diagonal", or a smaller d'
     refuse_beyond_memory("quadratic", m * d + entries, advice, m=m, d=d)
     g = torch.Generator().manual_seed(seed)
     A = _random_hessians(m, d, L, mu, hessians, g)
@@ -81,7 +79,8 @@ def quadratic(
     )
     pull = pull - pull.mean(0)
     x_star = torch.randn(d, generator=g, dtype=torch.float64)
-    # the first eigenvector is flat for every client: nothing can pull along it
+    # no gradient may have a component along the first eigenvector, where all f_i are
+    # constant
     if mu == 0:
         flat = (
             torch.eye(d, dtype=torch.float64)[0]
@@ -99,7 +98,7 @@ def quadratic(
 
 
 def _solve(A: Tensor, pull: Tensor) -> Tensor:
-    """Return the least-norm offsets with A_i offset_i = pull_i.
+    """Return the minimum-norm solutions of A_i offset_i = pull_i.
 
     The A_i are diagonals or matrices.
     """
@@ -114,11 +113,10 @@ def _solve(A: Tensor, pull: Tensor) -> Tensor:
 def _random_hessians(
     m: int, d: int, L: float, mu: float, kind: Hessians, g: torch.Generator
 ) -> Tensor:
-    """Return Hessians (m or 1, d, d) with max_i ||A_i|| = L.
+    """Return Hessians (m or 1, d, d) with max_i ||A_i|| = L and eigenvalues >= mu.
 
-    One common eigenvector has the value mu, and no A_i goes below it.
-
-    ``diagonal``: the diagonal alone, (1, d).
+    They share an eigenvector with eigenvalue mu. For ``diagonal``, only the diagonal
+    (1, d) is returned.
     """
     if kind in ("common", "diagonal") or d == 1:
         even = torch.linspace(mu, L, d, dtype=torch.float64).unsqueeze(0)

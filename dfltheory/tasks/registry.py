@@ -1,4 +1,4 @@
-"""Tasks by name, as the command line and experiment files call them."""
+"""Tasks by name, for the command line and experiment files."""
 
 from __future__ import annotations
 
@@ -23,15 +23,12 @@ _IMAGES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "tiny_imag
 
 
 def names() -> list[str]:
-    """Return the names that :func:`get` knows."""
+    """Return the names that :func:`get` accepts."""
     return sorted([*_FACTORIES, "npz", *_IMAGES])
 
 
 def factory(name: str) -> Callable[..., Task]:
-    """Return the function that builds the task of a name.
-
-    Its keywords are the task's options.
-    """
+    """Return the function that builds a task by name; its keywords are the options."""
     if one_of("task", name, names()) in _IMAGES:
         return functools.partial(
             importlib.import_module("dfltheory.tasks.federated").image_task, name
@@ -42,11 +39,10 @@ def factory(name: str) -> Callable[..., Task]:
 
 
 def get(name: str, **options: object) -> Task:
-    """Return the task of a name, as ``get("quadratic", m=16, sigma=0.1)``.
+    """Return a task by name, for example ``get("quadratic", m=16, sigma=0.1)``.
 
-    Raises UnknownNameError for a name or an option that is not known, InputError for a
-    value that is no number where one is asked for, and for sizes beyond this machine's
-    memory.
+    Raises UnknownNameError for an unknown name or option, and InputError for a value of
+    the wrong type or for sizes that exceed this machine's memory.
     """
     build = factory(name)
     known = inspect.signature(build).parameters

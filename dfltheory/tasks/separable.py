@@ -1,9 +1,7 @@
-"""Non-convex and clipped problems with exact constants.
+"""Separable nonconvex and clipped problems with exact constants.
 
-They are sums over coordinates of shifted curves.
-
-f_i(x) = sum_k phi(x_k - c_ik). The coordinates are independent, so that each supremum
-over x splits into suprema over single numbers, which closed forms give.
+f_i(x) = sum_k phi(x_k - c_ik). The coordinates are independent, so each supremum over x
+is a sum of suprema over single numbers, which have closed forms.
 """
 
 from __future__ import annotations
@@ -47,12 +45,12 @@ class Sinusoidal(Separable):
 
     Its gradients are a w sin(w (x - c_i)).
 
-    Averages of sinusoids of one frequency are sinusoids, so that with the phasors p_ik
-    = exp(-i w c_ik) and q = p - mean_i p all constants are exact: L = a w^2, B = a w
+    An average of sinusoids of one frequency is a sinusoid. With the phasors p_ik =
+    exp(-i w c_ik) and q = p - mean_i p, all constants are exact: L = a w^2, B = a w
     sqrt(d), beta = a w max_i ||q_i||, sigma_g^2 = (a w)^2 sum_k (mean_i |q_ik|^2 +
     |mean_i q_ik^2|) / 2, f* = a sum_k (1 - |mean_i p_ik|).
 
-    Parameters: ``c`` (m, d) centres [s]; ``a`` amplitude > 0 [c]; ``w`` frequency > 0
+    Parameters: ``c`` (m, d) centers [s]; ``a`` amplitude > 0 [c]; ``w`` frequency > 0
     [1/s]; ``noise`` as for :class:`~dfltheory.tasks.Quadratic`.
     """
 
@@ -81,7 +79,7 @@ class Sinusoidal(Separable):
 
     @cached_property
     def _phasors(self) -> Tensor:
-        # of half precision: none
+        # torch has no complex type for half precision
         angle = -self.w * self.c.to(torch.promote_types(self.dtype, torch.float32))
         return torch.polar(torch.ones_like(angle), angle)
 
@@ -112,11 +110,12 @@ class Clipped(Separable):
 
     Its gradient is h (x - c_i) clipped to [-h r, h r].
 
-    Exact constants: L = h, B = h r sqrt(d). Between the kinks c_ik -+ r the deviations
-    of the gradients are linear in x_k and their variance is a convex quadratic, so that
-    sigma_g and beta are attained at kinks. mu = 0 (far away f is linear).
+    The exact constants are L = h, B = h r sqrt(d), and mu = 0, because f is linear far
+    from the centers. Between the kinks c_ik -+ r, the deviations of the gradients are
+    linear in x_k and their variance is a convex quadratic, so sigma_g and beta are
+    attained at kinks.
 
-    Parameters: ``c`` (m, d) centres [s]; ``h`` curvature > 0 [c s^-2]; ``r`` radius > 0
+    Parameters: ``c`` (m, d) centers [s]; ``h`` curvature > 0 [c s^-2]; ``r`` radius > 0
     [s].
     """
 
@@ -149,7 +148,7 @@ class Clipped(Separable):
 
     @cached_property
     def _kinks(self) -> tuple[Tensor, Tensor]:
-        """Return sorted kinks (2m, d), and gradients / h of every client there."""
+        """Return the sorted kinks (2m, d), and each client's gradient / h at them."""
         kinks = torch.cat([self.c - self.r, self.c + self.r]).sort(0).values
         return kinks, self._clip(kinks[:, None] - self.c)
 
@@ -157,7 +156,7 @@ class Clipped(Separable):
     def x_star(self) -> Tensor:  # type: ignore[override]
         """The minimizer of f, (d,)."""
         kinks, slopes = self._kinks
-        mean = slopes.mean(1)  # rises from -r to r along the kinks
+        mean = slopes.mean(1)  # increases from -r to r along the kinks
         after = torch.searchsorted(
             mean.T.contiguous(), torch.zeros_like(self.c[0]).unsqueeze(1)
         ).T
@@ -197,7 +196,7 @@ def _centres(
 ) -> Tensor:
     """Return random centers (m, d).
 
-    Their mean has the norm ``distance``, their RMS deviation is ``spread``.
+    Their mean has norm ``distance``, and their RMS deviation is ``spread``.
     """
     if min(m, d) < 1 or not (
         0 < L < math.inf and 0 < B < math.inf and min(spread, distance) >= 0
@@ -229,15 +228,15 @@ def sinusoidal(
 
     Units are [c s^-2] and [c s^-1].
 
-    ``spread``: root mean square deviation of the centers; ``distance``: norm of their
-    mean [s].
+    ``spread`` is the root mean square deviation of the centers, and ``distance`` the
+    norm of their mean [s].
     """
     c = _centres("sinusoidal", m, d, L, B, spread, distance, seed)
     w = L * math.sqrt(d) / B
     if not 1e-150 < w < 1e150:
         raise InputError(
-            f"sinusoidal: L = {L}, B = {B} ask for waves of frequency {w:g}: 1e-150 to"
-            " 1e150 are taken"
+            f"sinusoidal: L = {L}, B = {B} need the frequency w = {w:g}, which must be"
+            " in (1e-150, 1e150)"
         )
     return Sinusoidal(c, L / w**2, w, sigma, dtype=dtype, device=device)
 

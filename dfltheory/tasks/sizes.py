@@ -1,4 +1,4 @@
-"""Sizes are held against this machine's memory before any is taken."""
+"""Checks of task sizes against this machine's memory, before any is allocated."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dfltheory.errors import InputError
 
 
 def refuse_beyond_memory(
-    task: str, numbers: float, advice: str = "take smaller sizes", **sizes: int
+    task: str, numbers: float, advice: str = "use smaller sizes", **sizes: int
 ) -> None:
-    """Raise InputError, with ``advice``, if so many float64 values do not fit.
+    """Raise InputError, with ``advice``, if the memory is too small for a task.
 
-    A task of these sizes needs at least so many while it is created.
+    ``numbers`` is a lower bound of the number of float64 values needed to create it.
     """
-    needed, there = 8 * numbers, memory()
-    if needed > there:
+    needed, available = 8 * numbers, memory()
+    if needed > available:
         listed = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         raise InputError(
             f"the task {task} with {listed} needs at least {needed / 1e9:.3g} GB of"
-            f" memory, and this machine has {there / 1e9:.3g} GB: {advice}"
+            f" memory, and this machine has {available / 1e9:.3g} GB: {advice}"
         )
 
 
 def memory() -> float:
-    """Bytes of memory of this machine; infinite where the system does not tell."""
+    """Return this machine's memory in bytes, or infinity if it is unknown."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

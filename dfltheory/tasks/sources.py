@@ -1,4 +1,4 @@
-"""Data sets, loaders, tables of columns and partitioners, as a task in one call."""
+"""Supervised tasks from data sets, loaders, column tables and partitioners."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ def supervised_from(
     seed: int = 0,
     **options: Any,
 ) -> Supervised:
-    """Return a supervised task from whatever holds the examples.
+    """Return a task from data sets, loaders or a partitioner.
 
-    See :class:`~dfltheory.tasks.Supervised`.
-
-    A list with one source for each client:
+    See :class:`~dfltheory.tasks.Supervised`. A list has one source for each client:
 
     >>> task = supervised_from([loader_0, loader_1], module)
 
@@ -45,36 +43,36 @@ def supervised_from(
 
     Parameters
     ----------
-    source : a list with one item for each client, each a pair (X, y), a map-style data
-        set (of PyTorch, Hugging Face, or anything with ``len`` and ``[k]``), or a
-        DataLoader; or one such item for all, which is divided over ``m`` clients by its
-        labels; or a partitioner with ``num_partitions`` and ``load_partition``
+    source : a list with one item for each client, where an item is a pair (X, y), a
+        map-style data set (PyTorch, Hugging Face, or any object with ``len`` and
+        ``[k]``), or a DataLoader; or one such item, which is divided over ``m`` clients
+        by its labels; or a partitioner with ``num_partitions`` and ``load_partition``
         (flwr-datasets)
     module : the network
-    inputs, targets : names of the columns, where examples are dictionaries; ``inputs``
-        may be left out where there is only one other column
-    test : one item for all clients, or a list with one for each
-    m, partition, alpha, classes_per_client, seed : of the division, see
+    inputs, targets : names of the columns if examples are dictionaries; ``inputs`` may
+        be omitted if there is only one other column
+    test : one item for all clients, or a list with one item for each client
+    m, partition, alpha, classes_per_client, seed : options of the partition, see
         :func:`.partition.split`
-    options : of :class:`~dfltheory.tasks.Supervised` (``batch``, ``weights``, ``loss``,
-        ...); ``constants="estimate"`` measures those that are not proved when they are
-        first asked for, so that ``compare`` has them: see
+    options : options of :class:`~dfltheory.tasks.Supervised` (``batch``, ``weights``,
+        ``loss``, ...). With ``constants="estimate"``, constants that are not proved are
+        estimated on first access, so that ``compare`` can use them; see
         :mod:`dfltheory.tasks.estimate`
 
     Notes
     -----
-    Every example is read once, into memory: a random transformation in the data set is
-    drawn once (random augmentation belongs into ``augment``), and a loader's own
-    batches and order play no part. Pictures become float32 (channels, height, width) in
-    [0, 1], as ToTensor has them.
+    Every example is read into memory once. A random transformation in the data set is
+    therefore drawn only once (use ``augment`` for random augmentation), and a loader's
+    batches and order do not matter. PIL images are converted to float32 (channels,
+    height, width) in [0, 1], like torchvision's ToTensor.
 
-    Raises InputError where an item cannot be read so, in one line that names the client
-    and the example.
+    Raises InputError if an item cannot be read; the message names the client and the
+    example.
     """
     if hasattr(source, "load_partition"):
         if not hasattr(source, "num_partitions"):
             raise InputError(
-                "give one split's partitioner, as"
+                "pass the partitioner of one split, for example"
                 ' federated_dataset.partitioners["train"]'
             )
         source = [source.load_partition(i) for i in range(source.num_partitions)]
@@ -83,8 +81,8 @@ def supervised_from(
     if isinstance(source, list):
         if m is not None:
             raise InputError(
-                f"m = {m} divides one data set; a list has one item for each client"
-                " already"
+                f"m = {m} applies to one data set; a list already has one item for each"
+                " client"
             )
         clients = [
             examples_of(item, f"client {i}", **named) for i, item in enumerate(source)
@@ -92,7 +90,7 @@ def supervised_from(
     else:
         if m is None:
             raise InputError(
-                "one data set needs m, the number of clients to divide it over; or give"
+                "one data set needs m, the number of clients to divide it over; or pass"
                 " a list"
             )
         X, y = examples_of(source, "the data set", **named)

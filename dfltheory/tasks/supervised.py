@@ -1,7 +1,4 @@
-"""A torch module on the clients' tensors, as a task.
-
-f_i is the mean loss over client i's examples.
-"""
+"""Tasks of training a torch module on the clients' examples."""
 
 from __future__ import annotations
 
@@ -31,59 +28,63 @@ from dfltheory.tasks.proved_constants import proved_constants
 
 
 class Supervised(MinibatchTask):
-    """A torch module with a loss on the clients' examples.
+    """The task of training a torch module on the clients' examples.
 
     f_i(x) = (m p_i / n_i) sum_j loss(module_x(X_ij), y_ij) + (weight_decay / 2)||x||^2,
-    f their mean.
+    and f is their mean.
 
-    By default p_i = 1/m: all clients have equal weights, whatever its n_i. The module's
-    parameters, flattened in the order of ``named_parameters``, are the vector x of
-    length d; they are viewed, never copied through a state_dict.
+    By default p_i = 1/m: all clients have equal weights for any n_i. The vector x of
+    length d consists of the module's parameters, flattened in the order of
+    ``named_parameters``.
 
     Parameters
     ----------
-    module : any torch.nn.Module without buffers that training changes (batch norm).
-        With dropout, each client drops units by a seed of its own for each minibatch; f
-        and its gradient are measured with nothing dropped, which is another function
-        than the one trained on: no constant of it is known
-    clients : [(X_1, y_1), ...], client i's examples; the n_i may differ. In place of a
-        pair: a PyTorch data set of pairs (input, target), or a loader, which is read
-        once into memory. :func:`~dfltheory.tasks.supervised_from` divides one data set
-    batch : B examples a minibatch; ``None``: all of a client's examples, so that
-        gradients are exact
+    module : any torch.nn.Module without buffers that change in training (such as batch
+        norm). With dropout, each client has its own seed for each minibatch; f and its
+        gradient are measured without dropout. Since this is not the function that is
+        trained, no constants are known
+    clients : [(X_1, y_1), ...], the examples of each client; the n_i may differ.
+        Instead of a pair, an item may be a PyTorch data set of pairs (input, target) or
+        a loader, which is read into memory once.
+        :func:`~dfltheory.tasks.supervised_from` divides one data set
+    batch : number B of examples per minibatch; ``None`` for all of a client's examples,
+        so that gradients are exact
     test : ``(X, y)`` or a data set for all clients, or a list with one for each client
-    loss : ``cross_entropy`` or ``mse``, or a function (outputs, targets) -> mean over
-        the examples; by default cross-entropy for whole-number targets and mean squared
-        error for others
-    sampling : ``iid`` with replacement, as the theory has it, or ``epochs``: reshuffled
-        at each round's start and after each pass, as the papers' experiments have it
+    loss : ``cross_entropy``, ``mse``, or a function (outputs, targets) -> mean over the
+        examples; by default cross-entropy for integer targets and mean squared error
+        for others
+    sampling : ``iid``: with replacement, as in the theory; or ``epochs``: reshuffled at
+        the start of each round and after each pass, as in the papers' experiments
     weights : p_i, which sum to 1: ``uniform``, ``sizes`` (n_i / n, as in FedAvg, so
-        that every example counts the same), or m numbers > 0. They are part of the f_i,
-        whose plain mean f stays, and so do all theorems, for these f_i and their
-        constants. A server or network that averages plainly then takes the weighted
-        step; for K = 1 it is FedAvg's weighted average itself
-    weight_decay : of the objective, so that measured losses and gradients contain it
-    personal : dotted names of the personal parameters v (``"head"``); the rest is the
-        shared u. ``None``: the last submodule with parameters of its own
-    start : ``module``: x^0 is the module's parameters as given; ``fresh``: every seed
-        draws its own through the modules' ``reset_parameters``
-    preprocess : applied to inputs whenever they are used (scaling of bytes, for
-        example)
-    augment : of the inputs of minibatches only: a function (X (S, m, B, ...), one
-        generator per seed) -> X, which is asked for all clients at once
-    strategy : how the clients are batched: ``auto``, ``batched``, ``loop`` (see
+        that every example has equal weight), or m numbers > 0. They are factors of the
+        f_i; f is still the unweighted mean of the f_i, so all theorems apply to these
+        f_i and their constants. A server or network that averages without weights then
+        takes the weighted step; for K = 1 this is FedAvg's weighted average
+    weight_decay : coefficient of the squared norm in the objective; measured losses and
+        gradients include it
+    personal : dotted names of the personal parameters v (for example ``"head"``); the
+        others are the shared u. By default the last submodule with parameters of its
+        own
+    start : ``module``: x^0 is the module's current parameters; ``fresh``: each seed
+        draws its own x^0 through the modules' ``reset_parameters``
+    preprocess : function applied to inputs whenever they are used, for example to scale
+        bytes
+    augment : function (X (S, m, B, ...), one generator per seed) -> X, applied to the
+        inputs of minibatches only, for all clients at once
+    strategy : how clients are evaluated: ``auto``, ``batched`` or ``loop`` (see
         tasks.batching)
-    channels_last : hand images to the module with their channels last in memory, where
-        clients come one after the other; ``auto``: on a CPU, for convolutions in a
-        Sequential of torch's own layers
-    dtype : of the parameters and of floating-point inputs; ``None``: the module's
-    constants : what is known of the problem, or a function of the task that finds it at
-        the first question (``estimate.piloted``); by default what :meth:`known` proves
+    channels_last : whether to pass images in channels-last memory format if clients are
+        evaluated one after another; ``auto``: on a CPU, for a Sequential of torch's own
+        layers with convolutions
+    dtype : type of the parameters and of floating-point inputs; by default the module's
+    constants : known constants of the problem, or a function of the task that computes
+        them on first access (``estimate.piloted``); by default those proved by
+        :meth:`known`
 
     Raises
     ------
     InputError
-        for clients without examples, unequal lengths, or modules that cannot be batched
+        If a client has no examples, lengths differ, or the module cannot be used.
     """
 
     name = "supervised"
@@ -115,8 +116,8 @@ class Supervised(MinibatchTask):
         refuse_unfit(module, dtype)
         if is_data_set(clients):
             raise InputError(
-                f"clients is one {type(clients).__name__}: give a list with one data"
-                " set for each client, or divide it by"
+                f"clients is one {type(clients).__name__}: pass a list with one data"
+                " set for each client, or divide it with"
                 " tasks.supervised_from(data_set, module, m=10)"
             )
         clients = list(clients)
@@ -169,9 +170,9 @@ class Supervised(MinibatchTask):
         self.drops = has_dropout(self.network, one)
         if self.drops and (self.batch is None or strategy not in ("auto", "loop")):
             raise InputError(
-                "dropout is drawn for each client's minibatch, one network after the"
-                f" other: batch = {batch}"
-                f' must be a number, and strategy = "{strategy}" be "loop"'
+                "dropout is drawn for each client's minibatch, one network after"
+                f" another: batch = {batch} must be a number, and strategy ="
+                f' "{strategy}" must be "loop"'
             )
         strategy = "loop" if self.drops else strategy
         made_of = (self.network, self.criterion, self.layout)
@@ -179,7 +180,7 @@ class Supervised(MinibatchTask):
         self._single = Loop(*made_of, channels_last=last)
         self._given_constants = constants
 
-    # -- what it is made of
+    # -- module, constants and start
 
     def _criterion(self, loss: str | Loss | None) -> Loss:
         if callable(loss):
@@ -190,16 +191,14 @@ class Supervised(MinibatchTask):
     def module(
         self, run: object, client: int | None = None, seed: int = 0
     ) -> nn.Module:
-        """Return the mean model of a finished run, or a client's, as a module.
+        """Return the mean model of a finished run, or a client's model, as a module.
 
-        It is in ``eval`` mode.
+        ``run`` is a History, or models (S, m, d), (m, d) or (d,), and ``seed`` selects
+        one of its S seeds. The module is in ``eval`` mode and takes the same inputs as
+        the task's network, after ``preprocess``.
 
-        ``run``: a History, or models (S, m, d), (m, d) or (d,); ``seed``: which of its
-        S seeds. The module takes what the task's network takes: inputs after
-        ``preprocess``.
-
-        Raises InputError where the run's models are not this network's, or there is no
-        such client or seed.
+        Raises InputError if the models do not fit this network, or if the client or
+        seed does not exist.
         """
         x = torch.as_tensor(getattr(run, "x", run), device=self.device)
         if x.ndim not in (1, 2, 3) or x.shape[-1] != self.d:
@@ -212,30 +211,27 @@ class Supervised(MinibatchTask):
             ("client", client, x.shape[1]),
         ):
             if value is not None and not 0 <= value < count:
-                raise InputError(f"{word} = {value} is none of 0..{count - 1}")
-        own = copy.deepcopy(self.network)
+                raise InputError(f"{word} = {value} must be in 0..{count - 1}")
+        result = copy.deepcopy(self.network)
         chosen = x[seed].mean(0) if client is None else x[seed, client]
         nn.utils.vector_to_parameters(
-            chosen.to(self.dtype, copy=True), own.parameters()
+            chosen.to(self.dtype, copy=True), result.parameters()
         )
-        return own
+        return result
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem."""
+        """The known constants of this problem: those given, proved or estimated."""
         given, known = self._given_constants, self.known()
         if isinstance(given, ProblemConstants):
             return given
-        vars(self)["constants"] = known  # the estimators ask for what is known already
-        with torch.enable_grad():  # the training loop asks where gradients are off
+        # The estimators read the constants that are already known.
+        vars(self)["constants"] = known
+        with torch.enable_grad():  # the training loop may disable gradients
             return known if given is None or self.drops else given(self)
 
     def known(self) -> ProblemConstants:
-        """Return what is proved of any run on this task.
-
-        f* >= 0 for the named losses, and L of linear models: see
-        :func:`~dfltheory.tasks.proved_constants.proved_constants`.
-        """
+        """Return the proved constants; see :mod:`dfltheory.tasks.proved_constants`."""
         return proved_constants(self)
 
     def with_constants(self, constants: ProblemConstants) -> Supervised:
@@ -245,7 +241,7 @@ class Supervised(MinibatchTask):
         return other
 
     def start(self, generator: torch.Generator) -> Tensor:
-        """Return the start x^0 (d,) of a seed."""
+        """Return the start x^0 (d,) for a seed."""
         if self._start == "module":
             return self.layout.flat(self.network)
         fresh = copy.deepcopy(self.network)
@@ -256,16 +252,16 @@ class Supervised(MinibatchTask):
                     part.reset_parameters()  # type: ignore[operator]
         return self.layout.flat(fresh)
 
-    # -- what an algorithm sees
+    # -- the interface for algorithms
 
     def gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
         """Return the gradients at stacked models."""
         return self._gradient(x, batch, None)
 
     def balanced_gradient(self, x: Tensor, batch: Batch | None = None) -> Tensor:
-        """Return the gradient of the balanced softmax.
+        """Return the gradients of the balanced softmax.
 
-        The outputs are shifted by the logarithm of the client's class frequencies.
+        The outputs are shifted by the logarithms of the client's class frequencies.
         """
         return self._gradient(x, batch, self.log_frequencies)
 
@@ -276,19 +272,22 @@ class Supervised(MinibatchTask):
         if batch is None:
             total = torch.zeros_like(x)
             for i in range(self.m):
-                own = None if offset is None else offset[:, i]
+                client_offset = None if offset is None else offset[:, i]
                 for X, y, weight in self._everything(len(x), i):
                     total[:, i].add_(
-                        self.strategy.gradient(x[:, i], X, y, own), alpha=weight
+                        self.strategy.gradient(x[:, i], X, y, client_offset),
+                        alpha=weight,
                     )
         else:
-            given = _merged(x), _merged(batch.X), _merged(batch.y)
-            own = None if offset is None else _merged(offset)
+            merged = _merged(x), _merged(batch.X), _merged(batch.y)
+            client_offset = None if offset is None else _merged(offset)
             if batch.dropped is None:
-                total = self.strategy.gradient(*given, own)
+                total = self.strategy.gradient(*merged, client_offset)
             else:
                 dropped = _merged(batch.dropped)
-                _, total = self._single.loss_and_gradient(*given, own, dropped)
+                _, total = self._single.loss_and_gradient(
+                    *merged, client_offset, dropped
+                )
             total = total.view_as(x)
             if self.scale is not None:
                 total.mul_(self.scale.unsqueeze(-1))
@@ -302,19 +301,19 @@ class Supervised(MinibatchTask):
                 for X, y, weight in self._everything(len(x), i):
                     losses[:, i].add_(self.strategy.loss(x[:, i], X, y), alpha=weight)
         else:
-            given = _merged(x), _merged(batch.X), _merged(batch.y)
+            merged = _merged(x), _merged(batch.X), _merged(batch.y)
             if batch.dropped is None:
-                losses = self.strategy.loss(*given).view(x.shape[:2])
+                losses = self.strategy.loss(*merged).view(x.shape[:2])
             else:
                 dropped = _merged(batch.dropped)
-                each, _ = self._single.loss_and_gradient(*given, None, dropped)
-                losses = torch.stack(each).view(x.shape[:2])
+                copy_losses, _ = self._single.loss_and_gradient(*merged, None, dropped)
+                losses = torch.stack(copy_losses).view(x.shape[:2])
             losses = losses if self.scale is None else losses * self.scale
         if not self.weight_decay:
             return losses
         return losses + self.weight_decay / 2 * (x * x).sum(-1)
 
-    # -- what is measured
+    # -- measurements
 
     def global_loss(self, x: Tensor) -> Tensor:
         """Return f at points x (S, d) -> (S,)."""
@@ -332,7 +331,7 @@ class Supervised(MinibatchTask):
     def _at(self, x: Tensor, slope: bool) -> tuple[Tensor, Tensor]:
         """Return f and its gradient at one point (d,).
 
-        One model works on all examples, in pieces of equal clients.
+        One model evaluates all examples, in pieces of equally weighted clients.
         """
         if self.measured is not None:
             return self.measured._at(x, slope)
@@ -353,13 +352,13 @@ class Supervised(MinibatchTask):
         return value, gradient
 
     def accuracy(self, x: Tensor) -> Tensor | None:
-        """Return the share of test examples that x (S, d) classify correctly."""
+        """Return the fraction of test examples that x (S, d) classifies correctly."""
         if self._test is None or self.y.is_floating_point():
             return None
         return self._right(x.unsqueeze(1).expand(-1, len(self._test[2]), -1)).mean(-1)
 
     def client_accuracy(self, x: Tensor) -> Tensor | None:
-        """Return each client's share of correct test examples, (S, m)."""
+        """Return each client's fraction of correct test predictions, (S, m)."""
         if (
             self._test is None
             or self.y.is_floating_point()
@@ -373,9 +372,9 @@ class Supervised(MinibatchTask):
         return self.loss(x) if self.measured is None else self.measured.loss(x)
 
     def _right(self, x: Tensor) -> Tensor:
-        """Return the share of test set k that x[:, k] classifies correctly.
+        """Return the fraction of test set k that x[:, k] classifies correctly.
 
-        (S, k, d) -> (S, k), float64.
+        Maps (S, k, d) to (S, k), float64.
         """
         assert self._test is not None
         X, y, sizes, offsets = self._test

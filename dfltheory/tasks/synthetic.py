@@ -1,4 +1,4 @@
-"""Problems whose objectives are written down, so that their constants can be known."""
+"""Problems with objectives in closed form, so that their constants can be known."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from dfltheory.tasks.noise import NoiseLike, as_noise
 from dfltheory.tasks.task import Task
 
 Values = ArrayLike | Tensor
-"""Numbers: a tensor, an array, nested sequences, or one number."""
+"""A tensor, an array, nested sequences of numbers, or one number."""
 
 
 class Placement(TypedDict, total=False):
-    """Options of every synthetic task: type and device of its tensors."""
+    """Options of every synthetic task: the type and device of its tensors."""
 
     dtype: torch.dtype
     device: torch.device | str
 
 
 def full_precision(value: Values) -> Tensor:
-    """Return a value as a tensor.
+    """Convert a value to a tensor in full precision.
 
-    torch would round Python's numbers to float32 first, numpy keeps them.
+    The conversion uses numpy, because torch rounds Python floats to float32.
     """
     try:
         return (
@@ -42,20 +42,20 @@ def full_precision(value: Values) -> Tensor:
 
 
 def matrix(value: Values, name: str) -> Tensor:
-    """Return a value as a tensor (m, k), with one row for each client."""
+    """Convert a value to a tensor (m, k), with one row for each client."""
     rows = full_precision(value)
     if rows.ndim != 2:
         raise InputError(
-            f"{name} has shape {tuple(rows.shape)}: give (m, d), one row for each"
+            f"{name} has shape {tuple(rows.shape)}: it must be (m, d), one row for each"
             " client"
         )
     return rows
 
 
 def of_size(deviations: Tensor, size: float, at: Tensor | None = None) -> Tensor:
-    """Return vectors (m, d), scaled to this root mean square over clients.
+    """Scale vectors (m, d) to the given root mean square norm over clients.
 
-    With ``at`` it is that of deviations @ at.
+    With ``at``, the norms are those of deviations @ at.
     """
     now = float(
         (deviations if at is None else deviations @ at).square().sum(-1).mean().sqrt()
@@ -66,9 +66,9 @@ def of_size(deviations: Tensor, size: float, at: Tensor | None = None) -> Tensor
 class Synthetic(Task[Tensor]):
     """A task with f_i in closed form and additive noise: F_i(x; xi) = f_i(x) + <xi, x>.
 
-    A subclass writes :meth:`client_loss` and :meth:`client_gradient` on points (..., m,
-    d). The minibatch of a step is the tensor xi (S, m, d) itself, or None when there is
-    no noise.
+    Subclasses define :meth:`client_loss` and :meth:`client_gradient` for points (...,
+    m, d). The minibatch of a step is the tensor xi (S, m, d) itself, or None if there
+    is no noise.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Synthetic(Task[Tensor]):
             )
         if not dtype.is_floating_point:
             raise InputError(
-                f"dtype = {dtype} must be a floating-point type, as torch.float64"
+                f"dtype = {dtype} must be a floating-point type such as torch.float64"
             )
         self.m, self.d, self.dtype, self.device = m, d, dtype, torch.device(device)
         self.noise = as_noise(noise)
@@ -96,7 +96,7 @@ class Synthetic(Task[Tensor]):
 
     @abc.abstractmethod
     def client_loss(self, x: Tensor) -> Tensor:
-        """f_i(x_i): (..., m, d) -> (..., m)."""
+        """Return f_i(x_i): (..., m, d) -> (..., m)."""
 
     @abc.abstractmethod
     def client_gradient(self, x: Tensor) -> Tensor:
@@ -105,11 +105,11 @@ class Synthetic(Task[Tensor]):
     def hessian(self, x: Tensor) -> Tensor:
         """Return the Hessian of f_i at x_i: (..., m, d) -> (..., m, d, d).
 
-        At a kink it is that of one of its sides.
+        At a kink, this is the Hessian on one side.
         """
         with torch.enable_grad():
             x = x.detach().requires_grad_()
-            # f_i knows x_i alone
+            # f_i depends on x_i only
             slopes = self.client_gradient(x).sum(tuple(range(x.ndim - 1)))
             each = (
                 torch.autograd.grad(s, x, retain_graph=True, materialize_grads=True)[0]
@@ -122,7 +122,7 @@ class Synthetic(Task[Tensor]):
         return self.hessian(self._at_every_client(x)).mean(-3)
 
     def sample(self, generators: Sequence[torch.Generator]) -> Tensor | None:
-        """Draw for every seed and client."""
+        """Draw xi for each seed and client."""
         return self.noise.sample(generators, self.m, self.d, self._like)
 
     def gradient(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
@@ -136,10 +136,10 @@ class Synthetic(Task[Tensor]):
         return loss if batch is None else loss + (batch * x).sum(-1)
 
     def _tensor(self, value: Values, name: str) -> Tensor:
-        """Return a finite tensor of this task's dtype and device."""
+        """Convert a value to a finite tensor of this task's dtype and device."""
         tensor = full_precision(value)
         if tensor.is_complex():
-            raise InputError(f"{name} is complex: give real numbers")
+            raise InputError(f"{name} is complex: use real numbers")
         tensor = tensor.to(dtype=self.dtype, device=self.device)
         if not bool(tensor.isfinite().all()):
             raise InputError(f"{name} has an entry that is not finite")

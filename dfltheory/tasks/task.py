@@ -1,4 +1,4 @@
-"""What a learning problem is to the rest of the package."""
+"""The interface of learning problems."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Minibatch = TypeVar("Minibatch")
 class Task(abc.ABC, Generic[Minibatch]):
     """m clients with objectives f_i(x) = E F_i(x; xi) on R^d, and f = (1/m) sum_i f_i.
 
-    Shapes: S seeds, m clients, d parameters. Everything an algorithm may see is
-    ``sample`` and ``gradient``; the rest is for measuring. The type of minibatches is
-    the task's own.
+    Shapes: S seeds, m clients, d parameters. Algorithms use only ``sample`` and
+    ``gradient``; the other methods are for measurements. Each task has its own type of
+    minibatches.
 
     Attributes
     ----------
-    m, d : clients and parameters of one client's model
-    dtype, device : of every tensor that the task takes and gives
-    shared : coordinates of the shared block u of x = (u, v), an index of the last axis
-        (slice or tensor of positions); ``None`` where everything is shared
+    m, d : number of clients, and number of parameters of a client's model
+    dtype, device : type and device of all tensors that the task takes and returns
+    shared : coordinates of the shared block u of x = (u, v), as an index of the last
+        axis (slice or tensor of positions); ``None`` if everything is shared
     """
 
     m: int
@@ -38,16 +38,16 @@ class Task(abc.ABC, Generic[Minibatch]):
     name: str = "task"
     shared: slice | Tensor | None = None
     oracle_methods: ClassVar[tuple[str, ...]] = ()
-    """Further methods (x, batch) -> tensor (S, m, ...), one client independent of
-    another, that algorithms may call in training as ``grad.NAME(x, batch)``.
+    """Names of further methods (x, batch) -> tensor (S, m, ...) that algorithms may
+    call in training as ``grad.NAME(x, batch)``. Clients must be independent of each
+    other.
     """
     arguments: dict[str, str]
-    """Digests of the arguments that the task was made with, and the name of its
-    class.
+    """Digests of the arguments of the constructor, and the name of the class.
     """
 
     def __new__(cls, *given: object, **named: object) -> Self:
-        """Make the task, and keep digests of its arguments."""
+        """Create the task, and store digests of its arguments."""
         task = super().__new__(cls)
         task.arguments = {
             "class": f"{cls.__module__}.{cls.__qualname__}",
@@ -57,7 +57,7 @@ class Task(abc.ABC, Generic[Minibatch]):
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem, exactly or as a proved bound."""
+        """Constants of this problem that are known exactly or as a proved bound."""
         return ProblemConstants()
 
     @property
@@ -69,40 +69,39 @@ class Task(abc.ABC, Generic[Minibatch]):
         """
         return None
 
-    # -- what an algorithm sees
+    # -- the interface for algorithms
 
     @abc.abstractmethod
     def sample(self, generators: Sequence[torch.Generator]) -> Minibatch | None:
-        """Draw one minibatch xi_i for every seed (one generator each) and client.
+        """Draw one minibatch xi_i for each seed (one generator each) and client.
 
-        It is the randomness of one local step.
-
-        The draw of a seed depends on its own generator alone, so that seed s of a run
-        with many seeds sees what it sees when it runs alone.
+        It contains all randomness of one local step. The draw of a seed depends only on
+        its own generator, so a seed of a run with many seeds gives the same results as
+        a run with that seed alone.
         """
 
     @abc.abstractmethod
     def gradient(self, x: Tensor, batch: Minibatch | None = None) -> Tensor:
         """Return grad F_i(x_i; xi_i) at stacked models x (S, m, d).
 
-        Without a batch it is the exact grad f_i(x_i).
-
-        The tensor is new at every call, and the caller may overwrite it.
+        Without a batch, return the exact grad f_i(x_i). Each call returns a new tensor,
+        which the caller may overwrite.
         """
 
     def stream(
         self, generators: Sequence[torch.Generator]
     ) -> Callable[[], Minibatch | None]:
-        """Return the minibatches of one round: each call gives the next local step's.
+        """Return a function that draws the minibatches of one round in turn.
 
-        Fresh draws here; a task that walks through reshuffled epochs overrides it.
+        By default each draw is independent; tasks with reshuffled epochs override this
+        method.
         """
         return partial(self.sample, generators)
 
     def balanced_gradient(self, x: Tensor, batch: Minibatch | None = None) -> Tensor:
-        """Return the gradient of the class-balanced risk, for Fed-RoD.
+        """Return the gradients of the class-balanced risk, for Fed-RoD.
 
-        It is the plain one where there are no classes.
+        They are the ordinary gradients if the task has no classes.
         """
         return self.gradient(x, batch)
 
@@ -113,37 +112,38 @@ class Task(abc.ABC, Generic[Minibatch]):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes of these tensors; vectors where a task does not say."""
+        """The shapes of the parameter tensors; by default vectors."""
         return tuple((block.stop - block.start,) for block in self.blocks)
 
-    # -- some of the clients
+    # -- subsets of clients
 
     def chunk(self, seeds: int) -> int | None:
-        """Return for how many clients at once local work is best done; None: all."""
+        """Return how many clients to process at once in local steps; None for all."""
         return None
 
     def restrict(self, rows: slice) -> Task[Minibatch]:
-        """Return a task of some clients, rows.stop - rows.start, for local work.
+        """Return the task restricted to some clients, for local steps.
 
-        Here those of all are taken, and theirs are kept: right for every task, with
-        nothing saved. A task that can do less overrides it, and :meth:`pick`.
+        The default computes the values of all clients and selects those of ``rows``,
+        which is correct for every task but saves no work. Tasks that can compute less
+        override this method and :meth:`pick`.
         """
         part = object.__new__(type(self))
-        own = vars(part)
-        own.update(vars(self), m=rows.stop - rows.start)
+        attributes = vars(part)
+        attributes.update(vars(self), m=rows.stop - rows.start)
         for name in ("gradient", "balanced_gradient", "loss", *self.oracle_methods):
-            own[name] = partial(_among_all, getattr(self, name), self.m, rows)
+            attributes[name] = partial(_among_all, getattr(self, name), self.m, rows)
         return part
 
     def pick(self, batch: Minibatch | None, rows: slice) -> Minibatch | None:
-        """Return some clients' part of a minibatch, as :meth:`restrict` needs it."""
+        """Return the part of a minibatch for the task of :meth:`restrict`."""
         return batch
 
-    # -- what is measured
+    # -- measurements
 
     @abc.abstractmethod
     def loss(self, x: Tensor, batch: Minibatch | None = None) -> Tensor:
-        """F_i(x_i; xi_i), or f_i(x_i) without a batch: (S, m, d) -> (S, m)."""
+        """Return F_i(x_i; xi_i), or f_i(x_i) without a batch: (S, m, d) -> (S, m)."""
 
     def global_loss(self, x: Tensor) -> Tensor:
         """Return f at points x (S, d) -> (S,)."""
@@ -156,17 +156,15 @@ class Task(abc.ABC, Generic[Minibatch]):
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return f and grad f at points x (S, d).
 
-        A task that gets both from one pass overrides it.
+        Tasks that can compute both in one pass override this method.
         """
         return self.global_loss(x), self.global_gradient(x)
 
     def excess(self, x: Tensor) -> tuple[Tensor, Tensor] | None:
         """Return f(x) - f* at points x (S, d), and its rounding error.
 
-        Both are (S,) in float64; None if the task does not compute it.
-
-        ``None``: the task has no better way than to subtract the two, in which large
-        values cancel.
+        Both are (S,) in float64. None if the task can only subtract f* from f(x), in
+        which large values cancel.
         """
         return None
 
@@ -175,16 +173,16 @@ class Task(abc.ABC, Generic[Minibatch]):
         return torch.zeros(self.d, dtype=self.dtype, device=self.device)
 
     def accuracy(self, x: Tensor) -> Tensor | None:
-        """Return the share of test examples that points x (S, d) classify correctly.
+        """Return the fraction of correct test predictions of x (S, d), as (S,).
 
-        (S,); None where there are no classes.
+        None if the task has no classes.
         """
         return None
 
     def client_accuracy(self, x: Tensor) -> Tensor | None:
-        """Return each client's share of test examples that x_i classifies correctly.
+        """Return the fraction of correct predictions of x_i on client i's test set.
 
-        (S, m, d) -> (S, m), or None.
+        Maps (S, m, d) to (S, m), or returns None.
         """
         return None
 

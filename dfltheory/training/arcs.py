@@ -15,14 +15,14 @@ from dfltheory.graphs.matrices import Matrix
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """All arcs that a network has in some round.
+    """All arcs that occur in any round of a network.
 
     Attributes
     ----------
     places : (E, 2) array
         Rows and columns of their weights.
     edges : Edges
-        The same as edges, without weights.
+        The same arcs as Edges, with weights 0.
     """
 
     places: np.ndarray
@@ -45,7 +45,7 @@ class Arcs:
 
 
 def only_present(edges: Edges, e: Tensor) -> Tensor:
-    """Return e with 0 over the arcs that this round lacks; e may be overwritten."""
+    """Return e with zeros for arcs that are absent in this round; may overwrite e."""
     present = edges.weights != 0
     if bool(present.all()):
         return e

@@ -1,4 +1,4 @@
-"""Checkpoints, from which an interrupted run is resumed with the same bits."""
+"""Checkpoints, from which an interrupted run resumes bit-identically."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger("dfltheory")
 
 _KIND = "dfltheory.Checkpoint"
 SECONDS = 10.0
-"""Between two saves of a run without ``every``: a save costs a sync of the disk."""
+"""Seconds between two saves if ``every`` is None; each save syncs the disk."""
 
 RunIdentity = TypedDict(
     "RunIdentity",
@@ -52,7 +52,7 @@ RunIdentity = TypedDict(
     },
     total=False,
 )
-"""What must agree for a run to be resumed."""
+"""Properties that must be equal for a run to be resumed."""
 
 
 class CheckpointDocument(RecorderDocument):
@@ -67,19 +67,22 @@ class CheckpointDocument(RecorderDocument):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often a run saves itself.
+    """The path of a checkpoint, and how often it is written.
 
-    ``train(..., checkpoint=Checkpoint("run.ckpt", every=10))`` uses one.
+    For example ``train(..., checkpoint=Checkpoint("run.ckpt", every=10))``.
 
-    After every ``every`` rounds (``None``: once ten seconds have passed since the last
-    time), and after the last round, the state and all measures go into one safetensors
-    file that is replaced atomically, by one process at a time. ``train`` with the same
-    arguments finds the file and resumes from there. It refuses other arguments, of the
-    task and the network too, and other source code of the user's classes and functions,
-    and says which differ. With ``force=True`` it resumes nevertheless and logs a
-    warning; only the seeds, the measured rounds and the shapes must be the same.
-    ``rounds`` may be larger than before if no round depends on their number. No
-    generator is stored: randomness is a function of seed and round.
+    The state and all measures are saved after every ``every`` rounds (``None``: when
+    ten seconds have passed since the last save) and after the last round. They are
+    stored in one safetensors file, which is replaced atomically and can be written by
+    only one process at a time.
+
+    If the file exists, ``train`` with the same arguments resumes from it. It raises an
+    error that names the differences if the arguments of the run, the task or the
+    network differ, or if the source code of user-defined classes and functions has
+    changed. With ``force=True`` it logs a warning instead and resumes; only seeds,
+    measured rounds and shapes must still agree. ``rounds`` may be larger than before if
+    no round depends on the number of rounds. No generator state is stored, because
+    randomness is a function of seed and round.
     """
 
     path: str | os.PathLike[str]
@@ -93,7 +96,7 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: object) -> Checkpoint:
-        """Return a checkpoint as it is, or one at a path."""
+        """Return a Checkpoint unchanged, or create one at a path."""
         if isinstance(given, (str, os.PathLike)):
             return cls(given)
         if not isinstance(given, cls):
@@ -103,10 +106,7 @@ class Checkpoint:
         return given
 
     def due(self, t: int, rounds: int, idle: float) -> bool:
-        """Return whether a run is to be saved after t rounds.
-
-        The last save was ``idle`` seconds ago.
-        """
+        """Return whether to save after t rounds; the last save was ``idle`` s ago."""
         if t == rounds:
             return True
         if self.every is None:
@@ -116,10 +116,10 @@ class Checkpoint:
     def save(
         self, t: int, state: State, recorder: Recorder, identity: RunIdentity
     ) -> None:
-        """Save the state after t rounds, and what its recorder has measured.
+        """Save the state after t rounds and the measurements of its recorder.
 
-        A state that is not finite is not saved: its run has diverged, and is resumed
-        from the last finite one.
+        A state that is not finite is not saved. The run has diverged, and is resumed
+        from the last finite state.
         """
         parts = tensors(state)
         if not all(bool(torch.isfinite(part).all()) for part in parts.values()):
@@ -142,7 +142,7 @@ class Checkpoint:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Let this process alone write the file, which must be writable."""
+        """Lock the file for this process; it must be writable."""
         check_writable(self.path)
         with alone(self.path):
             yield
@@ -154,27 +154,25 @@ class Checkpoint:
         rounds: int,
         identity_of: Callable[[int], RunIdentity],
     ) -> tuple[State, int]:
-        """Return the saved state and the number of rounds done.
-
-        Without a file these are the given state and 0.
+        """Return the saved state and its round; without a file, ``state`` and 0.
 
         Parameters
         ----------
         state : State
-            Before the first round.
+            The state before the first round.
         recorder : Recorder
-            It has measured the start, and is set to the saved measurements.
+            Has measured the start; the saved measurements are restored to it.
         rounds : int
             Number of rounds of this run.
         identity_of : function
-            Number of rounds -> identity of this run with that number.
+            Maps a number of rounds to the identity of this run with that number.
 
         Raises
         ------
         InputError
-            If the file is of another run.
+            If the file belongs to another run.
         DataError
-            If it is damaged.
+            If the file is damaged.
         """
         if not Path(self.path).exists():
             return state, 0
@@ -204,7 +202,7 @@ class Checkpoint:
             state = replace(state, **saved, **_values(document["values"]))
             recorder.restore(document, _by_round(measures), _by_round(clients), state)
             if before < rounds and t == before and t % stored.get("evaluate_every", 1):
-                # measured as the last round, which it no longer is
+                # it was measured as the last round, but no longer is the last
                 recorder.forget_last()
         log.info(f"resumed after {t} of {rounds} rounds from {self.path}")
         return state, t
@@ -212,7 +210,7 @@ class Checkpoint:
     def _check_rounds(
         self, t: int, before: int, measured: list[int], longest: int
     ) -> None:
-        """Raise DataError unless t of ``before`` rounds can be so measured.
+        """Raise DataError unless the numbers of rounds and measurements are consistent.
 
         ``longest`` is the largest number of values of a measure.
         """
@@ -238,7 +236,7 @@ class Checkpoint:
         differ = [name for name in names if theirs.get(name) != ours.get(name)]
         if differ:
             self._refuse(
-                f"another run: its task was made with another {', '.join(differ)}"
+                f"another run: its task was created with another {', '.join(differ)}"
             )
         for name in [*identity, *(stored.keys() - identity.keys() - {"depends_on"})]:
             if stored.get(name) == identity.get(name):
@@ -252,7 +250,7 @@ class Checkpoint:
             self._refuse("another run: its metrics have other names", forcible=False)
 
     def _check_start(self, recorder: Recorder, measures: Mapping[str, Tensor]) -> None:
-        """Compare what this run measured at its start with what the stored one did."""
+        """Compare the measurements at the start of this run with the stored ones."""
         for name in ("loss", "grad_norm_sq"):
             now, then = recorder.values[name][0], measures[name].numpy()[0]
             if not np.allclose(now, then, rtol=1e-3, atol=1e-6, equal_nan=True):
@@ -260,11 +258,11 @@ class Checkpoint:
                 self._refuse(f"a run on other data: {line}")
 
     def _check_shapes(self, state: State, stored: Mapping[str, Tensor]) -> None:
-        """Refuse a stored state of other shapes, which only a forced run gets to."""
+        """Reject a stored state with other shapes (if the resume is forced)."""
         for name, tensor in stored.items():
-            own = getattr(state, name, None)
-            if isinstance(own, Tensor) and own.shape != tensor.shape:
-                shapes = f"{list(tensor.shape)}, not {list(own.shape)}"
+            current = getattr(state, name, None)
+            if isinstance(current, Tensor) and current.shape != tensor.shape:
+                shapes = f"{list(tensor.shape)}, not {list(current.shape)}"
                 self._refuse(
                     f"another run: the shape of its {name} is {shapes}", forcible=False
                 )
@@ -276,25 +274,25 @@ class Checkpoint:
         if t == stored["rounds"] and finishes:
             why = "it has finished its last round"
         elif stored.get("depends_on") != []:
-            why = "its rounds depend on how many there are"
+            why = "its rounds depend on their number"
         else:
             return
-        line = f"a run of {stored['rounds']} rounds that cannot go on to more: {why}"
+        line = f"a run of {stored['rounds']} rounds that cannot be extended: {why}"
         self._refuse(line, forcible=False)
 
     def _refuse(self, why: str, *, forcible: bool = True) -> None:
-        """Raise InputError, or log it if the difference is forced."""
+        """Raise InputError, or log a warning if the difference is forced."""
         if forcible and self.force:
             log.warning(f"resumed although {self.path} is the checkpoint of {why}")
             return
-        remedy = "give another path, or delete it"
+        remedy = "use another path, or delete the file"
         if forcible:
             remedy += ", or force it (Checkpoint(..., force=True), --force)"
         raise InputError(f"{self.path} is the checkpoint of {why}; {remedy}")
 
 
 _NEVER_FORCED = ("rounds", "seeds", "evaluate_every")
-"""What the stored measurements are indexed by."""
+"""Differences that cannot be forced, because they index the stored measurements."""
 
 
 def _brief(value: object) -> str:
@@ -303,7 +301,7 @@ def _brief(value: object) -> str:
 
 
 def _values(stored: Mapping[str, Any]) -> dict[str, object]:
-    """Return the fields that :func:`~dfltheory.training.local.kept_values` gave."""
+    """Invert :func:`~dfltheory.training.local.kept_values`."""
     values = dict(stored)
     for name, value in stored.items():
         if isinstance(value, dict):
@@ -312,7 +310,7 @@ def _values(stored: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _by_round(tensors: Mapping[str, Tensor]) -> dict[str, list[np.ndarray]]:
-    """Return arrays (R, S, ...) as lists of arrays (S, ...)."""
+    """Convert arrays (R, S, ...) to lists of arrays (S, ...)."""
     return {name: list(tensor.numpy()) for name, tensor in tensors.items()}
 
 
@@ -326,7 +324,7 @@ def identity(
     seeds: Sequence[int],
     seed: int,
 ) -> RunIdentity:
-    """Return what must agree for a run to be resumed.
+    """Return the properties that must be equal for a run to be resumed.
 
     These are hyperparameters, task, seeds, start and networks.
     """
@@ -336,7 +334,9 @@ def identity(
     }
     kinds = {"algorithm": type(algorithm), "task": type(task)}
     sources = {name: source_digest(kind) for name, kind in kinds.items()}
-    own = {name: source for name, source in sources.items() if source is not None}
+    user_sources = {
+        name: source for name, source in sources.items() if source is not None
+    }
     document: RunIdentity = {
         "algorithm": recorded(algorithm),
         "task": [task.name, task.m, task.d, str(task.dtype)],
@@ -349,8 +349,8 @@ def identity(
     }
     if networks:
         document["further networks"] = networks
-    if own:
-        document["own code"] = own
+    if user_sources:
+        document["own code"] = user_sources
     return document
 
 

@@ -1,4 +1,4 @@
-"""Measures of every client's own model, and their summaries over clients."""
+"""Measures of each client's own model, and their summaries over clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Metric(Protocol):
-    """A user's measure of the clients' models (S, m, d) and their mean (S, d).
+    """A user-defined measure of the clients' models (S, m, d) and their mean (S, d).
 
     It returns numbers (S,), or (S, m) with one number for each client.
     """
@@ -24,29 +24,29 @@ class Metric(Protocol):
     __name__: str
 
     def __call__(self, task: Task, models: Tensor, mean: Tensor) -> Tensor | np.ndarray:
-        """Measure the models."""
+        """Return the measured values."""
         ...
 
 
 def client_accuracy(task: Task, models: Tensor, mean: Tensor) -> Tensor:
-    """Return the accuracy of every client's own model, (S, m).
+    """Return the accuracy of each client's own model, (S, m).
 
-    Client i's model is evaluated on client i's own test examples; on the common test
-    set if the task has only that.
+    Client i's model is evaluated on client i's own test examples, or on the common test
+    set if there is no other.
 
     Raises
     ------
     InputError
         If the task has no test examples, or no classes.
     """
-    own = task.client_accuracy(models)
-    if own is not None:
-        return own
+    per_client = task.client_accuracy(models)
+    if per_client is not None:
+        return per_client
     common = task.accuracy(models.flatten(0, 1))
     if common is None:
         raise InputError(
-            f"metrics: client_accuracy is not defined on the task {task.name}, which"
-            " has no test examples with classes; leave it out, or give test=(X, y)"
+            f"metrics: client_accuracy is not defined for the task {task.name}, which"
+            " has no test examples with classes; omit it, or pass test=(X, y)"
         )
     return common.unflatten(0, models.shape[:2])
 
@@ -60,7 +60,7 @@ NAMED: dict[str, Metric] = {
     "client_accuracy": client_accuracy,
     "client_loss": client_loss,
 }
-"""Metrics that can be given by name."""
+"""Metrics that can be selected by name."""
 
 SUMMARIES: dict[str, float] = {
     "min": 0.0,
@@ -69,27 +69,24 @@ SUMMARIES: dict[str, float] = {
     "q90": 0.9,
     "max": 1.0,
 }
-"""Suffix of a summary over clients -> its quantile level."""
+"""Maps the suffix of a summary over clients to its quantile level."""
 
 
 def summaries(name: str, values: Floats) -> dict[str, Floats]:
     """Return the mean and the quantiles over clients of a measure (S, m), (S,) each.
 
-    The mean has the name of the measure, the others its name and a suffix, as in
+    The mean has the name of the measure; the quantiles add a suffix, as in
     ``client_loss_max``.
     """
-    found = {name: values.mean(axis=-1)}
+    result = {name: values.mean(axis=-1)}
     levels = over_clients(values, tuple(SUMMARIES.values()))
     for suffix, level in zip(SUMMARIES, levels, strict=True):
-        found[f"{name}_{suffix}"] = level
-    return found
+        result[f"{name}_{suffix}"] = level
+    return result
 
 
 def over_clients(values: Floats, levels: float | Sequence[float]) -> Floats:
-    """Return quantiles over the last axis; NaN where a value is not a number.
-
-    Quantiles between two clients are interpolated linearly.
-    """
+    """Return linear quantiles over the last axis; NaN if a value is not finite."""
     if np.isfinite(values).all():
         return np.quantile(values, levels, axis=-1)
     finite = np.where(np.isfinite(values), values, np.nan)

@@ -10,29 +10,29 @@ from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
 
 GROWTH = 1e12
-"""Factor by which norms of gradients and of models may increase without being called
-divergent.
+"""Largest increase of the norms of gradients and models that is not divergence.
 """
 
 JUDGED = ("grad_norm_sq", "consensus", "loss")
-"""The measures by which divergence is detected."""
+"""The measures that are used to detect divergence."""
 
 
 class Scale:
-    """The sizes of gradients and models that those of one run are compared with.
+    """Reference sizes of gradients and models for detecting divergence of a run.
 
-    Gradients: ||grad f(xbar^t)|| against the largest of ||grad f(xbar^0)|| and of the
-    clients' stochastic gradients at xbar^0, at 0 and at 2 xbar^0 (root mean square over
-    clients), so that a start where the mean gradient vanishes is compared with
-    heterogeneity, noise and curvature. The latter are computed only if the former alone
-    does not suffice. Models: the root mean square of ||x_i^t|| against its value at the
-    start and at the first measurement after it. A scale of 0 is ignored. For a seed
-    whose loss is not larger than at its start only the clients' distance from their
-    mean counts: an escape from a saddle point or a maximum may begin with gradients of
-    the size of rounding errors.
-
-    ``start``: xbar^0 (S, d); ``sizes``: mean_i ||x_i||^2 (S,) there, and at the first
+    Gradients: ||grad f(xbar^t)|| is compared with the maximum of ||grad f(xbar^0)|| and
+    of the clients' stochastic gradients at xbar^0, 0 and 2 xbar^0 (root mean square
+    over clients). The latter account for heterogeneity, noise and curvature if the mean
+    gradient vanishes at the start; they are computed only if needed. Models: the root
+    mean square of ||x_i^t|| is compared with its values at the start and at the first
     measurement after it.
+
+    A reference of 0 is ignored. If the loss of a seed does not exceed its initial
+    value, only the clients' distance from their mean is judged, because an escape from
+    a saddle point or a maximum may start with gradients of the size of rounding errors.
+
+    ``start`` is xbar^0 (S, d), and ``sizes`` are mean_i ||x_i||^2 (S,) at the start and
+    at the first measurement after it.
     """
 
     def __init__(self, task: Task, start: Tensor, *sizes: np.ndarray):
@@ -73,9 +73,9 @@ class Scale:
         first: dict[str, np.ndarray],
         size: np.ndarray,
     ) -> bool:
-        """Return whether no seed can be out of scale, whatever its loss is.
+        """Return whether all seeds are within scale, regardless of their losses.
 
-        It costs less than the precise answer, and suffices in most rounds.
+        This is cheaper than the exact test and suffices in most rounds.
         """
         if len(self.sizes) < 2:
             return False

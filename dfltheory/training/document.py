@@ -1,10 +1,7 @@
-"""Sections of the document of one run, as pydantic models.
+"""Pydantic models of the sections [task], [topology], [algorithm] and [run].
 
-They are [task], [topology], [algorithm] and [run].
-
-A document (a TOML or JSON file, or a mapping) states what is learned, over which
-network, by which algorithm and for how long. :func:`read_sections` checks all of it and
-builds nothing.
+A document (a TOML or JSON file, or a mapping) describes one run by these sections.
+:func:`read_sections` validates a document and builds nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from dfltheory.schemas import Schema, read_model
 from dfltheory.training.options import Option, builder, document_type, options_of
 
 Table = Mapping[str, Any]
-"""A checked section: its own fields, and its options by name."""
+"""A validated section: its own fields, and its options by name."""
 
 # -- types of fields
 
@@ -82,7 +79,7 @@ Start = Annotated[
 
 
 class TaskSection(Schema):
-    """The learning problem. All further keys are options of the task of that name."""
+    """The learning problem. All further keys are options of the named task."""
 
     name: Name = Field(
         description=(
@@ -95,9 +92,9 @@ class TaskSection(Schema):
 class TopologySection(Schema):
     """The network: a topology or a sequence by name, or a matrix in a file.
 
-    It has as many clients as the task. All further keys are options of the topology of
-    that name. Algorithms with a server have no network: the section does not count for
-    them.
+    It has as many clients as the task. All further keys are options of the named
+    topology. The section is ignored for algorithms with a server, which have no
+    network.
     """
 
     name: Name | None = Field(
@@ -147,7 +144,7 @@ class AlgorithmSection(Schema):
 
 
 class RunSection(Schema):
-    """How long, how often, and the root of all randomness."""
+    """The number of rounds, the seeds and the measurements."""
 
     rounds: Count = Field(100, description="rounds T")
     seeds: Seeds = Field(
@@ -188,21 +185,21 @@ SECTIONS: dict[str, type[Schema]] = {
     "algorithm": AlgorithmSection,
     "run": RunSection,
 }
-"""The sections that describe one run, in the order in which people write them."""
+"""The sections that describe one run, in their customary order."""
 NAMED = ("task", "topology", "algorithm")
-"""The sections whose further keys are options of what their field ``name`` names."""
+"""The sections whose further keys are options of the object given by ``name``."""
 
 
 # -- reading
 
 
 def section_model(title: str, name: str) -> type[Schema]:
-    """Return the model of a section of ``NAMED`` with the options of what it names.
+    """Return the model of a section of ``NAMED``, including the options of its object.
 
     Raises
     ------
     UnknownNameError
-        The section knows no such name.
+        If the section does not know the name.
     """
     with located(f"{title}.name"):
         build = builder(title, name)
@@ -213,12 +210,13 @@ def section_model(title: str, name: str) -> type[Schema]:
 
 @lru_cache(maxsize=256)
 def _known_section_model(title: str, name: str, build: object) -> type[Schema]:
-    """Return the model of a section that names what ``build`` makes."""
+    """Return the cached model of a section whose object is created by ``build``."""
     return _model_with_options(title, name)
 
 
 def _model_with_options(title: str, name: str) -> type[Schema]:
-    given_later = title == "algorithm"  # by the schedule of a theorem
+    # hyperparameters may come from the schedule of a theorem
+    given_later = title == "algorithm"
     fields: dict[str, Any] = {
         f"option_{number}": _option_field(option_name, option, given_later)
         for number, (option_name, option) in enumerate(options_of(title, name).items())
@@ -229,10 +227,7 @@ def _model_with_options(title: str, name: str) -> type[Schema]:
 def _option_field(
     name: str, option: Option, given_later: bool
 ) -> tuple[object, object]:
-    """Return type and field of an option.
-
-    Its alias is its name, which may be any name.
-    """
+    """Return the type and field of an option; its alias is the option's name."""
     kind: Any = document_type(option.hint)
     if option.required and not given_later:
         return kind, Field(alias=name, description=f"option {name}")
@@ -245,22 +240,22 @@ def _option_field(
 def read_sections(
     document: Mapping[str, object], further: Mapping[str, type[Schema]] | None = None
 ) -> dict[str, Table]:
-    """Return the sections of a document with the defaults of their own fields.
+    """Validate a document, and return its sections with the defaults of their fields.
 
-    Options of what a section names are checked and stay as they are given.
-    Hyperparameters of the algorithm may be absent.
+    Options of named objects are validated, but no defaults are added. Hyperparameters
+    of the algorithm may be absent.
 
     Parameters
     ----------
     document : mapping
         The sections; [topology] and ``further`` ones may be absent.
     further : mapping
-        Models of more sections.
+        Models of further sections.
 
     Raises
     ------
     InputError, UnknownNameError
-        Every problem, as "place: reason".
+        If the document is invalid; the message lists all problems as "place: reason".
     """
     further = further or {}
     known = {**SECTIONS, **further}
@@ -283,7 +278,7 @@ def _document_model(sections: tuple[tuple[str, type[Schema]], ...]) -> type[Sche
 
 
 def _model_for(title: str, table: object, own_fields: type[Schema]) -> type[Schema]:
-    """Return the model of a section, whose options depend on the name in its table."""
+    """Return the model of a section, including the options of the named object."""
     name = table.get("name") if isinstance(table, Mapping) else None
     if title in NAMED and isinstance(name, str) and name.strip():
         return section_model(title, name)
@@ -291,10 +286,7 @@ def _model_for(title: str, table: object, own_fields: type[Schema]) -> type[Sche
 
 
 def given_values(section: Schema) -> Table:
-    """Return a section as a table.
-
-    It has the own fields that are not None, and the options that were given.
-    """
+    """Return a section as a table: fields that are not None, and given options."""
     values = {}
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
@@ -309,7 +301,7 @@ def given_values(section: Schema) -> Table:
 
 @contextlib.contextmanager
 def located(where: str) -> Iterator[None]:
-    """Put the place in front of the message of an error of this package."""
+    """Prefix the messages of this package's errors with a place."""
     try:
         yield
     except DFLTheoryError as error:
@@ -319,10 +311,7 @@ def located(where: str) -> Iterator[None]:
 
 
 def short(value: object) -> str:
-    """Return a value as a label.
-
-    Names are bare, numbers have six digits, tables are given by their name.
-    """
+    """Return a short label of a value; numbers have six digits."""
     if isinstance(value, dict):
         entries = [f"{k} = {short(v)}" for k, v in value.items() if k != "name"]
         parts = [str(value["name"])] if value.get("name") else []

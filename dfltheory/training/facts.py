@@ -1,7 +1,7 @@
-"""Facts of a run's network that verdicts need.
+"""Facts about a run's network that verdicts need.
 
-Files do not hold the objects themselves (a sequence of matrices, a callable). They hold
-these facts, so that a loaded history gets the same verdict as a new one.
+Files store these facts instead of the network itself, which may be a callable. A loaded
+history therefore gets the same verdict as a new one.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ NetworkKind = Literal["none", "fixed", "periodic", "varying", "random", "losses"
 
 @dataclass(frozen=True)
 class NetworkFacts:
-    """The mixing matrices of a run, as facts.
+    """Facts about the mixing matrices of a run.
 
     Attributes
     ----------
     kind : str
         ``fixed`` (W_t = W), ``periodic``, ``varying`` (not random, without a known
         period), ``random`` (drawn independently of the samples), ``losses`` (chosen by
-        the clients' losses), or ``none`` (a server, or no communication: the other
-        fields have no meaning).
+        the clients' losses), or ``none`` (a server or no communication; the other
+        fields are then meaningless).
     m : int
         Number of clients.
     proved : bool
-        Whether all matrices of the run were examined, or only a sample of them (of
-        random ones, and of more than 10,000).
+        Whether all matrices of the run were examined. Random matrices, and more than
+        10,000 matrices, are only sampled.
     directed : bool
         Whether some examined matrix is not symmetric.
     definition_1, doubly_stochastic, column_stochastic, row_stochastic : str or None
-        None if every examined matrix obeys the law, else the first failure (law, place,
-        value).
+        None if every examined matrix satisfies the law, else the first failure (law,
+        place, value).
     lam, lam_found : float or None, str or None
         The contraction ||W - 11'/m|| of :class:`~dfltheory.constants.NetworkConstants`
-        and how it is known (``exact``, ``bound``, ``estimate``); None if it does not
+        and its standing (``exact``, ``bound``, ``estimate``); None if it does not
         exist.
     fingerprint : str
-        SHA-256 of sparsity and weights of the examined matrices.
+        SHA-256 of the sparsity patterns and weights of the examined matrices.
     sequence : str
         The kind of the sequence, a name of :data:`dfltheory.constants.SEQUENCES`. Files
-        of earlier versions lack it: then it is ``any`` unless the matrices are fixed or
+        of earlier versions lack it; it is then ``any`` unless the matrices are fixed or
         periodic.
     """
 
@@ -89,12 +89,12 @@ class NetworkFacts:
     def of(
         cls, sequence: MixingSequence, used: int, known: NetworkConstants
     ) -> NetworkFacts:
-        """Return the facts of a sequence of mixing matrices that a run used.
+        """Return the facts about the sequence of mixing matrices of a run.
 
-        A whole period is examined if there is one. Otherwise all matrices that the run
-        used are examined, at most 10,000; of matrices that depend on randomness or on
-        losses at most 20. ``used`` is the number of matrices that the run used, and
-        ``known`` are the constants of the sequence.
+        A periodic sequence is examined over a whole period. Otherwise all matrices that
+        the run used are examined, up to 10,000, or up to 20 if they depend on
+        randomness or losses. ``used`` is the number of matrices that the run used, and
+        ``known`` contains the constants of the sequence.
         """
         period = period_of(sequence)
         is_given = not (sequence.random or getattr(sequence, "needs_losses", False))
@@ -151,10 +151,7 @@ def _kind(sequence: MixingSequence, period: int | None) -> NetworkKind:
 
 
 def drawn(sequence: MixingSequence, rounds: Iterable[int]) -> Iterable[Matrix]:
-    """Yield the matrices of these rounds as the first seed of a run draws them.
-
-    Losses are equal.
-    """
+    """Yield matrices as a run's first seed draws them, at equal losses."""
     needs_losses = getattr(sequence, "needs_losses", False)
     losses = (np.zeros(sequence.m),) if needs_losses else ()
     rng = np.random.default_rng(0)
@@ -165,7 +162,7 @@ def drawn(sequence: MixingSequence, rounds: Iterable[int]) -> Iterable[Matrix]:
 
 
 def fingerprint(matrices: Iterable[Matrix]) -> str:
-    """Return the SHA-256 of shapes, places and weights (float64), in this order."""
+    """Return the SHA-256 of shapes, sparsity patterns and weights (float64)."""
     digest = hashlib.sha256()
     for W in matrices:
         integers, weights = [np.array(W.shape)], W

@@ -41,36 +41,34 @@ class History(RunMeasures):
     grad_norm_sq : ||grad f(xbar^t)||^2
     consensus : (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use
     loss : f(xbar^t)
-    accuracy : share of test examples that xbar^t classifies correctly; ``None`` if
-        there are no classes
+    accuracy : fraction of test examples that xbar^t classifies correctly; ``None`` if
+    there are no classes
     extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's
         metrics...)
-    clients : measures of every client by name, (S, len(rounds_measured), m) each, from
-        metrics such as "client_accuracy" and "client_loss"; their means and quantiles
-        over clients are in ``extra``
-    constants : constants of the problem; ``None``: those of ``problem``, which is asked
-        when they are read
-    problem : the task; ``None`` in a history that was loaded, or sent to another
-        process
+    clients : measures of each client by name, (S, len(rounds_measured), m) each, from
+    metrics such as "client_accuracy" and "client_loss"; their means and quantiles over
+    clients are in ``extra``
+    constants : constants of the problem; ``None`` to read those of ``problem`` on first
+    access
+    problem : the task; ``None`` in a history that was loaded or sent to another process
     x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i
         ||x_i^0 - xbar^0||^2 (S,)
-    diverged_at : the first measured round that was not finite or out of scale;
-        ``None``: there was none
-    sent_bits : bits that were sent until each measured round, over all links; ``None``:
-        not counted
+    diverged_at : the first measured round that was not finite or out of scale, or
+    ``None``
+    sent_bits : bits sent over all links until each measured round; ``None`` if not
+    counted
     excess : (2, S), f(xbar^0) - f* as the task computes it without cancellation, and
         its rounding error; ``None`` if the task does not compute it
-    facts : the start of the run and its arithmetic; ``None``: not recorded
-    chance : whether the values are random; False: expectations, computed and not
-        sampled
-    consensus_rounding : error of an expected ``consensus`` by rounding of the
-        covariance, (S, R)
+    facts : facts about the start and the arithmetic of the run; ``None`` if not
+    recorded
+    chance : whether the values are random; False if they are computed expectations
+    consensus_rounding : rounding error of an expected ``consensus``, (S, R)
     model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad
-        f_i(xbar^0)||^2 (S,), to which rounding errors are proportional; ``None``: not
+        f_i(xbar^0)||^2 (S,), to which rounding errors are proportional; ``None`` if not
         recorded
-    stated : values by glossary name that are stated of a run that was measured
-        elsewhere; ``None``: the run was made here. Measures and facts of the start that
-        are unknown are NaN in such a record, and an unknown m is 0
+    stated : values by glossary name, stated by the user, of a run that other code made
+    and measured; ``None`` for runs of this package. In such a record, unknown measures
+    and unknown facts about the start are NaN, and an unknown m is 0
     """
 
     @classmethod
@@ -91,8 +89,8 @@ class History(RunMeasures):
     ) -> History:
         """Return the record of a run that other code made and measured.
 
-        What is not given is unknown, and nothing is guessed: a verdict that needs it
-        is *not applicable* and lists it.
+        Values that are not given are unknown and are never guessed: a verdict that
+        needs one of them is *not applicable* and lists it.
 
         Parameters
         ----------
@@ -101,27 +99,27 @@ class History(RunMeasures):
             ``f_gap``, ``dist_sq``, ``consensus``, ``model_sq`` = mean_i ||x_i||^2, ...)
             or a metric that a theorem names.
         algorithm : Algorithm or str
-            What was run: an instance, or the name of a class.
+            The algorithm of the run: an instance, or the name of a class.
         hyperparameters : mapping, optional
-            Those of an algorithm that is given by name: all whose mechanism is not
-            absent by default.
+            Hyperparameters of an algorithm given by name. Only those whose default
+            turns their mechanism off may be omitted.
         network : matrix, weighted graph, list of matrices or sequence, optional
-            What the run mixed by, as :func:`dfltheory.train` takes it.
+            Mixing matrices of the run, in any form that :func:`dfltheory.train` takes.
         constants : mapping or ProblemConstants, optional
             Values by glossary name: constants of the problem (L, sigma_l, f_star, ...),
-            f0_gap, x0_sq, x0_spread, m, T, and without a network those of the network.
-            A number counts as an upper bound (mu: a lower bound); ProblemConstants can
-            say that one is an estimate.
+            f0_gap, x0_sq, x0_spread, m, T, and, without ``network``, constants of the
+            network. A number is treated as an upper bound (mu: a lower bound);
+            ProblemConstants can mark a value as an estimate.
         start : {"common", "different"} or mapping, optional
-            Whether all clients start at one model; or x0_sq and x0_spread, a number or
-            one for each seed.
+            Whether all clients start at the same model; or x0_sq and x0_spread, each
+            one number or one for each seed.
         rounds : sequence of int, optional
-            The round of each column; 0, 1, 2, ... by default. Round t is measured at
-            the models after t rounds, so that round 0 is the start.
+            The round of each column; by default 0, 1, 2, ... Round t means the models
+            after t rounds, so round 0 is the start.
         precision : {"float64", "float32", "float16", "bfloat16"}
-            Of the arithmetic of the run.
+            Precision of the run's arithmetic.
         task : str
-            A name of the problem for figures.
+            Name of the problem, for figures.
 
         Returns
         -------
@@ -131,14 +129,14 @@ class History(RunMeasures):
         Raises
         ------
         InputError
-            If shapes differ, a value is not finite, or two statements contradict each
+            If shapes differ, a value is not finite, or two values contradict each
             other.
         """
         from dfltheory.training.measurements import measured_run
 
         if grad_norm_sq is not None:
             if "grad_norm_sq" in measures:
-                raise InputError("grad_norm_sq is given twice: give it once")
+                raise InputError("grad_norm_sq is given twice: pass it once")
             measures = {"grad_norm_sq": grad_norm_sq, **measures}
         return cls(
             **measured_run(
@@ -155,9 +153,9 @@ class History(RunMeasures):
         )
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what is copied and sent.
+        """Return the state for copies and pickles.
 
-        The task, which may be large, is left out if constants are known.
+        The task, which may be large, is omitted if the constants are known.
         """
         state = dict(vars(self))
         if state[KNOWN_CONSTANTS] is not None:
@@ -166,7 +164,7 @@ class History(RunMeasures):
 
     @cached_property
     def network(self) -> NetworkConstants:
-        """The constants of the mixing matrices, computed when first read.
+        """The constants of the mixing matrices, computed on first access.
 
         If none exist, only m is known.
         """
@@ -174,8 +172,7 @@ class History(RunMeasures):
             return NetworkConstants(m=self.m)
         from dfltheory import graphs
 
-        # push-sum also runs on doubly stochastic matrices, and has its own constants
-        # there
+        # push-sum has its own constants, even on doubly stochastic matrices
         is_push_sum = self.algorithm.mixing == "column-stochastic"
         examined = (
             200 if self.random_network else min(self._matrices_used, MOST_MATRICES)
@@ -189,11 +186,10 @@ class History(RunMeasures):
 
     @cached_property
     def network_facts(self) -> NetworkFacts | None:
-        """The facts of the mixing matrices that verdicts need.
+        """The facts about the mixing matrices that verdicts need.
 
-        They are computed or from a file; ``None``: not known.
-
-        They are not known for a record that was made without a topology.
+        They are computed or read from a file; ``None`` if the record was created
+        without a topology, so that they are unknown.
         """
         if self.topology is not None:
             return NetworkFacts.of(self.topology, self._matrices_used, self.network)
@@ -209,33 +205,33 @@ class History(RunMeasures):
 
     @cached_property
     def random_network(self) -> bool:
-        """Whether W_t is random; True if nothing is known of the network."""
+        """Whether W_t is random; True if the network is unknown."""
         return bool(getattr(self.topology, "random", True))
 
     def __repr__(self) -> str:
-        """Return one line: the run, its length, and first and last measures."""
+        """Return one line with the run, its length, and its first and last measures."""
         seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
         what = (
             f"{self.algorithm.name} on {self.task}, m = {self.m or 'unknown'}, {seeds},"
             f" {self.rounds} rounds"
         )
         shown_names = ("loss", "grad_norm_sq", "consensus", "accuracy")
-        moved = []
+        changes = []
         for name, values in self.measures().items():
             if name in (*shown_names, "client_accuracy", "client_loss"):
                 first, last = values[:, 0].mean(), values[:, self.last_measured].mean()
-                moved.append(f"{name} {first:.3g} -> {last:.3g}")
+                changes.append(f"{name} {first:.3g} -> {last:.3g}")
         ended = ""
         if self.diverged_at is not None:
             ended += f"; diverged by round {self.diverged_at}"
         if self.stopped_at is not None:
             ended += f"; stopped at round {self.stopped_at}"
-        return f"<{type(self).__name__}: {shown(what)}: {', '.join(moved)}{ended}>"
+        return f"<{type(self).__name__}: {shown(what)}: {', '.join(changes)}{ended}>"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two records are the same.
+        """Return whether two records are equal.
 
-        NaN equals NaN, and the topology object is not compared.
+        NaN equals NaN, and the topology objects are not compared.
         """
         if not isinstance(other, History):
             return NotImplemented
@@ -251,7 +247,7 @@ class History(RunMeasures):
     __hash__ = None  # type: ignore[assignment]
 
     def _stored(self) -> dict[str, np.ndarray]:
-        """Return the arrays that are no measures."""
+        """Return the arrays that are not measures."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
         stored = {name: array for name, array in arrays.items() if array is not None}
         for name, array in self.clients.items():
@@ -260,21 +256,21 @@ class History(RunMeasures):
 
     @property
     def f0_gap(self) -> np.ndarray | None:
-        """f(xbar^0) - f* of every seed (S,); ``None``: f* is not known.
+        """f(xbar^0) - f* of each seed (S,), or ``None`` if f* is unknown.
 
-        It is 0 where rounding puts it below 0.
+        Values that are negative only through rounding are 0.
         """
         known = self._gap()
         return None if known is None else known[0]
 
     @property
     def f0_gap_error(self) -> np.ndarray | None:
-        """How far rounding may put ``f0_gap`` off, for every seed (S,), in units of f.
+        """Bound of the rounding error of ``f0_gap`` for each seed (S,).
 
-        Where the task computes the difference itself (:meth:`Task.excess`), it also
-        bounds the error; else 16 eps (|f(xbar^0)| + |f*|) + L (eps ||x^0||)^2, eps the
-        rounding unit of the run's precision: the two are subtracted, and f* may be that
-        of a minimizer that was rounded.
+        If the task computes the difference itself (:meth:`Task.excess`), it also bounds
+        the error. Otherwise the bound is 16 eps (|f(xbar^0)| + |f*|) + L (eps
+        ||x^0||)^2, with the rounding unit eps of the run's precision. It covers the
+        subtraction, and the rounding of the minimizer at which f* was evaluated.
         """
         known = self._gap()
         return None if known is None else known[1]
@@ -296,7 +292,7 @@ class History(RunMeasures):
             if self.model_sq is None
             else self.model_sq[:, : self.last_measured + 1].max(axis=1)
         )
-        # f there is above f* where x* is rounded
+        # f at a rounded x* is slightly above the minimum
         flat = eps**2 * np.nan_to_num(size_sq) * (L if np.isfinite(L) else 0.0)
         gap, error = loss - f_star, 16 * eps * (np.abs(loss) + abs(f_star)) + flat
         if (
@@ -304,14 +300,13 @@ class History(RunMeasures):
             and self.excess is not None
             and (np.abs(gap - self.excess[0]) <= error + self.excess[1]).all()
         ):
-            gap, error = self.excess  # unless another f* was given
+            gap, error = self.excess  # more accurate, unless another f* was given
         return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
 
     def _measured_gap(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return f - f* as it was measured elsewhere, and its rounding error.
+        """Return an f - f* that other code measured, and its rounding error.
 
-        The error is that of a difference of numbers of the size of f and f*, as far as
-        that is known.
+        The error is that of a difference of numbers of the size of f and f*, if known.
         """
         gap = self.extra["f_gap"][:, column]
         eps = np.finfo(float).eps if self.facts is None else self.facts.eps
@@ -324,11 +319,11 @@ class History(RunMeasures):
         return self.gap_at(int(self.rounds_measured[0]))
 
     def values(self) -> dict[str, float]:
-        """Return the glossary's names that this run fixes, for ``Theorem.evaluate``.
+        """Return the values of this run by glossary name, for ``Theorem.evaluate``.
 
-        Hyperparameters by the algorithm's symbols, ``T`` rounds, ``m``, what is known
-        of the network and of the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds;
-        only where f* is known), ``x0_sq``, ``x0_spread``.
+        These are the hyperparameters, ``T``, ``m``, the known constants of the network
+        and of the problem, ``f0_gap`` = f(xbar^0) - f* (mean over seeds, if f* is
+        known), ``x0_sq`` and ``x0_spread``.
         """
         named: dict[str, float] = {
             **self.network.known(),
@@ -353,7 +348,7 @@ class History(RunMeasures):
     # -- storage
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write one safetensors file, atomically; ``History.load`` reads it back."""
+        """Write one safetensors file atomically, for ``History.load``."""
         return storage.write(path, *self._content())
 
     def packed(self) -> bytes:
@@ -375,17 +370,17 @@ class History(RunMeasures):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> History:
-        """Read what ``save`` wrote.
+        """Read a file written by ``save``.
 
-        A user's algorithm is found where its module has been imported; nothing is
-        imported because a file names it, and without it the algorithm is a
+        A user-defined algorithm is found if its module has been imported. Files never
+        cause an import; if the class is not found, the algorithm is a
         :class:`~dfltheory.training.records.Recorded`.
         """
         tensors, document = storage.read(path, "dfltheory.History")
         with reading(path, "a history"):
             arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-            own, computed = fields_of_file(path, arrays, document)
-            history = cls(**own)
+            arguments, computed = fields_of_file(path, arrays, document)
+            history = cls(**arguments)
             history.__dict__ |= computed
             return history
 

@@ -1,6 +1,6 @@
-"""The fields of a history in its file, and how they are read.
+"""The fields of a history in its file, and their readers.
 
-Measures are stored as ``measure/NAME``, those of single clients as ``client/NAME``.
+Measures are stored as ``measure/NAME``, measures of single clients as ``client/NAME``.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def fields_of_file(
     arrays: dict[str, np.ndarray],
     document: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of a history, and those of its properties that are stored.
+    """Return the fields of a history and its stored properties.
 
     Raises
     ------
     DataError
-        If an array cannot belong to such a run.
+        If an array is inconsistent with the run.
     """
     if "consensus_error" in arrays:  # its name in files of earlier releases
         arrays.setdefault("consensus_rounding", arrays["consensus_error"])
@@ -94,38 +94,40 @@ def fields_of_file(
     records = {
         name: _read_record(document[name], kind) for name, kind in RECORDS.items()
     }
-    own: dict[str, Any] = {name: records.pop(name) for name in ("constants", "facts")}
-    own |= {name: arrays[name] for name in ARRAYS if name in arrays}
-    own |= {
+    values: dict[str, Any] = {
+        name: records.pop(name) for name in ("constants", "facts")
+    }
+    values |= {name: arrays[name] for name in ARRAYS if name in arrays}
+    values |= {
         name: read(f"{path}: {name}", document[name]) for name, read in SCALARS.items()
     }
-    own |= {name: measures.pop(name) for name in MEASURES if name in measures}
-    own.setdefault("accuracy", None)
+    values |= {name: measures.pop(name) for name in MEASURES if name in measures}
+    values.setdefault("accuracy", None)
     elsewhere = "stated" in document
-    ended = elsewhere or own["diverged_at"] is not None
-    stored_arrays.check_history(arrays, own["rounds"], ended)
+    ended = elsewhere or values["diverged_at"] is not None
+    stored_arrays.check_history(arrays, values["rounds"], ended)
     if elsewhere:
-        own["stated"] = STATED(f"{path}: stated", document["stated"])
-        unknown = np.full((len(own["x"]), len(own["rounds_measured"])), np.nan)
+        values["stated"] = STATED(f"{path}: stated", document["stated"])
+        unknown = np.full((len(values["x"]), len(values["rounds_measured"])), np.nan)
         for name in ("grad_norm_sq", "consensus", "loss"):
-            own.setdefault(name, unknown)
-    own["algorithm"] = algorithm_of(document["algorithm"])
-    own["extra"] = measures
-    own["clients"] = storage.under("client", arrays)
-    return own, records | {"random_network": bool(document["random_network"])}
+            values.setdefault(name, unknown)
+    values["algorithm"] = algorithm_of(document["algorithm"])
+    values["extra"] = measures
+    values["clients"] = storage.under("client", arrays)
+    return values, records | {"random_network": bool(document["random_network"])}
 
 
 def _read_record(
     document: Mapping[str, object] | None, kind: Callable[..., Record]
 ) -> Record | None:
-    """Return a record of the given class; None for none."""
+    """Return a record of the given class, or None for None."""
     return None if document is None else kind(**document)
 
 
 def plain_record(
     record: ProblemConstants | NetworkConstants | NetworkFacts | RunFacts | None,
 ) -> dict[str, object] | None:
-    """Return the fields of a record as a mapping; None for none."""
+    """Return the fields of a record as a dict, or None for None."""
     if record is None:
         return None
     values = {f.name: getattr(record, f.name) for f in fields(record)}

@@ -1,4 +1,4 @@
-"""One run to be done, as objects and as one document.
+"""One run, as objects and as one document.
 
 >>> instance = Instance.of({
 ...     "task": {"name": "quadratic", "m": 4},
@@ -44,34 +44,31 @@ from dfltheory.training.setup import seed_indices
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A task, an algorithm, a network, and how long they run.
-
-    The numbers of a run depend on nothing else.
+    """A task, an algorithm, a network and options, which determine a run.
 
     Attributes
     ----------
     task : Task
-        What is learned.
+        The learning problem.
     algorithm : Algorithm
-        With its hyperparameters.
+        The algorithm with its hyperparameters.
     network : object
-        Graph, matrix (m, m), sequence... as :func:`dfltheory.train` takes it; None for
-        a server.
+        The network in any form that :func:`dfltheory.train` takes; None for a server.
     rounds : int
         T.
     seeds : int or sequence of int
         Number of independent runs, or their indices.
     x0 : array, optional
-        Start (d,), (m, d) or (S, m, d); None: the task's own.
+        Start (d,), (m, d) or (S, m, d); by default the task's own.
     seed : int
         Root seed.
     evaluate_every : int
         Measure rounds 0, n, 2n, ... and the last.
     metrics : sequence of str
-        Names of measures of every client, as :func:`dfltheory.train` takes them.
+        Names of measures of each client, as in :func:`dfltheory.train`.
     sources : mapping
-        Sections of the document from which task and network were built, each with the
-        built object.
+        Maps "task" and "topology" to the built object and the section of the document
+        it was built from.
     """
 
     task: Task
@@ -97,7 +94,8 @@ class Instance:
         Parameters
         ----------
         recording
-            Further options of :func:`dfltheory.train`: checkpoint, further metrics...
+            Further options of :func:`dfltheory.train`, such as a checkpoint or further
+            metrics.
         """
         further = recording.pop("metrics", ())
         options: dict[str, Any] = {
@@ -113,7 +111,7 @@ class Instance:
 
     @property
     def _count(self) -> int | list[int]:
-        """The seeds in a document: S if they are 0..S-1."""
+        """The seeds as in a document: S if they are 0..S-1, else a list."""
         seeds = list(seed_indices(self.seeds))
         return len(seeds) if seeds == list(range(len(seeds))) else seeds
 
@@ -125,7 +123,7 @@ class Instance:
         folder: Path | None = None,
         own: Trust = False,
     ) -> Self:
-        """Build the instance of a document.
+        """Build an instance from a document.
 
         Parameters
         ----------
@@ -134,16 +132,17 @@ class Instance:
         source : str
             Name of the document in errors.
         folder : Path, optional
-            Where its relative paths begin; None: the document may name no file.
+            Folder of relative paths; without it, the document must not name files.
         own : bool or set of str
-            May the document name algorithms, tasks and a task's model by MODULE:NAME?
-            Their modules are imported, and so their code runs: only for documents that
-            the caller trusts. A set of references allows these.
+            Whether the document may name algorithms, tasks and a task's model by
+            MODULE:NAME. This imports the modules and so runs their code; use it only
+            for trusted documents. A set allows only the given references.
 
         Raises
         ------
         InputError, UnknownNameError
-            Every problem, as "source: place: reason".
+            If the document is invalid; the message lists all problems as "source:
+            place: reason".
         """
         with located(source), trusting(own):
             parts = checked(
@@ -168,12 +167,12 @@ class Instance:
             )
 
     def document(self) -> dict[str, Any]:
-        """Return the document that builds this instance again, in JSON's types.
+        """Return a document, in JSON types, from which this instance can be built.
 
         Raises
         ------
         InputError
-            A part was made in Python, and no document can say how.
+            If a part was created in Python and cannot be described by a document.
         """
         algorithm: dict[str, object] = {"name": name_of(type(self.algorithm))}
         for hyperparameter in fields(self.algorithm):
@@ -205,9 +204,10 @@ class Instance:
             return source[1]
         if isinstance(made, Mapping):
             raise InputError(
-                f"the network is one for each of {', '.join(map(str, made))}, and a"
-                " document has a single [topology]: give one network, whose links all"
-                " of them get, or keep the instance in Python"
+                "the instance has separate networks for"
+                f" {', '.join(map(str, made))}, but a document has a single"
+                " [topology]: use one network, whose links all of them have, or keep"
+                " the instance in Python"
             )
         if section == "topology":
             sequence = graphs.as_sequence(made)
@@ -217,9 +217,9 @@ class Instance:
                 return {"matrices": [to_dense(W) for W in sequence.Ws]}
         what = "task" if section == "task" else "network"
         raise InputError(
-            f"the {what} {getattr(made, 'name', type(made).__name__)} was made in"
-            " Python, and no document can say how: build the instance with"
-            f" Instance.of, whose [{section}] names it"
+            f"the {what} {getattr(made, 'name', type(made).__name__)} was created in"
+            " Python, and a document cannot describe it: build the instance with"
+            f" Instance.of from a document whose [{section}] names it"
         )
 
 

@@ -1,4 +1,4 @@
-"""What an algorithm assumes of the matrices that it mixes by."""
+"""Checks of the properties that an algorithm assumes of its mixing matrices."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from dfltheory.graphs import check_mixing_matrix
 from dfltheory.graphs.matrices import DENSE_LIMIT, Matrix, is_sparse, to_dense
 
 _TOLERANCE = 1e-6
-"""Tolerance for sums: matrices may have been in single precision before they were
-converted.
+"""Tolerance of sums; matrices may have been converted from single precision.
 """
 
 _LAWS = {
@@ -26,18 +25,18 @@ _LAWS = {
 
 _ADVICE = {
     "doubly stochastic": (
-        "take graphs.metropolis(graph), or on a directed graph a push-sum algorithm"
+        "use graphs.metropolis(graph), or on a directed graph a push-sum algorithm"
         " (SGP, OSGP, DFedSGPM, DFedSGPSM)"
     ),
-    "column-stochastic": "take graphs.column_stochastic(graph)",
-    "row-stochastic": "take graphs.metropolis(graph) or graphs.row_stochastic(graph)",
+    "column-stochastic": "use graphs.column_stochastic(graph)",
+    "row-stochastic": "use graphs.metropolis(graph) or graphs.row_stochastic(graph)",
 }
 
 
 class Laws:
-    """The laws of one of an algorithm's matrices.
+    """The laws that an algorithm assumes of one of its matrices.
 
-    With ``strict=False`` weights need only be finite.
+    With ``strict=False``, weights need only be finite.
     """
 
     def __init__(
@@ -55,15 +54,15 @@ class Laws:
     def check(
         self, W: Any, where: str = "the mixing matrix: ", tol: float | None = _TOLERANCE
     ) -> None:
-        """Raise GraphError (law, place, value, what to do) unless W obeys the laws.
+        """Raise GraphError, with a remedy, unless W satisfies the laws.
 
         Parameters
         ----------
         W : (m, m) array or sparse array
         where : str
-            Which matrix it is, for the message: "the matrix of round 3: ".
+            Name of the matrix in messages, for example "the matrix of round 3: ".
         tol : float, optional
-            Tolerance; None: the precision of W's own type.
+            Tolerance; None for the rounding error of W's type.
         """
         if tol is not None:
             self._check_kind(W)
@@ -71,7 +70,7 @@ class Laws:
         for failure in report.failures:
             if failure.law not in self._laws:
                 raise GraphError(
-                    f"{where}{failure.message}: give a matrix of finite weights"
+                    f"{where}{failure.message}: use a matrix of finite weights"
                 )
             kind = (
                 f"symmetric, {self._kind}" if "symmetry" in self._laws else self._kind
@@ -84,39 +83,39 @@ class Laws:
         self.check_links(W, where)
 
     def _check_kind(self, W: object) -> None:
-        """Raise GraphError unless a sequence gave a matrix of m clients."""
+        """Raise GraphError unless a sequence returned a matrix for m clients."""
         if not (is_sparse(W) or isinstance(W, np.ndarray)):
             raise GraphError(
-                f"a sequence gives a {type(W).__name__} as its matrix: give a numpy or"
-                " CSR array"
+                f"a sequence returned a {type(W).__name__} as its matrix: it must"
+                " return a numpy or CSR array"
             )
         if W.shape != (self._m, self._m):
             wanted = (self._m, self._m)
             raise GraphError(
-                f"a sequence of {self._m} clients gives a matrix of {W.shape}: give"
-                f" {wanted}"
+                f"a sequence of {self._m} clients returned a matrix of shape"
+                f" {W.shape}: it must be {wanted}"
             )
 
     def check_constant(self, W: Matrix) -> None:
         """Raise GraphError if an eigenvalue of a constant W is too small."""
-        # beyond it, all eigenvalues cost too much
+        # for larger m, all eigenvalues are too expensive
         if self._least == -math.inf or self._m > DENSE_LIMIT:
             return
         least = float(np.linalg.eigvalsh(np.asarray(to_dense(W), dtype=np.float64))[0])
         if least < self._least - _TOLERANCE:
             raise GraphError(
-                f"the mixing matrix: its least eigenvalue is {least:.6g}, below"
+                f"the mixing matrix: its smallest eigenvalue is {least:.6g}, below"
                 f" {self._least:.6g}, where {self._name} diverges: mix by (I + W)/2"
                 " (lazy=True, or graphs.lazy(graph)); check_topology=False runs it"
                 " without this check"
             )
 
     def check_fixed(self, stays: bool) -> None:
-        """Raise GraphError if the network changes and must not."""
+        """Raise GraphError if a fixed network is needed and this one changes."""
         if self._fixed and not stays:
             raise GraphError(
-                f"the network changes, and {self._name} needs a fixed one: a new"
-                " neighbor has not received what the others keep; give one graph or"
+                f"the network changes, but {self._name} needs a fixed one, because a"
+                " new neighbor lacks the messages of earlier rounds; use one graph or"
                 " matrix; check_topology=False runs it without this check"
             )
 
@@ -127,8 +126,8 @@ class Laws:
         linked: Any = sp.csr_array(W) != 0
         for a, b in zip(*(linked > linked.T).nonzero()):
             raise GraphError(
-                f"{where}client {a} receives from client {b} and sends it nothing;"
-                f" {self._name} needs links that go both ways: give an undirected graph"
+                f"{where}client {a} receives from client {b} but sends it nothing;"
+                f" {self._name} needs links in both directions: use an undirected graph"
             )
         links = (linked.nnz - np.count_nonzero(linked.diagonal())) // 2
         parts = int(sp.csgraph.connected_components(linked)[0])
@@ -136,7 +135,7 @@ class Laws:
             raise GraphError(
                 f"{where}{self._m} clients with {links} links in {parts}"
                 f" part{'s' * (parts > 1)} do not form a tree; {self._name} needs one:"
-                f" give a spanning tree, or graphs.star({self._m})"
+                f" use a spanning tree, or graphs.star({self._m})"
             )
 
 

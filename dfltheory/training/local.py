@@ -1,7 +1,7 @@
-"""Local work for some clients at a time, and the checks of a state.
+"""Local work for some clients at a time, and checks of states.
 
-Each client works alone, so the result does not depend on the division into parts. If
-few clients participate, only these work; the others keep their values.
+Clients are independent, so the result does not depend on the division into parts. If
+few clients participate, only these are updated; the others keep their values.
 """
 
 from __future__ import annotations
@@ -17,16 +17,13 @@ from dfltheory.errors import InputError
 from dfltheory.training.oracle import RoundOracle
 
 Update = Callable[[State, RoundOracle], State]
-"""Local work of some clients."""
+"""A function that performs the local work of some clients."""
 
 
 def in_pieces(
     update: Update, state: State, grad: RoundOracle, chunk: int | None
 ) -> State:
-    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time.
-
-    None: for all at once.
-    """
+    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time."""
     m = state.x.shape[1]
     participating = None if chunk is None else _participating(grad, chunk, m)
     size = chunk or m
@@ -60,8 +57,7 @@ def _update_parts(
             if name not in changed:
                 if new is getattr(part, name, None):
                     continue
-                # earlier parts have not changed this field, nor have clients that do
-                # not participate
+                # the field was not changed by earlier parts or inactive clients
                 unchanged = n if others_unchanged else places.start
                 changed[name] = _with_old_values(
                     new, getattr(state, name), n, unchanged
@@ -74,7 +70,7 @@ def _update_parts(
 
 
 def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
-    """Return the clients that participate for some seed, if they are few."""
+    """Return slices of single participating clients if they are few, else None."""
     if grad.active is None:
         return None
     few = grad.active[..., 0].any(0).nonzero()[:, 0].tolist()
@@ -84,10 +80,7 @@ def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
 
 
 def _with_old_values(new: Tensor, old: object, n: int, unchanged: int) -> Tensor:
-    """Return a tensor for n clients or arcs.
-
-    The first ``unchanged`` have their old values, or 0.
-    """
+    """Return a tensor for n clients or arcs, with the first old values or 0."""
     values = new.new_empty(len(new), n, *new.shape[2:])
     if isinstance(old, Tensor) and old.shape == values.shape:
         values[:, :unchanged] = old[:, :unchanged]
@@ -103,10 +96,7 @@ def tensors(state: State) -> dict[str, Tensor]:
 
 
 def stacked(state: State) -> list[str]:
-    """Return the names of the clients' own fields, and of those per arc.
-
-    They are tensors (S, m, ...) or (S, E, ...).
-    """
+    """Return the names of the fields per client (S, m, ...) and per arc (S, E, ...)."""
     m, per_edge = state.x.shape[1], state.per_edge
     names = []
     for name, value in tensors(state).items():
@@ -116,41 +106,41 @@ def stacked(state: State) -> list[str]:
 
 
 def check_state(state: object, like: Tensor, where: str) -> State:
-    """Return the state that ``where`` returned.
+    """Check and return a state that was returned by ``where``.
 
     Raises
     ------
     InputError
-        If it is no ``State``, has attributes that are no fields, or its x and z do not
-        fit ``like``.
+        If it is not a ``State``, has attributes that are not fields, or its x and z do
+        not fit ``like``.
     """
     if not isinstance(state, State):
         raise InputError(
-            f"{where} returns a {type(state).__name__}: return a State, as"
-            " replace(state, ...) is"
+            f"{where} returns a {type(state).__name__}: it must return a State, for"
+            " example replace(state, ...)"
         )
     undeclared = sorted(vars(state).keys() - {f.name for f in fields(state)})
     if undeclared:
         raise InputError(
-            f"{where}: {', '.join(undeclared)} is no field of {type(state).__name__},"
-            " and no checkpoint would keep it: declare it in a subclass of State, and"
-            " make it in init"
+            f"{where}: {', '.join(undeclared)} is not a field of"
+            f" {type(state).__name__}, so checkpoints would not store it: declare it"
+            " in a subclass of State, and set it in init"
         )
     for name, value in (("x", state.x), ("z", state.z)):
         if not isinstance(value, Tensor):
             raise InputError(
-                f"{where}: the state's {name} is {value!r:.40}: give a tensor"
+                f"{where}: the state's {name} is {value!r:.40}: it must be a tensor"
                 f" {tuple(like.shape)}"
             )
         if value.shape != like.shape:
             shape = tuple(value.shape)
             raise InputError(
-                f"{where}: the state's {name} has shape {shape}: give a tensor"
+                f"{where}: the state's {name} has shape {shape}: it must be"
                 f" {tuple(like.shape)}"
             )
     if state.x.dtype != like.dtype:
         raise InputError(
-            f"{where}: the state's x is of {state.x.dtype}: give the task's"
+            f"{where}: the state's x has type {state.x.dtype}: it must be the task's"
             f" {like.dtype}"
         )
     return state
@@ -166,25 +156,24 @@ def check_shapes(state: State, grad: RoundOracle) -> None:
             arcs = (S, len(grad.edges))
             if shape[:2] != arcs:
                 raise InputError(
-                    f"{place} is per_edge and has shape {shape}: give {arcs} and more"
-                    " axes, as grad.edges.own and mix.gather do"
+                    f"{place} is per_edge and has shape {shape}: it must start with"
+                    f" {arcs}, as from grad.edges.own and mix.gather"
                 )
         elif value.ndim >= 2 and (shape[0] != S or shape[1] not in (1, m)):
             raise InputError(
-                f"{place} has shape {shape}: give ({S}, {m}, ...), each client's own,"
-                f" or ({S}, 1, ...) or at most one axis, common to all; what is kept"
-                " for every arc of the network is named in per_edge of the state's"
-                " class"
+                f"{place} has shape {shape}: it must be ({S}, {m}, ...) for values of"
+                f" clients, or ({S}, 1, ...) or have at most one axis for common"
+                " values; list values of arcs in per_edge of the state's class"
             )
 
 
 def kept_values(state: State) -> dict[str, object]:
-    """Return the fields of a state that are no tensors, as a checkpoint keeps them.
+    """Return the fields of a state that are not tensors, for a checkpoint.
 
     Raises
     ------
     InputError
-        If a field is neither a tensor, a number, text, a flag nor a slice.
+        If a field is not a tensor, a number, a string, a flag or a slice.
     """
     kept = {}
     for f in fields(state):
@@ -196,7 +185,7 @@ def kept_values(state: State) -> dict[str, object]:
         elif isinstance(value, (list, tuple, dict)) or not is_storable(value):
             raise InputError(
                 f"{type(state).__name__}: {f.name} is a {type(value).__name__}, which"
-                " no checkpoint can keep: make it a tensor or a number"
+                " checkpoints cannot store: make it a tensor or a number"
             )
         else:
             kept[f.name] = value
@@ -204,7 +193,7 @@ def kept_values(state: State) -> dict[str, object]:
 
 
 def is_storable(value: object) -> bool:
-    """Return whether a value is made of None, truth values, numbers and text alone."""
+    """Return whether a value consists only of None, Booleans, numbers and strings."""
     if isinstance(value, (list, tuple)):
         return all(is_storable(v) for v in value)
     if isinstance(value, dict):
@@ -213,18 +202,18 @@ def is_storable(value: object) -> bool:
 
 
 def clients_of(state: State, rows: slice, arcs: slice | None = None) -> State:
-    """Return the state of some clients; ``arcs`` are those that end at them.
+    """Return the state of some clients; ``arcs`` is the slice of the arcs into them.
 
-    Fields that are one tensor stay one tensor.
+    Fields that share a tensor still share one.
     """
     parts: dict[int, Tensor] = {}
-    own: dict[str, Tensor] = {}
+    selected: dict[str, Tensor] = {}
     for name in stacked(state):
         tensor = getattr(state, name)
         if id(tensor) not in parts:
             parts[id(tensor)] = tensor[:, arcs if name in state.per_edge else rows]
-        own[name] = parts[id(tensor)]
-    return replace(state, **own)
+        selected[name] = parts[id(tensor)]
+    return replace(state, **selected)
 
 
 __all__ = [

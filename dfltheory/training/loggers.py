@@ -1,8 +1,8 @@
-"""Reports of a run's measurements to experiment trackers, while it runs.
+"""Logging of a run's measurements to experiment trackers, while it runs.
 
 >>> train(algorithm, task, W, callbacks=[report(tensorboard("runs/one"), print_line)])
 
-A logger is any function of a round and of what was measured there::
+A logger is any function of a round and its measurements::
 
     def print_line(t: int, values: dict[str, float]) -> None:
         print(t, values)
@@ -22,21 +22,17 @@ from dfltheory.training.metrics import Recorder
 from dfltheory.training.recording import Callback
 
 Logger = Callable[[int, dict[str, float]], object]
-"""(t, measure -> its mean over the run's seeds)."""
+"""A function of the round t and of the measures by name, averaged over seeds."""
 
 
 def report(*loggers: Logger) -> Callback:
-    """Return a callback that passes every measured round to the loggers.
-
-    It is one of :func:`dfltheory.train`.
-    """
+    """Return a callback of ``train`` that passes measurements to loggers."""
     reported: list[int] = []
 
     def callback(t: int, state: State, recorder: Recorder) -> None:
         for k in range(len(reported), len(recorder.rounds)):
             reported.append(recorder.rounds[k])
-            # measures that need the state after the next round are one round late, and
-            # are left out
+            # Measures that need the next state are one round late and are omitted.
             values = {
                 name: float(v[k].mean())
                 for name, v in recorder.values.items()
@@ -49,28 +45,28 @@ def report(*loggers: Logger) -> Callback:
 
 
 METHODS = ("add_scalar", "log_metrics", "log")
-"""Methods by which trackers are recognized, in this order."""
+"""Methods by which trackers are recognized, in order of precedence."""
 
 
 class Tracker:
-    """One experiment tracker: called with a round and what was measured there.
+    """A logger for an experiment tracker.
 
     Parameters
     ----------
     target : object
-        What the tracker's library returns, recognized by its methods:
+        The object that the tracker's library returns, recognized by its methods:
         ``add_scalar(name, value, step)`` (TensorBoard's SummaryWriter),
         ``log_metrics(values, step=...)`` (the module mlflow, Lightning's loggers),
         ``log(values, step=...)`` (runs of W&B and Trackio, and their modules), or else
         a function ``(values, step)``. No library is imported.
 
     method : str, optional
-        One of these methods, which the target is known to have.
+        The method to use; by default the first one that the target has.
 
     Raises
     ------
     InputError
-        If the target is none of these.
+        If the target is not one of these.
     """
 
     def __init__(self, target: Any, method: str | None = None):
@@ -82,7 +78,7 @@ class Tracker:
         self._write(values, t)
 
     def note(self, name: str, text: str) -> None:
-        """Write a text once, where the tracker has a place for it."""
+        """Write a text if the tracker supports texts."""
         for method in ("add_text", "set_tag"):
             write = getattr(self.target, method, None)
             if callable(write):
@@ -109,7 +105,7 @@ def _writer(
     if not callable(target):
         raise InputError(
             f"logger is a {type(target).__name__}, which has none of the methods"
-            f" {', '.join(METHODS)}: give a function (values, step)"
+            f" {', '.join(METHODS)}: use a function (values, step)"
         )
     return target
 
@@ -122,13 +118,13 @@ def _with_step(log: Callable[..., object]) -> Callable[[dict[str, float], int], 
 
 
 def tensorboard(folder: str | os.PathLike[str]) -> Logger:
-    """Return a logger that writes scalars to a folder that TensorBoard reads."""
+    """Return a logger that writes scalars to a folder for TensorBoard."""
     writer = _module("torch.utils.tensorboard", "tensorboard").SummaryWriter(
         os.fspath(folder)
     )
 
     class Flushed(Tracker):
-        """A run may be read while it goes on."""
+        """Flushes after each round, so that a run can be viewed while it runs."""
 
         def __call__(self, t: int, values: dict[str, float]) -> None:
             super().__call__(t, values)
@@ -138,17 +134,17 @@ def tensorboard(folder: str | os.PathLike[str]) -> Logger:
 
 
 def wandb(**options: object) -> Logger:
-    """Return a logger to a run of Weights & Biases; ``options`` of ``wandb.init``."""
+    """Return a logger for Weights & Biases; ``options`` are those of ``wandb.init``."""
     return Tracker(_module("wandb", "wandb").init(**options), "log")
 
 
 def trackio(**options: object) -> Logger:
-    """Return a logger to a run of Trackio; ``options`` of ``trackio.init``."""
+    """Return a logger for Trackio; ``options`` are passed to ``trackio.init``."""
     return Tracker(_module("trackio", "trackio").init(**options), "log")
 
 
 def mlflow(**options: object) -> Logger:
-    """Return a logger to a run of MLflow; ``options`` of ``mlflow.start_run``."""
+    """Return a logger for MLflow; ``options`` are passed to ``mlflow.start_run``."""
     module = _module("mlflow", "mlflow")
     module.start_run(**options)
     return Tracker(module, "log_metrics")

@@ -1,4 +1,4 @@
-"""The training loop: every algorithm, task and topology goes through :func:`train`."""
+"""The training loop :func:`train`, for all algorithms, tasks and topologies."""
 
 from __future__ import annotations
 
@@ -59,38 +59,39 @@ def train(
         The clients' objectives and data.
     topology : object, optional
         A networkx (Di)Graph, an (m, m) matrix, a sequence, a list of matrices, or a
-        callable t -> matrix; None for server-based algorithms and for ``Local``. If a
-        class declares ``further`` matrices: a mapping from their names to such
-        networks, or one network, whose links all of them have.
+        callable t -> matrix; None for server-based algorithms and for ``Local``. If the
+        algorithm declares ``further`` matrices, pass a mapping from their names to such
+        networks, or one network, whose links they all have.
     rounds : int
         Number of rounds T.
     seeds : int or sequence of int
         Number S of independent runs, which are batched, or a list of seed indices. The
         result of a seed does not depend on the other seeds of the batch.
     x0 : (d,), (m, d) or (S, m, d) array, optional
-        Starting models; None: the task's common start.
+        Initial models; by default the task's common start.
     metrics : iterable of functions and names
         Functions (task, models (S, m, d), mean (S, d)) -> (S,), recorded under their
-        names. If one gives (S, m), the values of all clients are kept in
-        ``History.clients``, and their mean, extremes and quantiles are measures. The
+        names. If one returns (S, m), the values of all clients are stored in
+        ``History.clients``, and their mean, extremes and quantiles become measures. The
         names "client_accuracy" and "client_loss" stand for these measures of each
         client's own model.
     seed : int
         Root seed. With the same number of threads, runs with equal seeds are
         bit-identical.
     progress : bool, optional
-        A progress bar on stderr; None: only on a terminal, and only if the run takes
-        more than a second.
+        Whether to show a progress bar on stderr; by default only on a terminal, and
+        only if the run takes more than a second.
     evaluate_every : int
         Measure rounds 0, n, 2n, ... and the last one (full gradients on real data are
         costly).
     callbacks : iterable of functions
         Called with (t, state, recorder) after each round. The tensors of a state are
-        never changed later, and may be kept. If a callback returns True, the run ends.
+        never modified later, so a callback may keep them. If a callback returns True,
+        the run ends.
     checkpoint : Checkpoint or path, optional
-        Save the run to a file while it runs, and resume from that file if it exists,
-        also to more ``rounds``. With a path, it is saved about every ten seconds. One
-        process at a time writes it.
+        File to save the run to while it runs, and to resume from if it exists, possibly
+        with more ``rounds``. A path is saved about every ten seconds. Only one process
+        at a time can write the file.
     deterministic : bool
         Make results bit-identical for any number of threads, by running torch on one
         thread with deterministic kernels.
@@ -110,8 +111,8 @@ def train(
     Raises
     ------
     InputError, GraphError
-        If an argument is out of its range, or the network breaks a law that the
-        algorithm assumes.
+        If an argument is out of range, or the network violates an assumption of the
+        algorithm.
     UnsupportedError
         If the algorithm uses a method that training does not implement.
     DivergenceError
@@ -164,10 +165,7 @@ def _perform(
     saving: Saving | None,
     callbacks: Sequence[Callback],
 ) -> None:
-    """Perform these rounds, and measure and save where it is due.
-
-    The run ends where it diverges or is stopped.
-    """
+    """Perform rounds, measuring and saving when due, until divergence or a stop."""
     for t in rounds:
         run.round(t)
         save_now = saving is not None and saving.due(t + 1)
@@ -184,7 +182,7 @@ def _report_divergence(history: History, label: str, error: bool) -> None:
     largest = np.nanmax(np.abs(history.loss), initial=0.0)
     message = (
         f"{label} diverged by round {history.diverged_at} of {history.rounds} (loss"
-        f" {largest:.3g}): take a smaller step size"
+        f" {largest:.3g}): use a smaller step size"
     )
     if error:
         raise DivergenceError(message, history)

@@ -1,7 +1,7 @@
-"""Reads measurements of other code: CSV, JSON lines and Parquet.
+"""Readers of measurements by other code: CSV, JSON lines and Parquet.
 
 A table has the columns ``seed`` and ``round`` and one column for each measure. Sizes
-are limited before anything is read, and every error names file, line and column.
+are checked before anything is read, and every error names the file, line and column.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dfltheory.training.measurement_rows import (
 )
 
 BYTES = 2**28
-"""Largest size of a file of text."""
+"""Largest size of a text file, and of the unpacked content of a Parquet file."""
 NUMBERS = frozenset(
     {
         "double",
@@ -38,12 +38,12 @@ NUMBERS = frozenset(
         *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     }
 )
-"""Types of Parquet columns that are read."""
+"""Supported types of Parquet columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeasurementTable:
-    """Measures by name, (S, R) arrays, at the rounds (R,) of the seeds (S,)."""
+    """Measures by name, as (S, R) arrays, with the seeds (S,) and rounds (R,)."""
 
     measures: Mapping[str, NDArray[np.float64]]
     rounds: tuple[int, ...]
@@ -53,14 +53,14 @@ class MeasurementTable:
 def read_measurements(path: str | Path) -> MeasurementTable:
     """Read a table of measurements.
 
-    The suffix gives the format:
+    The suffix selects the format:
 
     - ``.csv``: a header and one row per line, separated by commas.
     - ``.jsonl``, ``.ndjson``: one object per line.
     - ``.parquet``: with the extra [parquet].
 
-    Rows may have any order. All seeds have the same rounds, and every cell is a finite
-    number.
+    Rows may be in any order. All seeds must have the same rounds, and every cell must
+    be a finite number.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def read_measurements(path: str | Path) -> MeasurementTable:
     Raises
     ------
     InputError
-        If the file is too large, a column is missing, a cell is no finite number, a
+        If the file is too large, a column is missing, a cell is not a finite number, a
         pair of seed and round occurs twice, or seeds have different rounds.
     MissingExtraError
         For Parquet without pyarrow.
@@ -89,9 +89,7 @@ def read_measurements(path: str | Path) -> MeasurementTable:
     try:
         table = reader(path)
     except UnicodeDecodeError as wrong:
-        raise InputError(
-            f"{path}: not a file of text (UTF-8): {wrong.reason}"
-        ) from None
+        raise InputError(f"{path}: not a text file (UTF-8): {wrong.reason}") from None
     return _arranged(table)
 
 
@@ -126,7 +124,7 @@ def _read_csv(path: Path) -> RowTable:
                     refuse(
                         path,
                         rows.line_num,
-                        f"{len(row)} cells, and the header has {len(names)}",
+                        f"{len(row)} cells, but the header has {len(names)}",
                     )
                 table.append(rows.line_num, row)
         except csv.Error as wrong:
@@ -135,7 +133,7 @@ def _read_csv(path: Path) -> RowTable:
 
 
 def _limited(path: Path, lines: TextIO) -> Iterator[str]:
-    """Yield lines of limited length, so that none fills the memory."""
+    """Yield lines, and reject lines that are too long to be held in memory."""
     longest = COLUMNS * (NAME + 100)
     number = 0
     while line := lines.readline(longest + 1):
@@ -173,7 +171,7 @@ def _json_record(path: Path, number: int, line: str) -> dict[str, object]:
         reason = shown(" ".join(str(wrong).split()), 100)
         refuse(path, number, f"not a JSON object: {reason}")
     if not isinstance(record, dict):
-        refuse(path, number, 'not a JSON object, as {"seed": 0, "round": 0, ...}')
+        refuse(path, number, 'not a JSON object like {"seed": 0, "round": 0, ...}')
     return record
 
 
@@ -199,7 +197,7 @@ def _read_parquet(path: Path) -> RowTable:
 
 
 def _parquet_table(path: Path, file: Any) -> RowTable:
-    """Read a Parquet file whose metadata declare a limited size; rows count from 1."""
+    """Read a Parquet file after checking its declared sizes; rows count from 1."""
     metadata = file.metadata
     if metadata.num_rows > ROWS:
         raise InputError(f"{path} has {metadata.num_rows:,} rows: at most {ROWS:,}")
@@ -212,7 +210,7 @@ def _parquet_table(path: Path, file: Any) -> RowTable:
     names = checked_names(path, 1, list(file.schema_arrow.names))
     for name, kind in zip(names, file.schema_arrow.types, strict=True):
         if str(kind) not in NUMBERS:
-            refuse(path, 1, f"the type {kind} is none of numbers", name)
+            refuse(path, 1, f"the type {kind} is not a number", name)
     table = RowTable(path, names)
     count = 0
     for batch in file.iter_batches(batch_size=2**14):
@@ -235,7 +233,7 @@ READERS: dict[str, Callable[[Path], RowTable]] = {
 
 
 def _arranged(table: RowTable) -> MeasurementTable:
-    """Return the rows by seed and round."""
+    """Sort the rows by seed and round, and return them as arrays."""
     if not table.lines:
         raise InputError(f"{table.path} has no rows")
     lines = np.frombuffer(table.lines, dtype=np.int64)
@@ -253,7 +251,7 @@ def _arranged(table: RowTable) -> MeasurementTable:
         table.refuse(
             later,
             "round",
-            f"seed {seed[k]:.0f} has round {t[k]:.0f} already in line {earlier}",
+            f"seed {seed[k]:.0f} already has round {t[k]:.0f} in line {earlier}",
         )
     seeds, first = np.unique(seed, return_index=True)
     rounds = t[: first[1] if len(first) > 1 else None]
@@ -273,14 +271,17 @@ def _check_rounds(
     t: NDArray[np.float64],
     lines: NDArray[np.int64],
 ) -> None:
-    """Raise InputError at the first round that not all seeds have."""
+    """Raise InputError for the first round that some seed lacks."""
     starts = [int(end) for end in ends]
     expected = t[: starts[1]]
     for s, begin, end in zip(seeds[1:], starts[1:], islice(starts, 2, None)):
-        own = t[begin:end]
-        if np.array_equal(own, expected):
+        seed_rounds = t[begin:end]
+        if np.array_equal(seed_rounds, expected):
             continue
-        surplus, lacking = np.setdiff1d(own, expected), np.setdiff1d(expected, own)
+        surplus, lacking = (
+            np.setdiff1d(seed_rounds, expected),
+            np.setdiff1d(expected, seed_rounds),
+        )
         if lacking.size:
             table.refuse(
                 int(lines[begin:end].max()),
@@ -288,7 +289,7 @@ def _check_rounds(
                 f"seed {s:.0f} lacks round {lacking[0]:.0f}, which seed {seeds[0]:.0f}"
                 " has: all seeds must have the same rounds",
             )
-        place = begin + int(np.flatnonzero(own == surplus[0])[0])
+        place = begin + int(np.flatnonzero(seed_rounds == surplus[0])[0])
         table.refuse(
             int(lines[place]),
             "round",

@@ -1,4 +1,4 @@
-"""The rows of a table of measurements, checked while they are read."""
+"""The rows of a table of measurements, validated as they are read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RESERVED = frozenset(
         "task",
     }
 )
-"""Names that no measure has: they describe a run."""
+"""Names that measures must not have, because they describe a run."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class RowTable:
         refuse(self.path, line, reason, column)
 
     def append(self, line: int, cells: Sequence[object]) -> None:
-        """Read one row."""
+        """Validate and append one row."""
         if len(self.lines) >= ROWS:
             refuse(self.path, line, f"more than {ROWS:,} rows: write fewer rounds")
         for name, column, cell in zip(self.names, self.columns, cells, strict=True):
@@ -70,12 +70,12 @@ def refuse(path: Path, line: int, reason: str, column: str = "") -> NoReturn:
 
 
 def checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
-    """Return the names of the columns; InputError unless a table may have them."""
+    """Return the column names; raise InputError if they are invalid."""
     if len(names) > COLUMNS:
         refuse(path, line, f"{len(names)} columns: at most {COLUMNS} are read")
     for name in names:
         if not 0 < len(name) <= NAME or not name.isprintable():
-            refuse(path, line, f"a name of 1 to {NAME} characters is needed", name)
+            refuse(path, line, f"a name must have 1 to {NAME} characters", name)
         if name in RESERVED:
             refuse(path, line, "this name describes a run: rename the measure", name)
         if names.count(name) > 1:
@@ -85,7 +85,7 @@ def checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
             reason = f"the column is missing; there are {', '.join(names)}"
             refuse(path, line, shown(reason, 300), name)
     if len(names) == len(INDEX):
-        refuse(path, line, "there is no column of a measure, as grad_norm_sq")
+        refuse(path, line, "there is no column of a measure such as grad_norm_sq")
     return tuple(names)
 
 
@@ -107,10 +107,10 @@ def _number(cell: object) -> float:
 
 
 def _whole(cell: object) -> float:
-    """Return a whole number >= 0, or raise ValueError."""
+    """Return an integer >= 0 as a float, or raise ValueError."""
     value = _number(cell)
     if not value.is_integer() or not 0 <= value <= 2**53:
-        raise ValueError(f"{_quoted(cell)} must be a whole number >= 0")
+        raise ValueError(f"{_quoted(cell)} must be an integer >= 0")
     return value
 
 

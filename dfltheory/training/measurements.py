@@ -1,7 +1,7 @@
-"""Measurements made by other training code, checked.
+"""Validation of measurements made by other training code.
 
-What is not stated is unknown. Nothing is estimated and no default is assumed: an
-unknown start is NaN, an unknown number of clients 0, an unknown network None.
+Values that are not stated are unknown; nothing is estimated, and no default is assumed.
+An unknown start is NaN, an unknown number of clients 0, an unknown network None.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def measured_run(
     precision: str,
     task: str,
 ) -> dict[str, Any]:
-    """Return the fields of the history of measurements.
+    """Return the fields of a History of measurements by other code.
 
     The parameters are those of
     :meth:`dfltheory.training.history.History.from_measurements`.
@@ -125,38 +125,40 @@ def measured_run(
 def algorithm_with(
     algorithm: Algorithm[Any] | str, hyperparameters: Mapping[str, object] | None
 ) -> Algorithm[Any]:
-    """Return an algorithm, or that of a class's name and hyperparameters.
+    """Return an algorithm, created from a class name and hyperparameters if necessary.
 
-    A hyperparameter may be left out only if its default is the value at which its
-    mechanism is absent, such as ``decay = 1``.
+    A hyperparameter may be omitted only if its default turns its mechanism off, such as
+    ``decay = 1``.
     """
     given = _mapping("hyperparameters", hyperparameters)
     if isinstance(algorithm, Algorithm):
         if given:
             raise InputError(
                 f"hyperparameters {', '.join(given)} are given twice: the algorithm"
-                f" {type(algorithm).__name__} has its own"
+                f" {type(algorithm).__name__} already has hyperparameters"
             )
         check_class(type(algorithm))
         return algorithm
     if not isinstance(algorithm, str):
         raise InputError(
             f"algorithm = {algorithm!r:.100} must be an Algorithm with its"
-            " hyperparameters, as DFedAvg(eta=0.1, K=5), or the name of a class"
+            " hyperparameters, such as DFedAvg(eta=0.1, K=5), or the name of a class"
         )
     kind = algorithms.get(algorithm)
     return kind(**complete(kind, {**algorithms.spoken(algorithm)[1], **given}))
 
 
 def complete(kind: type[Algorithm[Any]], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the hyperparameters by field; InputError names all that are missing."""
-    own = {entry.name: entry for entry in fields(kind)}
+    """Return the hyperparameters; raise InputError with the names of missing ones."""
+    by_name = {entry.name: entry for entry in fields(kind)}
     for name in given:
-        if name not in own:
-            raise UnknownNameError(f"hyperparameter of {kind.__name__}", name, {*own})
+        if name not in by_name:
+            raise UnknownNameError(
+                f"hyperparameter of {kind.__name__}", name, {*by_name}
+            )
     absent = {**NEUTRAL, **NEUTRAL_HYPERPARAMETERS}
     missing = []
-    for name, entry in own.items():
+    for name, entry in by_name.items():
         glossary_name = kind.glossary.get(name, name)
         neutral = glossary_name in absent and entry.default == absent[glossary_name]
         if name not in given and (entry.default is MISSING or not neutral):
@@ -164,7 +166,7 @@ def complete(kind: type[Algorithm[Any]], given: dict[str, Any]) -> dict[str, Any
             missing.append(f"{name}{other}")
     if missing:
         raise InputError(
-            f"{kind.__name__} needs {', '.join(missing)}: give every hyperparameter"
+            f"{kind.__name__} needs {', '.join(missing)}: pass every hyperparameter"
             " that the run used (defaults are not assumed)"
         )
     return given
@@ -174,19 +176,19 @@ def complete(kind: type[Algorithm[Any]], given: dict[str, Any]) -> dict[str, Any
 
 
 def checked_arrays(measures: Mapping[str, ArrayLike]) -> dict[str, Floats]:
-    """Return each measure as a finite (S, R) array; all have one shape."""
+    """Return each measure as a finite (S, R) array; check that shapes are equal."""
     if not measures:
         raise InputError(
-            "no measure is given: give at least one, as grad_norm_sq=(seeds, rounds)"
-            " array"
+            "no measure is given: pass at least one, such as grad_norm_sq, a (seeds,"
+            " rounds) array"
         )
     arrays = {name: _array(name, value) for name, value in measures.items()}
     first, shape = next((name, array.shape) for name, array in arrays.items())
     for name, array in arrays.items():
         if array.shape != shape:
             raise InputError(
-                f"{name} has shape {array.shape} and {first} {shape}: give all"
-                " measures for the same seeds and rounds"
+                f"{name} has shape {array.shape} and {first} {shape}: all measures"
+                " must have the same seeds and rounds"
             )
     return arrays
 
@@ -198,14 +200,14 @@ def _array(name: str, value: ArrayLike) -> Floats:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"{name} is a {type(value).__name__} that holds no array of numbers: give"
-            " (seeds, rounds) values"
+            f"{name} is a {type(value).__name__} that is not an array of numbers:"
+            " pass (seeds, rounds) values"
         ) from None
     array = array[None] if array.ndim == 1 else array
     if array.ndim != 2 or not array.size:
         raise InputError(
-            f"{name} has shape {array.shape}: give (seeds, rounds), or (rounds,) for"
-            " one seed, with at least one value"
+            f"{name} has shape {array.shape}: it must be (seeds, rounds), or (rounds,)"
+            " for one seed, with at least one value"
         )
     wrong = ~np.isfinite(array)
     if wrong.any():
@@ -221,15 +223,15 @@ def _array(name: str, value: ArrayLike) -> Floats:
 
 
 def _checked_rounds(rounds: Sequence[int] | None, columns: int) -> NDArray[np.int64]:
-    """Return the measured rounds; 0, 1, ... by default."""
+    """Return the measured rounds, by default 0, 1, ..."""
     if rounds is None:
         return np.arange(columns)
     if not isinstance(rounds, Iterable):
-        raise InputError(f"rounds = {rounds!r:.60} must be a list of whole numbers")
+        raise InputError(f"rounds = {rounds!r:.60} must be a list of integers")
     listed = [whole_number("a round", t, at_least=0) for t in rounds]
     if len(listed) != columns:
         raise InputError(
-            f"rounds has {len(listed)} entries, and the measures have {columns} columns"
+            f"rounds has {len(listed)} entries, but the measures have {columns} columns"
         )
     if any(later <= earlier for earlier, later in pairwise(listed)):
         raise InputError(f"rounds = {listed!r:.100} must increase")
@@ -237,7 +239,7 @@ def _checked_rounds(rounds: Sequence[int] | None, columns: int) -> NDArray[np.in
 
 
 def _total_rounds(T: float | None, measured: NDArray[np.int64]) -> int:
-    """Return T; the last measured round by default."""
+    """Return T, by default the last measured round."""
     last = int(measured[-1])
     if T is None:
         return last
@@ -251,7 +253,7 @@ def _total_rounds(T: float | None, measured: NDArray[np.int64]) -> int:
 def _divided(
     constants: Mapping[str, float] | ProblemConstants | None, algorithm: Algorithm[Any]
 ) -> tuple[ProblemConstants, dict[str, float], dict[str, float]]:
-    """Return constants of the problem, other stated ones, and those of the start."""
+    """Divide stated constants into those of the problem, of the start, and others."""
     if isinstance(constants, ProblemConstants):
         return constants, {}, {}
     given = _mapping("constants", constants)
@@ -273,14 +275,14 @@ def _divided(
         for name, value in numbers.items()
         if name not in OF_PROBLEM and name not in AT_START
     }
-    # a noise of at most 0 is none; other constants are upper (mu: lower) bounds
+    # an upper bound of 0 is exact; other constants are upper (mu: lower) bounds
     exact = {name for name, value in problem.items() if value == 0} | {"f_star"}
     standing = {name: "bound" for name in problem if name not in exact}
     return ProblemConstants(**problem, standing=standing), others, start  # type: ignore[arg-type]
 
 
 def _mapping(name: str, values: object) -> dict[str, Any]:
-    """Return a mapping as a dict; an empty one for None."""
+    """Return a mapping as a dict, or an empty dict for None."""
     if values is None:
         return {}
     if not isinstance(values, Mapping):
@@ -294,7 +296,7 @@ def _check_constant(name: str, value: object) -> None:
     if isinstance(value, bool) or not is_number or not -LARGEST <= value <= LARGEST:
         raise InputError(f"{name} = {value!r:.60} must be one finite number")
     if not isinstance(name, str) or not name.isidentifier():
-        raise InputError(f"a constant is called {name!r:.60}: give the glossary's name")
+        raise InputError(f"a constant is called {name!r:.60}: use its glossary name")
     if name in GLOSSARY:
         GLOSSARY[name].check(value)
 
@@ -302,19 +304,19 @@ def _check_constant(name: str, value: object) -> None:
 def _refuse_constants_of_network(
     stated: Mapping[str, float], sequence: MixingSequence | None
 ) -> None:
-    """Constants of the network follow from it, and are stated only without it."""
+    """Raise InputError if constants of a given network are also stated."""
     for name in OF_NETWORK & set(stated):
         if sequence is not None:
             raise InputError(
                 f"{name} = {stated[name]:g} cannot be stated together with the network,"
-                " from which it follows"
+                " which determines it"
             )
 
 
 def _refuse_measured_constants(
     stated: Mapping[str, float], arrays: Mapping[str, Floats], problem: ProblemConstants
 ) -> None:
-    """f0_gap and x_star_sq are stated only where no measure gives them."""
+    """Raise InputError if f0_gap or x_star_sq is stated but follows from a measure."""
     follows = {"f0_gap": "f_gap" in arrays, "x_star_sq": "dist_sq" in arrays}
     if "loss" in arrays and problem.f_star is not None:
         follows["f0_gap"] = True
@@ -330,23 +332,23 @@ def _refuse_measured_constants(
 
 
 def _sequence(network: object, algorithm: Algorithm[Any]) -> MixingSequence | None:
-    """Return the network as a sequence of matrices; None: unknown."""
+    """Return the network as a sequence of matrices, or None if it is unknown."""
     if network is None:
         return None
     if not algorithm.needs_topology:
         raise InputError(
-            f"{type(algorithm).__name__} does not use a network: leave network out"
+            f"{type(algorithm).__name__} does not use a network: omit network"
         )
     if isinstance(network, nx.Graph) and not nx.is_weighted(network):
         raise InputError(
-            "network is a graph without weights: give the matrix that the run mixed"
-            " by, as dfl.graphs.metropolis(graph)"
+            "network is a graph without weights: pass the mixing matrix of the run,"
+            " for example dfl.graphs.metropolis(graph)"
         )
     return graphs.as_sequence(network)
 
 
 def _clients(m: float | None, sequence: MixingSequence | None) -> int:
-    """Return the number of clients; 0: unknown."""
+    """Return the number of clients, or 0 if it is unknown."""
     known = 0 if sequence is None else int(sequence.m)
     if m is None:
         return known
@@ -354,7 +356,7 @@ def _clients(m: float | None, sequence: MixingSequence | None) -> int:
     if count > MOST_CLIENTS:
         raise InputError(f"m = {count}: at most {MOST_CLIENTS:,} clients")
     if known and count != known:
-        raise InputError(f"m = {count}, and the network has {known} clients")
+        raise InputError(f"m = {count}, but the network has {known} clients")
     return count
 
 

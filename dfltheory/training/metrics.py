@@ -1,7 +1,6 @@
-"""What is measured along a run.
+"""Measurements along a run, at the mean model and across clients.
 
-Measures are taken at the mean model and across the clients; users add their own
-metrics.
+Users can add their own metrics.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
 class RecorderDocument(TypedDict):
-    """What a checkpoint keeps of a :class:`Recorder` in addition to its values."""
+    """Content of a :class:`Recorder` that checkpoints store besides its values."""
 
     rounds: list[int]
     sizes: list[float]
@@ -33,8 +32,7 @@ class RecorderDocument(TypedDict):
 
 
 AHEAD = {"grad_u_sq_next": 1, "two_block_next": 1}
-"""Measures of round t that need the models of round t + 1; all others need those of
-round t alone.
+"""Measures of round t that need the models of round t + 1.
 """
 
 ALWAYS = frozenset({"grad_norm_sq", "consensus", "loss", "sent_bits", "model_sq"})
@@ -42,15 +40,15 @@ ALWAYS = frozenset({"grad_norm_sq", "consensus", "loss", "sent_bits", "model_sq"
 
 
 class Recorder:
-    """Measures states and keeps the values, in float64.
+    """Measures states and stores the values in float64.
 
-    Always measured: ``grad_norm_sq``, ``consensus``, ``loss``, ``model_sq`` = mean_i
-    ||x_i||^2, and ``sent_bits``, the bits sent so far. Where they are defined:
-    ``accuracy`` (mean model), ``client_accuracy`` (mean over clients of each one's
-    model on its own test data), and ``grad_norm_sq_w`` (auxiliary sequence).
+    These are always measured: ``grad_norm_sq``, ``consensus``, ``loss``, ``model_sq`` =
+    mean_i ||x_i||^2, and ``sent_bits``, the bits sent so far. If defined: ``accuracy``
+    (mean model), ``client_accuracy`` (mean over clients of the accuracy of each
+    client's model on its own test data), and ``grad_norm_sq_w`` (auxiliary sequence).
 
-    A metric that gives one number for each client is kept in ``clients``, and its mean
-    and quantiles over clients (:func:`.client_measures.summaries`) in ``values``.
+    The values of a metric with one number for each client are stored in ``clients``,
+    and their mean and quantiles (:func:`.client_measures.summaries`) in ``values``.
 
     For partial personalization with known L_u and L_v: ``grad_u_sq`` = ||grad_u
     F(ubar^t, V^t)||^2, ``grad_v_sq`` = mean_i ||grad_v F_i(u_i^t, v_i^t)||^2,
@@ -63,13 +61,13 @@ class Recorder:
     rounds : list of int
         The measured rounds.
     values : dict
-        Name of a measure -> list over measured rounds of arrays (S,).
+        Maps the name of a measure to its arrays (S,), one for each measured round.
     clients : dict
-        Name of a metric -> list over measured rounds of arrays (S, m).
+        Maps the name of a metric to its arrays (S, m), one for each measured round.
     """
 
     scale: Scale
-    """Divergence is judged by it; there from the first measurement on."""
+    """Reference for detecting divergence, set by the first measurement."""
 
     def __init__(
         self,
@@ -80,8 +78,8 @@ class Recorder:
     ):
         self.task, self.algorithm, self.network = task, algorithm, network
         self.metrics: dict[str, Metric] = {}
-        for given in metrics:
-            metric = NAMED[given] if isinstance(given, str) else given
+        for selected in metrics:
+            metric = NAMED[selected] if isinstance(selected, str) else selected
             name = getattr(metric, "__name__", type(metric).__name__)
             if name in self.metrics:
                 raise InputError(
@@ -89,7 +87,7 @@ class Recorder:
                 )
             self.metrics[name] = metric
         self._two_blocks: TwoBlockMeasures | None = None
-        # constants are asked for last: a task may have to estimate them
+        # constants are read last, because a task may have to estimate them
         if algorithm.personal and task.shared is not None:
             L_u, L_v = task.constants.L_u, task.constants.L_v
             if L_u and L_v:
@@ -102,7 +100,7 @@ class Recorder:
         """Measure the state after t rounds."""
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
         loss, gradient = self.task.global_loss_and_gradient(mean)
-        # together, since each conversion waits for the device
+        # converted together, because each conversion synchronizes with the device
         squares = torch.stack((square(gradient), spread(models, mean), square(mean)))
         gradient_sq, consensus, mean_sq = numbers(squares)
         measured = {
@@ -126,7 +124,7 @@ class Recorder:
     def _further(
         self, state: State, models: Tensor, mean: Tensor
     ) -> dict[str, Tensor | np.ndarray]:
-        """Return the measures that some tasks, algorithms and metrics have."""
+        """Return the measures that only some tasks, algorithms and metrics define."""
         task = self.task
         measured: dict[str, Tensor | np.ndarray] = {}
         accuracy = task.accuracy(mean)
@@ -145,8 +143,7 @@ class Recorder:
             for name, values in self._of_metric(metric, models, mean).items():
                 if name in measured or name in ALWAYS:
                     raise InputError(
-                        f"metric {name} has the name of a measure of every run: rename"
-                        " it"
+                        f"metric {name} has the name of a built-in measure: rename it"
                     )
                 measured[name] = values
         return measured
@@ -154,36 +151,36 @@ class Recorder:
     def _of_metric(
         self, metric: Metric, models: Tensor, mean: Tensor
     ) -> dict[str, np.ndarray]:
-        """Return what a metric measures, with summaries if it is one of each client."""
+        """Return the values of a metric, or summaries of a metric of single clients."""
         name = getattr(metric, "__name__", type(metric).__name__)
         values = numbers(metric(self.task, models, mean))
         if values.shape == mean.shape[:1]:
             return {name: values}
         if values.shape != models.shape[:2]:
             raise InputError(
-                f"metric {name} gives shape {values.shape}: give one number for each"
-                f" seed, {tuple(mean.shape[:1])}, or for each seed and client,"
+                f"metric {name} returned shape {values.shape}: return one number for"
+                f" each seed, {tuple(mean.shape[:1])}, or for each seed and client,"
                 f" {tuple(models.shape[:2])}"
             )
         self.clients.setdefault(name, []).append(values)
         return summaries(name, values)
 
     def diverged(self) -> bool:
-        """Return whether the last measurement is out of the run's scale."""
+        """Return whether the last measurement indicates divergence."""
         first = {name: self.values[name][0] for name in JUDGED}
         last = {name: self.values[name][-1] for name in JUDGED}
         return self.scale.left(last, first, self._size)
 
     def waits_for(self, t: int) -> bool:
-        """Return whether a measure of round t still needs the state after it."""
+        """Return whether a measure of round t still needs the next state."""
         return (
             self._two_blocks is not None and bool(self.rounds) and self.rounds[-1] == t
         )
 
     def follow(self, t: int, state: State) -> None:
-        """Complete the measures of round t that need the state after it.
+        """Complete the measures of round t that need the next state.
 
-        They are ||grad_u F(ubar^t, V^{t+1})||^2 and the sums with it.
+        These are ||grad_u F(ubar^t, V^{t+1})||^2 and the weighted sum with it.
         """
         if self._two_blocks is None or not self.waits_for(t):
             return
@@ -195,18 +192,18 @@ class Recorder:
         self.values.setdefault("two_block_next", []).append(both)
 
     def arrays(self, rounds: int) -> dict[str, np.ndarray]:
-        """Return every measure as an array (S, rounds), NaN where none was taken."""
+        """Return every measure as an array (S, rounds), NaN where not measured."""
         return _by_name(self.values, rounds)
 
     def client_arrays(self, rounds: int) -> dict[str, np.ndarray]:
         """Return every measure of single clients as an array (S, rounds, m).
 
-        It is NaN in the rounds that were not measured.
+        It is NaN in rounds that were not measured.
         """
         return _by_name(self.clients, rounds)
 
     def document(self) -> RecorderDocument:
-        """Return what a checkpoint keeps in addition to the values."""
+        """Return what a checkpoint stores in addition to the values."""
         sent = [] if self.network is None else self.network.sent.tolist()
         return {"rounds": self.rounds, "sizes": self.scale.sizes, "sent": sent}
 
@@ -217,7 +214,7 @@ class Recorder:
         clients: dict[str, list[np.ndarray]],
         state: State,
     ) -> None:
-        """Continue from a :meth:`document`, at the state that was measured last."""
+        """Restore from a :meth:`document`, given the state that was measured last."""
         self.rounds = [int(t) for t in document["rounds"]]
         self.values, self.clients = values, clients
         self.scale.sizes = document["sizes"]
@@ -243,7 +240,7 @@ def _by_name(
 
 
 def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
-    """Return (S, r, ...) as (S, rounds, ...), with NaN for the missing rounds."""
+    """Extend an array (S, r, ...) to (S, rounds, ...) with NaN."""
     missing = rounds - array.shape[1]
     if not missing:
         return array
@@ -253,7 +250,7 @@ def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
 
 
 def numbers(value: ArrayLike | Tensor) -> np.ndarray:
-    """Return values in float64, on the processor, as an array of at least one axis."""
+    """Convert values to a float64 numpy array with at least one axis."""
     if isinstance(value, Tensor):
         value = value.detach().to(device="cpu", dtype=torch.float64).numpy()
     return np.atleast_1d(np.array(value, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""The network of a run, and one communication round: x <- W_t x for every seed."""
+"""The network of a run, and its communication rounds x <- W_t x for each seed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GossipSteps:
     Attributes
     ----------
     products : list of functions
-        The product of all steps, for each seed, or one for all seeds.
+        The product of all steps for each seed, or a single one for all seeds.
     messages : (S or 1, m) array
         Number of messages that each client sends.
     total : (S or 1,) array
@@ -55,29 +55,27 @@ class GossipSteps:
 
 
 class RunNetwork:
-    """The network of a run.
+    """The network of a run, with matrices drawn per (root seed, seed index, round).
 
-    Its matrices are drawn for each (root seed, seed index, round).
-
-    A sequence that is not random has one matrix per round for all seeds; a random one
-    has one for every seed. All matrices of a round are drawn by generators of one key:
-    two sequences over the same random links use the same links.
+    A deterministic sequence has the same matrix for all seeds; a random sequence has
+    one for each seed. All matrices of a round are drawn by generators with the same
+    key, so that two sequences over the same random links use the same links.
 
     Parameters
     ----------
     sequences : mapping from name to sequence of mixing matrices
     algorithm : Algorithm
-        Its laws are checked, and it says whether messages draw random numbers.
+        Defines the laws to check, and whether messages draw random numbers.
     seeds, root : indices of the seeds, and the root seed
     like : (..., m, d) tensor
-        Models of the run's precision and device.
+        Models with the run's precision and device.
     strict : bool
         If False, the matrices need only have finite weights.
 
     Attributes
     ----------
     sent : (S,) array
-        Bits that the clients of each seed have sent so far; a new array after every
+        Bits sent so far by the clients of each seed; replaced by a new array after each
         message.
     """
 
@@ -92,7 +90,7 @@ class RunNetwork:
     ):
         self.seeds, self.root, self.draws = seeds, root, algorithm.draws
         self.randomness = RunGenerators(root, seeds, like.device)
-        # keeps no reference to the models
+        # does not keep a reference to the models
         self.like = like.new_empty((0, *like.shape[-2:]))
         self.m, d = like.shape[-2:]
         make_product = partial(product, dtype=like.dtype, device=like.device, d=d)
@@ -111,7 +109,7 @@ class RunNetwork:
     def at(self, t: int, losses: Tensor | None = None) -> RoundMix:
         """Return the mix of round t.
 
-        ``losses`` (S, m) are given where the sequence chooses neighbors by them.
+        ``losses`` (S, m) are needed if the sequence chooses neighbors by them.
         """
         if self._constant_round is not None:
             return self._constant_round.moved(t)
@@ -122,7 +120,7 @@ class RunNetwork:
 
     @property
     def arcs(self) -> Arcs:
-        """All arcs that the network has in some round, collected when first read."""
+        """All arcs that occur in any round, collected on first access."""
         if self._arcs is None:
             source = self.sources[MIX]
             period = [
@@ -140,11 +138,11 @@ class RoundMix(Mix):
     Parameters
     ----------
     network : RunNetwork
-        The network of the run, which also counts what is sent.
+        The network of the run, which also counts the bits sent.
     t : int
         The round.
     losses : (S, m) array, optional
-        Where the network chooses neighbors by them.
+        Losses of the clients, if the network chooses neighbors by them.
     """
 
     environment = "training"
@@ -157,10 +155,7 @@ class RoundMix(Mix):
         self._generators: Generators | None = None
 
     def moved(self, t: int) -> Self:
-        """Turn this into round t of a constant network.
-
-        Only the random numbers differ.
-        """
+        """Reuse this as round t of a constant network, with new random numbers."""
         self._t, self._generators = t, None
         return self
 
@@ -177,13 +172,13 @@ class RoundMix(Mix):
         if z.ndim != 3:
             shape = tuple(z.shape)
             raise InputError(
-                f"mix takes tensors (S, m, k), not {shape}: numbers s (S, m) as s[...,"
-                " None]"
+                f"mix takes tensors (S, m, k), not {shape}: pass numbers s (S, m) as"
+                " s[..., None]"
             )
         dtype = self._network.like.dtype
         if z.dtype != dtype:
             raise InputError(
-                f"mix takes the task's {dtype}, not {z.dtype}: convert it by .to(x)"
+                f"mix takes the task's {dtype}, not {z.dtype}: convert it with .to(x)"
             )
         times = whole_number("mix: times", times, at_least=1)
         if after:
@@ -196,19 +191,16 @@ class RoundMix(Mix):
     def send(
         self, message: Tensor, bits: float | Tensor | None = None, W: str = MIX
     ) -> Tensor:
-        """Send a message to the neighbors, who keep it.
+        """Send a message to the neighbors, which can store it.
 
-        ``mix(kept, bits=0)`` averages what they keep.
+        ``mix(stored, bits=0)`` then averages the stored messages.
         """
         self._check_shape(message, "send", "(S, m, ...)")
         self._count(message, bits, self._gossip_steps(W, 0, 1))
         return message
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1) for every seed and client.
-
-        shape = (m, ...) -> (S, m, ...).
-        """
+        """Draw numbers in [0, 1) of shape (S, m, ...), given (m, ...)."""
         network = self._network
         may_draw(shape, network.m, network.draws)
         if self._generators is None:
@@ -221,17 +213,17 @@ class RoundMix(Mix):
         if self._edges is None:
             if self._network.sources[MIX].period is None:
                 raise InputError(
-                    "mix.edges needs a network that is fixed or periodic: the arcs of"
-                    " this one change from round to round or from seed to seed, so that"
-                    " no value can be kept for each of them"
+                    "mix.edges needs a fixed or periodic network: the arcs of this one"
+                    " change from round to round or from seed to seed, so values cannot"
+                    " be stored for them"
                 )
             self._edges = self._network.arcs.weighted(self._drawn(MIX, 1)[0][0])
         return self._edges
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
-        """Return what the sender of each arc has: (S, m, ...) -> (S, E, ...).
+        """Send each client's value over its arcs: (S, m, ...) -> (S, E, ...).
 
-        It is 0 where this round lacks the arc.
+        The result is 0 for arcs that are absent in this round.
         """
         edges = self.edges
         self._check_shape(x, "gather", "(S, m, ...)")
@@ -239,16 +231,16 @@ class RoundMix(Mix):
         return only_present(edges, x.index_select(1, edges.senders))
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
-        """Exchange values over links: (S, E, ...) -> (S, E, ...).
+        """Exchange values (S, E, ...) over links.
 
-        They are 0 where this round lacks the link.
+        The result is 0 for links that are absent in this round.
         """
         edges = self.edges
         if bool((edges.reverse < 0).any()):
             raise InputError(
-                "swap needs links that go both ways, and this network has an arc"
-                ' without its reverse: declare links = "undirected" on the class, and'
-                " give an undirected graph"
+                "swap needs links in both directions, but this network has an arc"
+                ' without its reverse: declare links = "undirected" in the class, and'
+                " use an undirected graph"
             )
         self._check_shape(e, "swap", "(S, E, ...)", len(edges))
         self._count(e, bits, self._gossip_steps(MIX, 0, 1))
@@ -256,9 +248,10 @@ class RoundMix(Mix):
 
     @property
     def participating(self) -> Tensor:
-        """Clients that receive or send in W_{t,0}, (S, m, 1), bool."""
+        """Mask (S, m, 1) of the clients that send or receive in W_{t,0}."""
         linked = [
-            degrees(own[0], 0) + degrees(own[0], 1) > 0 for own in self._drawn(MIX, 1)
+            degrees(seed_matrices[0], 0) + degrees(seed_matrices[0], 1) > 0
+            for seed_matrices in self._drawn(MIX, 1)
         ]
         mask = torch.from_numpy(np.stack(linked)).to(self._network.like.device)
         return mask.expand(len(self._network.seeds), -1)[..., None]
@@ -270,16 +263,16 @@ class RoundMix(Mix):
         size = (len(self._network.seeds), self._network.m if n is None else n)
         if isinstance(z, Tensor) and z.shape[:2] == size:
             return
-        given = tuple(z.shape) if isinstance(z, Tensor) else f"a {type(z).__name__}"
+        actual = tuple(z.shape) if isinstance(z, Tensor) else f"a {type(z).__name__}"
         raise InputError(
-            f"{call} takes tensors {wanted}, not {given}: the first two axes must be"
+            f"{call} takes tensors {wanted}, not {actual}: the first two axes must be"
             f" {size}"
         )
 
     def _count(
         self, z: Tensor, bits: float | Tensor | None, steps: GossipSteps
     ) -> None:
-        """Add the bits of the messages of these steps to what the run has sent."""
+        """Add the bits of the messages of some steps to the total of the run."""
         if isinstance(bits, Tensor):
             self._check_shape(bits, "bits", "(S, m)")
         sent = bits_sent(z, bits, steps.messages, steps.total)
@@ -291,19 +284,24 @@ class RoundMix(Mix):
         known = self._steps.get(key)
         if known is None:
             matrices = [
-                own[begin : begin + times] for own in self._drawn(name, begin + times)
+                seed_matrices[begin : begin + times]
+                for seed_matrices in self._drawn(name, begin + times)
             ]
             source = self._network.sources[name]
             source.check_owned(begin + times)
-            messages = np.stack([messages_sent(own) for own in matrices])
+            messages = np.stack(
+                [messages_sent(seed_matrices) for seed_matrices in matrices]
+            )
             known = GossipSteps(
-                [source.step(own) for own in matrices], messages, messages.sum(-1)
+                [source.step(seed_matrices) for seed_matrices in matrices],
+                messages,
+                messages.sum(-1),
             )
             self._steps[key] = known
         return known
 
     def _drawn(self, name: str, n: int) -> list[list[Matrix]]:
-        """Return the first n matrices of every seed, or of one for all."""
+        """Return the first n matrices of each seed, or a single list for all seeds."""
         network = self._network
         source = network.sources[one_of("matrix of the network", name, network.sources)]
         if name not in self._matrices:
@@ -327,9 +325,9 @@ class RoundMix(Mix):
 
 
 def degrees(W: Matrix, axis: int) -> np.ndarray:
-    """Return the number of neighbors of every client, without itself, (m,).
+    """Return the number of neighbors of each client (m,), excluding itself.
 
-    Axis 0 counts the receivers of its messages (nonzero weights of its column), axis 1
+    Axis 0 counts the receivers of its messages (nonzero weights in its column), axis 1
     its senders.
     """
     linked: Any = W != 0
@@ -339,7 +337,7 @@ def degrees(W: Matrix, axis: int) -> np.ndarray:
 
 
 def messages_sent(matrices: list[Matrix]) -> np.ndarray:
-    """Return the number of messages of each client in these gossip steps, (m,)."""
+    """Return the number of messages of each client (m,) in some gossip steps."""
     first = matrices[0]
     if all(W is first for W in matrices):
         return len(matrices) * degrees(first, 0)
@@ -354,8 +352,8 @@ def bits_sent(
     Parameters
     ----------
     z : (S, m, ...) tensor
-        What is sent. Without ``bits`` a message has the size of one client's part of
-        it.
+        The messages. Without ``bits``, the size of a message is that of one client's
+        part.
     bits : float or (S, m) tensor, optional
         Size of one message.
     messages : (S or 1, m) array
@@ -366,27 +364,28 @@ def bits_sent(
     Raises
     ------
     InputError
-        If ``bits`` is no finite number >= 0, or no tensor of such numbers.
+        If ``bits`` is not a finite number >= 0, or a tensor of such numbers.
     """
     if bits is None:
         return 8 * z.element_size() * math.prod(z.shape[2:]) * total
     if isinstance(bits, Tensor):
         if bits[0, 0].numel() != 1:
             raise InputError(
-                f"bits has shape {tuple(bits.shape)}: give a number, or each client's"
-                " (S, m)"
+                f"bits has shape {tuple(bits.shape)}: pass a number, or a tensor (S, m)"
+                " with one for each client"
             )
-        each = bits.reshape(bits.shape[:2]).double().cpu().numpy()
-        least, sent = each.min(), (each * messages).sum(-1)
+        per_client = bits.reshape(bits.shape[:2]).double().cpu().numpy()
+        least, sent = per_client.min(), (per_client * messages).sum(-1)
     elif isinstance(bits, Real):
         least, sent = bits, float(bits) * total
     else:
         raise InputError(
-            f"bits = {bits!r} must be a number, or each client's own in a tensor (S, m)"
+            f"bits = {bits!r} must be a number, or a tensor (S, m) with one for each"
+            " client"
         )
     if not (least >= 0 and np.isfinite(sent).all()):
         raise InputError(
-            f"bits = {bits!r:.60} must be finite and >= 0: it is the size of a message"
+            f"bits = {bits!r:.60}, the size of a message, must be finite and >= 0"
         )
     return sent
 

@@ -1,4 +1,4 @@
-"""Squared norms of stacked models, safe against overflow of their own precision."""
+"""Squared norms of stacked models, safe from overflow in their precision."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from torch import Tensor
 def spread(x: Tensor, mean: Tensor) -> Tensor:
     """Return (1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,).
 
-    It is computed for some clients at a time, so that no other tensor of the size of x
-    is made.
+    It is computed for some clients at a time, so that no temporary tensor of the size
+    of x is needed.
     """
     seeds, m, d = x.shape
     clients_at_once = max(1, 10**6 // max(1, seeds * d))
     center = mean.unsqueeze(-2)
     if clients_at_once >= m:
         return square(x - center).mean(-1)
-    # one buffer for all parts: many large tensors in turn fragment the memory
+    # one buffer for all parts avoids memory fragmentation
     buffer = x.new_empty(seeds, clients_at_once, d)
     squares = []
     for part in x.split(clients_at_once, dim=1):
@@ -29,9 +29,9 @@ def spread(x: Tensor, mean: Tensor) -> Tensor:
 def square(x: Tensor) -> Tensor:
     """Return ||x||^2 along the last axis, in double precision.
 
-    Norms are computed in single precision at least, which is fast, and in double
-    precision if their squares leave the range of single precision: float16 ends at
-    65504, squares of float32 at 1e38 and 1e-45.
+    Norms are computed at least in single precision, which is fast, and in double
+    precision if their squares exceed the range of single precision. (float16 ends at
+    65504, and squares of float32 at 1e38 and 1e-45.)
     """
     norm = torch.linalg.vector_norm(
         x, dim=-1, dtype=torch.promote_types(x.dtype, torch.float32)

@@ -1,4 +1,4 @@
-"""Names of tasks, topologies and algorithms in documents, with their options."""
+"""Names and options of tasks, topologies and algorithms in documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _text(meaning: str) -> object:
 
 
 def _reject(value: object) -> object:
-    raise ValueError("must be left out of files: only Python code can give it")
+    raise ValueError("must not be in files: it can be set only in Python code")
 
 
 _PLAIN: dict[object, object] = {
@@ -43,13 +43,13 @@ _PLAIN: dict[object, object] = {
     torch.dtype: _text('a dtype, as "float32"'),
     torch.device: _text('a device, as "cpu"'),
 }
-"""Type of a parameter -> type of the value in a document."""
+"""Maps the type of a parameter to the type of its value in a document."""
 _CODE_ONLY = Annotated[Any, AfterValidator(_reject)]
-"""A type that no document can write."""
+"""The type of values that documents cannot contain."""
 
 
 def document_type(hint: object) -> object:
-    """Return the type that a parameter with this type hint has in a document."""
+    """Return the type that a parameter with a given type hint has in documents."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -63,12 +63,12 @@ def document_type(hint: object) -> object:
 
 
 def _union(arguments: Sequence[object]) -> object:
-    """Return the union of the alternatives that a document can write, or None."""
+    """Return the union of the alternatives that documents can contain."""
     written: list[object] = []
     for argument in arguments:
-        found = None if argument is type(None) else document_type(argument)
-        if found is not _CODE_ONLY and found not in written:
-            written.append(found)
+        written_type = None if argument is type(None) else document_type(argument)
+        if written_type is not _CODE_ONLY and written_type not in written:
+            written.append(written_type)
     return typing.Union[tuple(written)] if written else _CODE_ONLY  # noqa: UP007
 
 
@@ -83,7 +83,7 @@ class Option:
     default : object
         Default of the parameter, if it is not required.
     required : bool
-        Has the parameter no default?
+        Whether the parameter has no default.
     """
 
     hint: object
@@ -92,20 +92,20 @@ class Option:
 
     @classmethod
     def of(cls, hint: object, default: object) -> Option:
-        """Return the option of a parameter."""
+        """Return the option for a parameter."""
         if default is _REQUIRED:
             return cls(hint, required=True)
         return cls(hint, default)
 
     @property
     def small_value(self) -> float:
-        """A small positive number of the option's type, for one that is given later."""
+        """A small positive placeholder of the option's type."""
         takes_fractions = float in (self.hint, *typing.get_args(self.hint))
         return 1e-3 if takes_fractions else 1
 
 
 def names_of(section: str) -> list[str]:
-    """Return the names that a section (task, topology, algorithm) knows."""
+    """Return the names that a section (task, topology, algorithm) accepts."""
     if section == "task":
         return tasks.names()
     if section == "algorithm":
@@ -122,7 +122,7 @@ def builder(section: str, name: str) -> Callable[..., object]: ...
 
 
 def builder(section: str, name: str) -> Callable[..., object]:
-    """Return what makes the task, topology or algorithm of a name or reference."""
+    """Return the function or class that creates a named task, topology or algorithm."""
     if section == "algorithm":
         return algorithm_class(name)
     if section == "task":
@@ -131,42 +131,42 @@ def builder(section: str, name: str) -> Callable[..., object]:
 
 
 def algorithm_class(name: str) -> type[Algorithm]:
-    """Return the class of an algorithm of the package, or a user's own.
+    """Return the class of a built-in or user-defined algorithm.
 
     Parameters
     ----------
     name : str
-        A name, or MODULE:NAME or FILE.py:NAME. The module is imported, and so its code
-        runs.
+        A name, or MODULE:NAME or FILE.py:NAME, which imports the module and so runs its
+        code.
 
     Raises
     ------
     InputError
-        The reference is of another kind, or the document may not name code.
+        If the reference is not an algorithm class, or the document must not name code.
     """
     if ":" not in name:
         return algorithms.get(name)
-    found = own(name)
-    if not (isinstance(found, type) and issubclass(found, Algorithm)):
+    kind = own(name)
+    if not (isinstance(kind, type) and issubclass(kind, Algorithm)):
         raise InputError(f"algorithm.name = {name!r} is not a class of algorithms")
-    return found
+    return kind
 
 
 def _task_builder(name: str) -> Callable[..., object]:
-    """Return what makes a task of the package, or a user's own."""
+    """Return the function or class that creates a built-in or user-defined task."""
     if ":" not in name:
-        made = registry.factory(name)
-        return getattr(made, "func", made)
-    found = own(name)
-    if not callable(found):
+        factory = registry.factory(name)
+        return getattr(factory, "func", factory)
+    build = own(name)
+    if not callable(build):
         raise InputError(
-            f"task.name = {name!r} is not a function or class that makes a task"
+            f"task.name = {name!r} is not a function or class that creates a task"
         )
-    return found
+    return build
 
 
 def options_of(section: str, name: str) -> dict[str, Option]:
-    """Return the options of the task, topology or algorithm of a name, by option."""
+    """Return the options of a named task, topology or algorithm, by name."""
     build = builder(section, name)
     hints = _type_hints(build, section)
     if section == "algorithm":
@@ -189,7 +189,7 @@ def _type_hints(build: Callable[..., object], section: str) -> dict[str, object]
     of_fields = section == "algorithm" or not inspect.isclass(build)
     try:
         return typing.get_type_hints(build if of_fields else build.__init__)
-    except NameError:  # a name that is imported for the type checker only
+    except NameError:  # annotations that are imported only for type checking
         return {}
 
 
@@ -200,7 +200,7 @@ def _default(field: DataclassField[object]) -> object:
 
 
 def standard_name(section: str, name: str) -> str:
-    """Return the one spelling of a name that has several ("DFedSAM", "two-cliques")."""
+    """Return the canonical spelling of a name such as "DFedSAM" or "two-cliques"."""
     if ":" in name:
         return name
     if section == "algorithm":
@@ -209,25 +209,22 @@ def standard_name(section: str, name: str) -> str:
 
 
 def name_of(kind: type[Algorithm]) -> str:
-    """Return the name of a class of algorithms in a document.
-
-    A user's own class is MODULE:CLASS.
-    """
+    """Return the name of an algorithm class; MODULE:CLASS if user-defined."""
     name = kind.__name__.lower()
     if algorithms.ALGORITHMS.get(name) is kind:
         return name
     if "<locals>" in kind.__qualname__ or kind.__module__ == "__main__":
         raise InputError(
-            f"the algorithm {kind.__qualname__} is in no module that could be imported"
-            " again: move its class to the top of a module of its own"
+            f"the algorithm {kind.__qualname__} is not in an importable module: move"
+            " its class to the top level of a module"
         )
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def converted(section: str, name: str, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return options as Python needs them.
+    """Convert the options of a document to Python objects.
 
-    Documents write dtypes and devices as text, tuples as lists.
+    Documents contain dtypes and devices as text, and tuples as lists.
     """
     known = options_of(section, name)
     values = {}
@@ -250,25 +247,25 @@ def _python_value(place: str, value: object, hint: object) -> object:
 
 
 def _dtype(place: str, text: str) -> torch.dtype:
-    # records have torch's own spelling
-    found = getattr(torch, text.removeprefix("torch."), None)
-    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+    # records contain torch's spelling, "torch.float32"
+    dtype = getattr(torch, text.removeprefix("torch."), None)
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise InputError(
             f"{place} = {text!r} is not a real torch dtype such as float32"
         )
-    return found
+    return dtype
 
 
 def _device(place: str, text: str) -> torch.device:
     try:
-        found = torch.device(text)
-        torch.zeros(1, device=found)
-    # torch raises any of them
+        device = torch.device(text)
+        torch.zeros(1, device=device)
+    # torch may raise any of these
     except (RuntimeError, AssertionError, NotImplementedError) as wrong:
         raise InputError(
             f"{place} = {text!r} is not a device that torch can use here: use cpu"
         ) from wrong
-    return found
+    return device
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The oracle of training: gradients and minibatches of the task."""
+"""The oracle in training: gradients and minibatches of the task."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ Drawn = TypeVar("Drawn")
 
 
 class RoundOracle(Oracle):
-    """The oracle of round t, for S seeds and all clients, or some (:meth:`of`).
+    """The oracle of round t, for S seeds and all or some clients (see :meth:`of`).
 
-    A task that names further methods in ``oracle_methods`` adds them to this oracle.
+    The methods that a task lists in ``oracle_methods`` are available, too.
 
     Parameters
     ----------
     task : Task
-        Gives minibatches and gradients.
+        Source of minibatches and gradients.
     randomness : RunGenerators
         Random numbers of the run's seeds.
     t, horizon : int
-        The round, and the number of rounds.
+        The round, and the total number of rounds.
     participation : float
-        If < 1, every seed draws max(1, round(participation * m)) clients without
+        If below 1, each seed draws max(1, round(participation * m)) clients without
         replacement.
     mix : Mix, optional
-        Gives the arcs of the network.
+        Source of the arcs of the network.
     asked : set of str, optional
-        ``"horizon"`` is added to it if the algorithm asks for the number of rounds.
+        Receives ``"horizon"`` if the algorithm reads the number of rounds.
     draws : bool
-        May the algorithm draw numbers of its own?
+        Whether the algorithm may draw random numbers.
     """
 
     environment = "training"
@@ -68,20 +68,20 @@ class RoundOracle(Oracle):
 
     @property
     def horizon(self) -> int:
-        """The number of rounds; that the algorithm depends on it is recorded."""
+        """The total number of rounds; reading it is recorded as a dependency."""
         if self._asked is not None:
             self._asked.add("horizon")
         return self._horizon
 
     @property
     def edges(self) -> Edges:
-        """The arcs to these clients."""
+        """The arcs into these clients."""
         if self._mix is None:
             raise self.unsupported(".edges")
         return self._mix.edges if self._rows is None else self._mix.edges.of(self._rows)
 
     def sample(self) -> object:
-        """Draw the next minibatch of every seed and client."""
+        """Draw the next minibatch of each seed and client."""
         batch = self._next(self._stream)
         return (
             batch if self._rows is None else self._all_clients.pick(batch, self._rows)
@@ -100,7 +100,7 @@ class RoundOracle(Oracle):
         return self._task.balanced_gradient(y, batch)
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Draw numbers in [0, 1): shape = (m, ...) -> (S, m, ...)."""
+        """Draw numbers in [0, 1) of shape (S, m, ...), given ``shape`` = (m, ...)."""
         task = self._all_clients
         may_draw(shape, self._task.m, self._draws)
         like = torch.empty(0, dtype=task.dtype, device=task.device)
@@ -109,7 +109,7 @@ class RoundOracle(Oracle):
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
     def of(self, rows: slice) -> Self:
-        """Return the same round for some clients, with the draws that they have."""
+        """Return the oracle of the same round for some clients, with the same draws."""
         first = 0 if self._rows is None else self._rows.start
         part = copy.copy(self)
         part._rows = slice(first + rows.start, first + rows.stop)
@@ -120,14 +120,14 @@ class RoundOracle(Oracle):
         return part
 
     def _add_methods_of_task(self) -> None:
-        """Offer the further methods that the task names."""
+        """Add the further methods that the task lists."""
         for name in self._task.oracle_methods:
             setattr(self, name, getattr(self._task, name))
 
     def _next(self, draw: Callable[[], Drawn]) -> Drawn:
-        """Return the next draw of all clients.
+        """Return the next draw for all clients.
 
-        It is kept for the other ranges if these are only some.
+        If this oracle is for some clients, the draw is stored for the other ones.
         """
         if self._rows is None:
             return draw()
@@ -137,7 +137,7 @@ class RoundOracle(Oracle):
         return self._kept[self._position - 1]
 
     def _participants(self, randomness: RunGenerators, participation: float) -> Tensor:
-        """Draw the participating clients of every seed, (S, m, 1)."""
+        """Draw the participating clients of each seed, (S, m, 1)."""
         m, device = self._task.m, self._task.device
         like = torch.empty(0, dtype=torch.float64)
         numbers = uniform(randomness.at(self.t, "participation"), (m,), like)

@@ -21,27 +21,23 @@ from dfltheory.graphs.sequences import (
 from dfltheory.training.laws import Laws
 
 SPARSE_BELOW = 0.1
-"""Share of nonzero weights below which a sparse product is faster (measured in
-benchmarks/).
+"""Fraction of nonzeros below which a sparse product is faster (see benchmarks/).
 """
 DENSE_UP_TO = 4096
-"""Largest number of clients for which a power of a sparse matrix is stored as a dense
-one.
+"""Largest number of clients for which the power of a sparse matrix is stored densely.
 """
 SMALL = 100_000
-"""Number of multiplications that a dense product finishes before a sparse one has
-started.
+"""Number of multiplications of a dense product in the call overhead of a sparse one.
 """
 CACHE_BLOCK = 1 << 20
-"""Bytes of all models' coordinates that are mixed at once: the size of a processor's
-cache.
+"""Bytes of coordinates, over all models, mixed at once: the size of a CPU cache.
 """
 
 NO_DRAWS = np.random.default_rng(0)
-"""Passed to sequences that do not draw."""
+"""Generator for sequences that do not draw random numbers."""
 
 MatrixProduct = Callable[[Tensor], Tensor]
-"""One product W z for every seed: (S, m, d) -> (S, m, d), a new tensor."""
+"""A function z -> W z for each seed, (S, m, d) -> (S, m, d), with a new tensor."""
 
 
 def product(
@@ -53,9 +49,9 @@ def product(
 ) -> MatrixProduct:
     """Return the cheapest function z -> W^times z: dense, or sparse products.
 
-    A sparse product costs the number of nonzero weights, a dense one m^2 at about ten
-    times the speed and without the overhead of the sparse one, which dominates if
-    models are small.
+    The cost of a sparse product is the number of nonzeros. That of a dense product is
+    m^2, but at about ten times the speed and without the call overhead that dominates
+    sparse products of small models.
 
     Parameters
     ----------
@@ -71,7 +67,7 @@ def product(
     if _dense_is_cheaper(m, int(stored), times, d):
         power = np.linalg.matrix_power(np.asarray(to_dense(W), dtype=np.float64), times)
         return partial(_dense, torch.from_numpy(power).to(dtype=dtype, device=device))
-    # no library multiplies in half precision
+    # sparse products do not support half precision
     width = torch.promote_types(dtype, torch.float32)
     csr: Any = sp.csr_array(W).astype(str(width).removeprefix("torch."))
     if torch.device(device).type == "cpu":
@@ -89,7 +85,7 @@ def _dense_is_cheaper(m: int, stored: int, times: int, d: int) -> bool:
 
 
 def in_turn(products: Sequence[MatrixProduct], z: Tensor) -> Tensor:
-    """Apply several products one after the other."""
+    """Apply several products in turn."""
     for apply in products:
         z = apply(z)
     return z
@@ -100,12 +96,10 @@ def _dense(W: Tensor, z: Tensor) -> Tensor:
 
 
 def _sparse(factors: list[sp.csr_array], width: torch.dtype, z: Tensor) -> Tensor:
-    """Apply scipy's product.
+    """Apply scipy's sparse product.
 
-    On a CPU it is at least as fast as torch's (five times at d = 8e5).
-
-    Long models are mixed block by block, so that a block stays in the cache through all
-    factors.
+    On a CPU it is at least as fast as torch's (five times at d = 8e5). Long models are
+    mixed in blocks, so that a block stays in the cache for all factors.
     """
     S, n, d = z.shape
     models = z.to(width).numpy()
@@ -128,10 +122,10 @@ def _applied(factors: list[sp.csr_array], z: np.ndarray) -> np.ndarray:
 
 def _on_device(factors: list[Tensor], width: torch.dtype, z: Tensor) -> Tensor:
     mixed = []
-    for own in z.to(width):
+    for mixed_models in z.to(width):
         for W in factors:
-            own = W @ own
-        mixed.append(own)
+            mixed_models = W @ mixed_models
+        mixed.append(mixed_models)
     return torch.stack(mixed).to(z.dtype)
 
 
@@ -144,13 +138,13 @@ def _coo_tensor(csr: Any) -> Tensor:
 
 
 class MatrixSource:
-    """One sequence W_0, W_1, ... of a run: drawn, checked, and made into products.
+    """Draws and checks the matrices W_0, W_1, ... of a sequence, and builds products.
 
-    The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``: the same matrix
-    if the sequence is constant, the next one if it depends on time, a new draw if it is
-    random. A sequence with one draw per round uses W_t for all gossip steps of round t.
-    Matrices that are not known before the first round are checked by ``laws`` when they
-    are drawn.
+    The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``. This is the same
+    matrix if the sequence is constant, the next one if it depends on time, and a new
+    draw if it is random. A sequence with one draw per round uses W_t for all gossip
+    steps of round t. Matrices that are not known before the first round are checked
+    against ``laws`` when they are drawn.
     """
 
     def __init__(
@@ -172,7 +166,7 @@ class MatrixSource:
 
     @property
     def one_matrix(self) -> bool:
-        """Whether all gossip steps of a round use one matrix."""
+        """Whether all gossip steps of a round use the same matrix."""
         return self.constant or self.one_per_round
 
     def matrix(
@@ -190,10 +184,7 @@ class MatrixSource:
         return W
 
     def step(self, matrices: list[Matrix]) -> MatrixProduct:
-        """Return the product of several gossip steps.
-
-        That of a constant matrix is prepared once.
-        """
+        """Return the product of several gossip steps (cached for a constant matrix)."""
         first, times = matrices[0], len(matrices)
         if any(W is not first for W in matrices):
             return partial(in_turn, [self._product(W) for W in matrices])
@@ -206,12 +197,12 @@ class MatrixSource:
         return self._prepared[2]
 
     def check_owned(self, steps: int) -> None:
-        """Raise InputError if a round would use matrices of the next one."""
+        """Raise InputError if a round would use matrices of the next round."""
         if steps > self.steps and not (self.one_matrix or self.per_seed):
             raise InputError(
                 f"a round mixes {steps} times over a network that changes with time,"
-                f" and its class declares {self.steps}: let gossip_steps of the class"
-                f" be {steps}, so that rounds do not overlap"
+                f" but its class declares {self.steps}: set gossip_steps of the class"
+                f" to {steps}, so that rounds do not overlap"
             )
 
 

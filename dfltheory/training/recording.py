@@ -1,4 +1,4 @@
-"""When a run is measured, and the history of its measurements."""
+"""The schedule of measurements of a run, and its history."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from dfltheory.training.norms import square
 from dfltheory.training.run import Run
 
 Callback = Callable[[int, State, Recorder], bool | None]
-"""Called with (t, state, recorder) after each round; if it returns True, the run
-ends.
+"""A function of (t, state, recorder), called after each round; True ends the run.
 """
 
 
 class Recording:
-    """The measurements of one run, from its start on.
+    """The measurements of one run, including its start.
 
     Parameters
     ----------
     run : Run
-        Measured at once, before its first round.
+        The run before its first round; its start is measured immediately.
     metrics : iterable of functions and names
-        Further measures.
+        Further metrics.
     every : int
         Rounds 0, every, 2 every, ... and the last one are measured.
 
@@ -39,7 +38,7 @@ class Recording:
     recorder : Recorder
         The measured values.
     diverged_at, stopped_at : int or None
-        The round at which the run diverged, or was ended by a callback.
+        The round at which the run diverged or was stopped by a callback.
     """
 
     def __init__(self, run: Run, metrics: Iterable[Metric | str], every: int):
@@ -57,11 +56,11 @@ class Recording:
         self.recorder.measure(0, run.state)
 
     def due(self, t: int) -> bool:
-        """Return whether the state after t rounds is to be measured."""
+        """Return whether to measure the state after t rounds."""
         return t % self.every == 0 or t == self._run.rounds
 
     def waits_for(self, t: int) -> bool:
-        """Return whether a measure of round t needs the state after it."""
+        """Return whether a measure of round t needs the next state."""
         return self.recorder.waits_for(t)
 
     def record(self, t: int, callbacks: Iterable[Callback]) -> bool:
@@ -86,7 +85,7 @@ class Recording:
         return False
 
     def history(self, seconds: float) -> History:
-        """Return the record of the run, which took so many seconds."""
+        """Return the history of the run, which took ``seconds``."""
         run = self._run
         planned = [t for t in range(run.rounds + 1) if self.due(t)]
         measured = self.recorder.arrays(len(planned))
@@ -119,7 +118,7 @@ class Recording:
 
 
 def _client_gradients_sq(task: Task, mean: Tensor) -> np.ndarray | None:
-    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d), where it is a formula."""
+    """Return (1/m) sum_i ||grad f_i||^2 at points (S, d) if the f_i are formulas."""
     if not isinstance(task, Synthetic):
         return None
     at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)

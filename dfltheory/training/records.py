@@ -1,4 +1,4 @@
-"""Algorithms in files: what is written, and how their classes are found again."""
+"""Records of algorithms in files, and lookup of their classes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ AlgorithmRecord = tuple[str, dict[str, object] | str, str, str]
 
 @dataclass(frozen=True)
 class Recorded(Algorithm):
-    """An algorithm of a file whose class has not been imported.
-
-    Its hyperparameters are text.
-    """
+    """An algorithm from a file whose class has not been imported."""
 
     module: str
     kind: str
@@ -27,12 +24,12 @@ class Recorded(Algorithm):
 
     @property
     def name(self) -> str:
-        """The name in the file."""
+        """The algorithm's name in the file."""
         return self.called
 
     @property
     def draws(self) -> bool:
-        """True: it is not known that the algorithm draws nothing."""
+        """True, because the algorithm may draw random numbers."""
         return True
 
 
@@ -52,26 +49,30 @@ def recorded(algorithm: Algorithm[Any]) -> AlgorithmRecord:
 def algorithm_of(document: AlgorithmRecord) -> Algorithm[Any]:
     """Return the algorithm that :func:`recorded` describes.
 
-    A file runs no code: the class is looked up only in modules that have been imported,
-    and only among the attributes that they have already.
+    Files never run code: the class is looked up only in modules that have been
+    imported, and only among their existing attributes.
     """
     name, values, module, kind = document
-    found: object = sys.modules.get(module)
+    kind_found: object = sys.modules.get(module)
     for part in kind.split("."):
-        found = vars(found).get(part) if isinstance(found, ModuleType | type) else None
+        kind_found = (
+            vars(kind_found).get(part)
+            if isinstance(kind_found, ModuleType | type)
+            else None
+        )
     if (
-        isinstance(found, type)
-        and issubclass(found, Algorithm)
+        isinstance(kind_found, type)
+        and issubclass(kind_found, Algorithm)
         and isinstance(values, dict)
     ):
-        given: dict[str, Any] = dict(values)
-        for f in fields(found):  # tuples are lists in JSON
+        arguments: dict[str, Any] = dict(values)
+        for f in fields(kind_found):  # tuples are lists in JSON
             value = values.get(f.name)
             if isinstance(f.default, tuple) and isinstance(value, list):
-                given[f.name] = tuple(value)
+                arguments[f.name] = tuple(value)
         try:
-            return found(**given)
-        except (TypeError, ValueError):  # the class has changed since
+            return kind_found(**arguments)
+        except (TypeError, ValueError):  # the class has changed
             pass
     if not isinstance(values, str):
         values = ", ".join(f"{k}={v!r}" for k, v in values.items())

@@ -1,4 +1,4 @@
-"""One run: its parts put together and checked, and how it performs a round."""
+"""The state and the rounds of one run."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from dfltheory.training.setup import connect, starting_models
 
 
 class Run:
-    """One run: ``state`` is that before round 0, and :meth:`round` performs a round.
+    """One run; ``state`` is the current state, and :meth:`round` performs a round.
 
-    Each round makes new tensors. While clients communicate there are three copies of
-    the stacked parameters: x, what is sent, and the next x; other tensors of the state
-    (duals, momentum) come on top.
+    Each round creates new tensors. During communication, memory holds three copies of
+    the stacked parameters (x, the messages, and the next x), in addition to other
+    tensors of the state such as duals and momentum.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Run:
     seed : int
         Root seed.
     x0 : array, optional
-        Starting models.
+        Initial models.
     strict : bool
         If False, matrices need only have finite weights.
     """
@@ -65,19 +65,19 @@ class Run:
         self.rounds, self.seeds, self.seed = rounds, seeds, seed
         self.sequences = connect(algorithm, task, topology, strict)
         self.dependencies = set[str]()
-        """What the rounds depend on besides their number t: ``horizon``, or nothing."""
+        """Dependencies of the rounds other than t: ``horizon``, or none."""
         self._participation = float(getattr(algorithm, "participation", 1.0))
         self._chunk = task.chunk(len(seeds))
         self._randomness = RunGenerators(seed, seeds, task.device)
-        # a tensor of its own, which only the state keeps
+        # a separate tensor, referenced only by the state
         x = starting_models(task, seeds, x0, seed).clone(
             memory_format=torch.contiguous_format
         )
         self.facts = RunFacts.of(x, task.broken_assumption)
         if algorithm.one_start and not self.facts.common_start:
             raise InputError(
-                f"{type(algorithm).__name__} begins at one model: give all clients the"
-                " same x0"
+                f"{type(algorithm).__name__} needs a common start: use the same x0 for"
+                " all clients"
             )
         kind = RunNetwork if self.sequences else ServerNetwork
         self.network = kind(self.sequences, algorithm, seeds, seed, x, strict)
@@ -108,15 +108,14 @@ class Run:
             self._work_locally(
                 algorithm.finish, self._oracle(self.rounds, self.network.at(0))
             )
-        # what was sent is not needed any more
+        # release the messages
         self.state = replace(self.state, z=self.state.x)
 
     def _arguments(self, t: int) -> tuple[Mix, RoundOracle]:
         """Return the arguments ``mix`` and ``grad`` of round t."""
         network, losses = self.network, None
         if network.needs_losses:
-            # a run that has diverged continues to its next measurement, which reports
-            # it
+            # a diverged run continues until the next measurement, which detects it
             losses = self.task.loss(self.algorithm.models(self.state)).nan_to_num()
         mix = network.at(t, losses)
         grad = self._oracle(t, mix, self._participation)
@@ -127,10 +126,7 @@ class Run:
         return mix, grad
 
     def _oracle(self, t: int, mix: Mix, participation: float = 1.0) -> RoundOracle:
-        """Return what clients may ask of their data in round t.
-
-        t is T before round 0 and after round T-1.
-        """
+        """Return the oracle of round t; t is T before round 0 and after round T-1."""
         return RoundOracle(
             self.task,
             self._randomness,
@@ -146,12 +142,12 @@ class Run:
         self.state = in_pieces(update, self.state, grad, self._chunk)
 
     def _first_update(self, state: State, grad: RoundOracle) -> State:
-        """Return the first local update of some clients, checked."""
+        """Perform and check the first local update of some clients."""
         where = f"{type(self.algorithm).__name__}.local_update"
         return check_state(self.algorithm.local_update(state, grad), state.x, where)
 
     def _check_state(self, grad: RoundOracle, like: Tensor, method: str) -> None:
-        """Raise InputError unless the core and its files can keep the state."""
+        """Raise InputError unless the core and its files can handle the state."""
         check_state(self.state, like, f"{type(self.algorithm).__name__}.{method}")
         self.state = replace(self.state, z=self.state.x)
         check_shapes(self.state, grad)

@@ -1,4 +1,4 @@
-"""The fields of a run's record, and tables of its measures."""
+"""The fields of a history, and tables of its measures."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 
 
 MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
-"""Measures that are fields of a record."""
+"""Measures that are fields of a history."""
 KNOWN_CONSTANTS = "_known_constants"
-"""Where a record keeps its constants; None until the task is asked for them."""
+"""Attribute that stores the constants; None until they are read from the task."""
 
 
 class _ConstantsOfRun:
-    """The field ``History.constants``: as given, else those of the task.
+    """The field ``History.constants``: given values, or else those of the task.
 
-    Tasks may have to estimate their constants, which takes longer than many runs.
+    The task's constants are read on first access, because estimating them may take
+    longer than the run.
     """
 
     def __get__(self, run: RunMeasures | None, owner: type) -> ProblemConstants:
         if run is None:
-            return None  # type: ignore[return-value]  # the field's default: ask the task
+            return None  # type: ignore[return-value]  # the default: read them later
         values = vars(run)
         if values[KNOWN_CONSTANTS] is None:
             problem = run.problem
@@ -51,21 +52,21 @@ class _ConstantsOfRun:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """The start of a run and its arithmetic.
+    """Facts about the start and the arithmetic of a run.
 
     Attributes
     ----------
     precision : str
-        As in "float64".
+        For example "float64".
     eps : float
         The rounding unit of this precision.
     common_start : bool or None
-        Whether the clients of every seed start at one model, bit for bit; None: a run
-        that was measured elsewhere does not state it.
+        Whether the clients of each seed start at the same model, bit for bit; None if
+        unknown for a run that other code measured.
     dfltheory, torch : str
-        The versions.
+        Versions of both packages.
     broken_assumption : str or None
-        Why no theorem applies to the run's task, as the task says it.
+        Why no theorem applies to the run's task, or None.
     """
 
     precision: str
@@ -77,7 +78,7 @@ class RunFacts:
 
     @classmethod
     def of(cls, start: Tensor, broken_assumption: str | None = None) -> RunFacts:
-        """Return the facts of a run that begins at the models x^0 (S, m, d)."""
+        """Return the facts of a run that starts at the models x^0 (S, m, d)."""
         return cls(
             precision=str(start.dtype).removeprefix("torch."),
             eps=torch.finfo(start.dtype).eps,
@@ -139,28 +140,27 @@ class RunMeasures:
         return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def sent(self) -> dict[str, np.ndarray]:
-        """Return what was sent over all links, (S, len(rounds_measured)) each.
+        """Return the communication over all links, (S, len(rounds_measured)) each.
 
-        The result is empty if it was not counted.
-
-        ``sent_bits`` in total until then, ``sent_scalars`` in numbers of the run's
-        precision, ``sent_models`` in numbers of one model, where models are kept; with
-        ``_per_round``, since the measurement before, for each round.
+        ``sent_bits`` is the total so far in bits, ``sent_scalars`` in numbers of the
+        run's precision, and ``sent_models`` in models (if models are stored). The
+        suffix ``_per_round`` denotes the average per round since the previous
+        measurement. The result is empty if communication was not counted.
         """
         if self.sent_bits is None or self.facts is None:
             return {}
         width = torch.finfo(getattr(torch, self.facts.precision)).bits
         units = {"sent_bits": 1, "sent_scalars": width}
-        # a sweep keeps no models: how large one was is not known then
+        # the size of a model is unknown in sweeps, which do not store models
         if self.x.shape[-1]:
             units["sent_models"] = width * self.x.shape[-1]
         total = {name: self.sent_bits / unit for name, unit in units.items()}
         rounds = np.diff(self.rounds_measured, prepend=self.rounds_measured[0] - 1)
-        each = {
+        per_round = {
             f"{n}_per_round": np.diff(v, axis=1, prepend=v[:, :1]) / rounds
             for n, v in total.items()
         }
-        return total | each
+        return total | per_round
 
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table with one row per seed, round and measure.
@@ -187,10 +187,10 @@ class RunMeasures:
         )
 
     def measures(self) -> dict[str, np.ndarray]:
-        """Every recorded measure by name, (S, len(rounds_measured)) each."""
-        own = {name: getattr(self, name) for name in MEASURES}
-        recorded = {name: array for name, array in own.items() if array is not None}
-        if self.stated is not None:  # what was not measured elsewhere is NaN
+        """Return every recorded measure by name, (S, len(rounds_measured)) each."""
+        by_name = {name: getattr(self, name) for name in MEASURES}
+        recorded = {name: array for name, array in by_name.items() if array is not None}
+        if self.stated is not None:  # measures that were not supplied are NaN
             recorded = {n: v for n, v in recorded.items() if not np.isnan(v).all()}
         return recorded | self.extra
 
@@ -202,10 +202,10 @@ class RunMeasures:
         Parameters
         ----------
         measure : str
-            A measure of single clients, as "client_accuracy".
+            A measure of single clients, for example "client_accuracy".
         levels : float or sequence of float
-            In [0, 1]: 0 is the smallest value of a client, 1 the largest. A single
-            number gives (S, R).
+            Quantile levels in [0, 1]; 0 is the smallest value over clients, 1 the
+            largest. For a single number, the result is (S, R).
 
         Raises
         ------
@@ -218,7 +218,7 @@ class RunMeasures:
         return over_clients(values, levels)
 
     def of_clients(self, measure: str) -> np.ndarray:
-        """Return a measure of every client, (S, len(rounds_measured), m).
+        """Return a measure of each client, (S, len(rounds_measured), m).
 
         Parameters
         ----------
@@ -233,8 +233,8 @@ class RunMeasures:
         if measure not in self.clients:
             known = ", ".join(self.clients) or "none"
             raise InputError(
-                f"measure = {measure!r}: of single clients this run recorded {known};"
-                " train with metrics=[...], as in"
+                f"measure = {measure!r}: the recorded measures of single clients are"
+                f" {known}; train with metrics=[...], for example"
                 ' metrics=["client_accuracy", "client_loss"]'
             )
         return self.clients[measure]

@@ -1,4 +1,4 @@
-"""Saves of a run to its checkpoint, and how it is resumed from there."""
+"""Saving a run to its checkpoint, and resuming from it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Saving:
     ----------
     checkpoint : Checkpoint
     run : Run
-        Before its first round.
+        The run before its first round.
     recording : Recording
         Its measurements.
     deterministic : bool
-        Whether the run gives the same bits with any number of threads.
+        Whether the run is bit-identical for any number of threads.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Saving:
         self._last = time.monotonic()
 
     def resume(self) -> int:
-        """Set the run to its saved state, and return the number of rounds done."""
+        """Restore the saved state, and return the number of completed rounds."""
         run = self._run
         state, done = self.checkpoint.resume(
             run.state, self._recording.recorder, run.rounds, self._identity_of_rounds
@@ -62,7 +62,7 @@ class Saving:
         return done
 
     def due(self, t: int) -> bool:
-        """Return whether the run is to be saved after t rounds."""
+        """Return whether to save the run after t rounds."""
         return self.checkpoint.due(t, self._run.rounds, time.monotonic() - self._last)
 
     def save(self, t: int) -> None:

@@ -1,4 +1,4 @@
-"""From the sections of a document to a task, a network and an algorithm."""
+"""Construction of tasks, networks and algorithms from the sections of a document."""
 
 from __future__ import annotations
 
@@ -22,14 +22,11 @@ from dfltheory.training.options import algorithm_class, builder, converted, opti
 from dfltheory.training.setup import network_called
 
 _CODE = (("task", "name"), ("task", "model"), ("algorithm", "name"), ("theorem", "key"))
-"""Where a document may name code, by section and field."""
+"""Section and field of places where a document may refer to code."""
 
 
 def references(document: Mapping[str, object]) -> dict[str, str]:
-    """Return the code references of a document, by dotted field.
-
-    They are MODULE:NAME or FILE.py:NAME.
-    """
+    """Return the code references (MODULE:NAME, FILE.py:NAME) of a document."""
     found = {}
     for section, key in _CODE:
         table = document.get(section)
@@ -47,28 +44,26 @@ def checked(
     own: Trust = False,
     further: Mapping[str, type[Schema]] | None = None,
 ) -> dict[str, Table]:
-    """Return the sections of a document with their defaults.
+    """Validate a document, and return its sections with their defaults.
 
-    Types and names are checked, nothing is built.
-
-    An algorithm without a network loses [topology], so that such baselines can be swept
-    together with others.
+    Types and names are checked; nothing is built. [topology] is removed if the
+    algorithm has no network, so that such baselines can be swept together with others.
 
     Parameters
     ----------
     document : mapping
         The sections.
     folder : Path, optional
-        Where relative paths begin; None: the document may name no file.
+        Folder of relative paths; without it, the document must not name files.
     own : bool or set of str
-        Which code the document may name.
+        Code that the document may refer to.
     further : mapping
-        Models of more sections than those of ``SECTIONS``.
+        Models of sections in addition to ``SECTIONS``.
 
     Raises
     ------
     InputError, UnknownNameError
-        Every problem, as "place: reason".
+        If the document is invalid; the message lists all problems as "place: reason".
     """
     for place, reference in references(document).items():
         require_trust(reference, own, place)
@@ -77,20 +72,20 @@ def checked(
         _check_topology(parts["topology"], folder)
     elif algorithm_class(parts["algorithm"]["name"]).needs_topology:
         raise InputError(
-            f"topology: is missing: {parts['algorithm']['name']} needs its name or file"
+            f"topology: is missing: {parts['algorithm']['name']} needs a network"
         )
     return parts
 
 
 def check_algorithm(table: Table, given_later: Collection[str] = ()) -> None:
-    """Check that an algorithm has its hyperparameters, in their ranges.
+    """Check that an algorithm has all its hyperparameters, within their ranges.
 
     Parameters
     ----------
     table : mapping
-        A checked [algorithm].
+        A validated [algorithm].
     given_later : collection of str
-        Hyperparameters that a schedule fills.
+        Hyperparameters that a schedule sets.
     """
     name = table["name"]
     required = {
@@ -106,7 +101,7 @@ def check_algorithm(table: Table, given_later: Collection[str] = ()) -> None:
     if lacking:
         raise InputError(
             f"algorithm.{lacking[0]}: is missing: {name} needs {', '.join(lacking)};"
-            " give it, or [theorem] with schedule = true"
+            " set it, or add [theorem] with schedule = true"
         )
     small_values = {option: about.small_value for option, about in required.items()}
     with located("algorithm"):
@@ -114,9 +109,9 @@ def check_algorithm(table: Table, given_later: Collection[str] = ()) -> None:
 
 
 def _with_network(document: Mapping[str, object]) -> dict[str, object]:
-    """Return a document with the network that its algorithm needs.
+    """Return a document with the network that its algorithm implies, or without it.
 
-    It is the one that the name implies; a network that cannot be used is left out.
+    The network is removed if the algorithm does not use one.
     """
     sections = dict(document)
     table = sections.get("algorithm")
@@ -132,8 +127,7 @@ def _with_network(document: Mapping[str, object]) -> dict[str, object]:
         given = sections.setdefault("topology", {"name": implied})
         if not isinstance(given, Mapping) or given.get("name") != implied:
             raise InputError(
-                f"topology: {name} is that algorithm over the network {implied}: leave"
-                " out others"
+                f"topology: {name} implies the network {implied}: remove other networks"
             )
     return sections
 
@@ -143,9 +137,9 @@ def _check_topology(table: Table, folder: Path | None) -> None:
         source for source in ("name", "file", "matrix", "matrices") if source in table
     ]
     if len(named) != 1:
-        found = " and ".join(named) or "none of them"
+        listed = " and ".join(named) or "none of them"
         raise InputError(
-            f"topology: needs one of name, file, matrix and matrices, not {found}"
+            f"topology: needs one of name, file, matrix and matrices, not {listed}"
         )
     rule = table.get("weights")
     if rule is not None and rule.replace("-", "_") not in graphs.WEIGHT_RULES:
@@ -159,16 +153,15 @@ def _check_topology(table: Table, folder: Path | None) -> None:
 
 
 def _options(section: str, table: Table) -> dict[str, Any]:
-    own = SECTIONS[section].model_fields
-    given = {option: value for option, value in table.items() if option not in own}
+    own_fields = SECTIONS[section].model_fields
+    given = {
+        option: value for option, value in table.items() if option not in own_fields
+    }
     return converted(section, table["name"], given)
 
 
 def make_task(table: Table, folder: Path | None) -> Task:
-    """Return the task of a checked [task].
-
-    Files of examples are relative to ``folder``.
-    """
+    """Create the task of a validated [task]; its files are relative to ``folder``."""
     name, options = table["name"], _options("task", table)
     known = options_of("task", name)
     for option, value in options.items():
@@ -176,21 +169,21 @@ def make_task(table: Table, folder: Path | None) -> Task:
             continue
         if folder is None:
             raise InputError(
-                f"task.{option} = {value!r}: this document may name no file"
+                f"task.{option} = {value!r}: this document must not name files"
             )
         options[option] = folder / value
     if ":" not in name:
         return tasks.get(name, **options)
-    made = builder("task", name)(**options)
-    if not isinstance(made, Task):
+    task = builder("task", name)(**options)
+    if not isinstance(task, Task):
         raise InputError(
-            f"task.name = {name!r} makes a {type(made).__name__}, not a task"
+            f"task.name = {name!r} creates a {type(task).__name__}, not a task"
         )
-    return made
+    return task
 
 
 def make_network(table: Table, m: int, folder: Path | None) -> Any:
-    """Return the network of a checked [topology], as a sequence for m clients."""
+    """Create the network of a validated [topology], as a sequence for m clients."""
     if "file" in table:
         assert folder is not None, "checked"
         network: object = read_matrix_file(folder / table["file"])
@@ -205,14 +198,14 @@ def make_network(table: Table, m: int, folder: Path | None) -> Any:
     if not isinstance(network, networkx.Graph):
         given = table.get("name") or table.get("file") or "a matrix"
         raise InputError(
-            f"topology.weights = {table['weights']!r}: only a graph takes weights, and"
-            f" this is {given}"
+            f"topology.weights = {table['weights']!r}: weights apply only to a graph,"
+            f" not to {given}"
         )
     return graphs.as_sequence(graphs.weights(network, table["weights"]))
 
 
 def make_algorithm(table: Table) -> Algorithm:
-    """Return the algorithm of a checked [algorithm]."""
+    """Create the algorithm of a validated [algorithm]."""
     hyperparameters = {
         **algorithms.spoken(table["name"])[1],
         **_options("algorithm", table),

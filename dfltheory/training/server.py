@@ -1,4 +1,4 @@
-"""Rounds with a server, which averages the models of the participating clients."""
+"""Communication through a server that averages the participating clients' models."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dfltheory.training.products import MatrixProduct
 
 
 class ServerNetwork(RunNetwork):
-    """A server in place of a network."""
+    """A server instead of a network."""
 
     def with_clients(self, t: int, active: Tensor) -> RoundMix:
-        """Return the mix of round t in which these clients (S, m, 1) participate."""
+        """Return the mix of round t with participating clients ``active`` (S, m, 1)."""
         return ServerMix(self, t, active)
 
     def _round(self, t: int, losses: np.ndarray | None = None) -> RoundMix:
@@ -29,10 +29,8 @@ class ServerNetwork(RunNetwork):
 class ServerMix(RoundMix):
     """The mix of one round with a server.
 
-    Participating clients send to it and receive their mean.
-
-    In the state all clients have that mean at once; it is counted for a client when the
-    client participates.
+    Participating clients send to the server and receive the mean. In the state, all
+    clients get the mean immediately; its transmission is counted only for participants.
     """
 
     def __init__(self, network: RunNetwork, t: int, active: Tensor | None = None):
@@ -40,10 +38,7 @@ class ServerMix(RoundMix):
         self._active = active
 
     def _gossip_steps(self, name: str, begin: int, times: int) -> GossipSteps:
-        """Return the mean of the participating clients, with two messages each.
-
-        One message goes up and one down.
-        """
+        """Return the mean of the participants, with two messages for each."""
         one_of("matrix of the network", name, {MIX})
         participating = self.participating[..., 0]
         means: list[MatrixProduct] = [_mean_of_all]
@@ -54,10 +49,8 @@ class ServerMix(RoundMix):
 
     @property
     def edges(self) -> Edges:
-        """Raise InputError: there are no arcs."""
-        raise InputError(
-            "edges are the arcs of a network, and this run has a server instead"
-        )
+        """Raise InputError, because a server has no arcs."""
+        raise InputError("edges are the arcs of a network, but this run has a server")
 
     @property
     def participating(self) -> Tensor:
@@ -73,10 +66,10 @@ def _mean_of_all(z: Tensor) -> Tensor:
 
 
 def _means_of_some(participating: Tensor) -> list[MatrixProduct]:
-    """Return the means over participating clients (S, m).
+    """Return functions that average over participating clients (S, m).
 
-    It is one function for all seeds if each has the same number of clients, else one
-    for each.
+    There is one function for all seeds if they have equally many participants, else one
+    function for each seed.
     """
     counts = participating.sum(1)
     groups: Sequence[Tensor] = [participating]

@@ -1,7 +1,4 @@
-"""The parts of a run, checked.
-
-The network becomes sequences of matrices, the start stacked models.
-"""
+"""Validation and conversion of the arguments of a run."""
 
 from __future__ import annotations
 
@@ -38,49 +35,49 @@ from dfltheory.training.local import is_storable
 
 Function = TypeVar("Function", bound=Callable[..., object])
 NetworkBuilder = Callable[..., networkx.Graph | MixingSequence]
-"""Makes a network of m clients: its first argument is m."""
+"""A function that creates a network of m clients; its first argument is m."""
 
 
 def check_kinds(algorithm: object, task: object, on_divergence: str) -> None:
-    """Raise InputError if algorithm, task or ``on_divergence`` is of the wrong kind."""
+    """Raise InputError if algorithm, task or ``on_divergence`` is invalid."""
     if not isinstance(algorithm, Algorithm):
         given = algorithm.__name__ if isinstance(algorithm, type) else repr(algorithm)
         raise InputError(
-            f"algorithm = {given} must be an Algorithm with its hyperparameters, as in"
-            " DFedAvg(eta=0.1, K=5)"
+            f"algorithm = {given} must be an Algorithm with its hyperparameters, such"
+            " as DFedAvg(eta=0.1, K=5)"
         )
     check_class(type(algorithm))
     _check_storable(algorithm)
     if not isinstance(task, Task):
         raise InputError(
             f"task is a {type(task).__name__}, not a task: tasks.Supervised(module,"
-            " [(X_1, y_1), ...]) makes one of any torch module and the clients'"
+            " [(X_1, y_1), ...]) creates one from any torch module and the clients'"
             " tensors"
         )
     for name, value in vars(algorithm).items():
         if isinstance(value, float) and abs(value) > torch.finfo(task.dtype).max:
             raise InputError(
-                f"{name} = {value:g} is beyond the task's {task.dtype} numbers: take a"
-                " smaller one"
+                f"{name} = {value:g} exceeds the range of the task's {task.dtype}: use"
+                " a smaller number"
             )
     if on_divergence not in ("mark", "raise"):
         raise InputError(f"on_divergence = {on_divergence!r} must be mark or raise")
 
 
 def _check_storable(algorithm: Algorithm) -> None:
-    """Raise InputError unless every hyperparameter is one that a file can hold."""
+    """Raise InputError unless every hyperparameter can be stored in a file."""
     for f in fields(algorithm):
         value = getattr(algorithm, f.name)
         if not is_storable(value):
             raise InputError(
                 f"{type(algorithm).__name__}: {f.name} is a {type(value).__name__},"
-                " which no file can hold: give numbers, text, or lists of them, and"
-                " make the rest in init or in the class"
+                " which files cannot store: use numbers, text, or lists of them, and"
+                " create other objects in init or in the class"
             )
 
 
 def functions(name: str, values: Iterable[Function]) -> list[Function]:
-    """Return the functions of an iterable as a list."""
+    """Check that an iterable contains only functions, and return them as a list."""
     if isinstance(values, Iterable):
         listed = list(values)
         if all(callable(value) for value in listed):
@@ -89,10 +86,10 @@ def functions(name: str, values: Iterable[Function]) -> list[Function]:
 
 
 def metrics_of(values: Iterable[Metric | str]) -> list[Metric | str]:
-    """Return the metrics of an iterable of functions and names as a list."""
+    """Check an iterable of functions and names of metrics, and return it as a list."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(
-            f"metrics must be a list of functions and of the names {', '.join(NAMED)},"
+            f"metrics must be a list of functions or of the names {', '.join(NAMED)},"
             f" not {values!r}"
         )
     listed = list(values)
@@ -104,32 +101,32 @@ def metrics_of(values: Iterable[Metric | str]) -> list[Metric | str]:
 
 
 MOST_SEEDS = 10**6
-"""Each has a generator of some 5 kB."""
+"""Largest number of seeds; each has a generator of about 5 kB."""
 
 
 def seed_indices(seeds: int | Sequence[int]) -> Sequence[int]:
-    """Return the indices 0..S-1 for a number S; a sequence of indices as a list."""
+    """Return 0..S-1 for a number S, or a sequence of indices as a list."""
     if isinstance(seeds, (list, tuple, range)):
         for s in seeds:
             whole_number("seed index", s, at_least=0)
         if not seeds or len(set(seeds)) < len(seeds):
             raise InputError(
-                f"seeds = {seeds!r} must be different indices, at least one"
+                f"seeds = {seeds!r} must be distinct indices, at least one"
             )
         return [int(s) for s in seeds]
     count = whole_number("seeds", seeds, at_least=1)
     if count > MOST_SEEDS:
         raise InputError(
-            f"seeds = {seeds}: at most {MOST_SEEDS} runs are batched; give parts, as"
-            " range(a, b)"
+            f"seeds = {seeds}: at most {MOST_SEEDS} runs are batched; use parts such"
+            " as range(a, b)"
         )
     return range(count)
 
 
 class EqualWeights:
-    """The links of another sequence, with equal weights of one law.
+    """The links of another sequence, with equal weights that satisfy a law.
 
-    Doubly stochastic ones are Metropolis weights.
+    For doubly stochastic matrices these are Metropolis weights.
     """
 
     m: int
@@ -166,7 +163,7 @@ class EqualWeights:
 
 
 def networks() -> dict[str, NetworkBuilder]:
-    """Return topologies and sequences by name; the first argument of each is m."""
+    """Return the builders of topologies and sequences by name."""
     return {
         **graphs.TOPOLOGIES,
         "one_peer_exponential": graphs.one_peer_exponential,
@@ -179,9 +176,9 @@ def networks() -> dict[str, NetworkBuilder]:
 
 
 def network_called(name: str) -> NetworkBuilder:
-    """Return the topology or sequence of a name.
+    """Return the builder of a topology or sequence by name.
 
-    Names are read as by :func:`dfltheory.graphs.topology`.
+    Aliases and "-" are accepted as in :func:`dfltheory.graphs.topology`.
     """
     known, key = networks(), graphs.topology_key(name)
     if key not in known:
@@ -192,36 +189,36 @@ def network_called(name: str) -> NetworkBuilder:
 def connect(
     algorithm: Algorithm, task: Task, topology: object, strict: bool = True
 ) -> dict[str, MixingSequence]:
-    """Return the sequences of mixing matrices of a run by name; {} without a network.
+    """Return the mixing sequences of a run by name; empty if it needs no network.
 
-    A constant matrix (in its own precision) and the matrices of a period are checked
-    here; matrices that are drawn later are checked when they are drawn.
+    A constant matrix (in its original precision) and the matrices of a period are
+    checked here. Other matrices are checked when they are drawn.
 
     Parameters
     ----------
     algorithm : Algorithm
-        Declares the laws of the matrices, and which it needs.
+        Declares the matrices that it needs, and their laws.
     task : Task
-        Has the number of clients.
+        Determines the number of clients.
     topology : network, name, or mapping
-        One network, or its name ("ring"). If the class declares ``further`` matrices, a
-        mapping from each name ("W" is that of ``mix(z)``) to its network; of one
-        network the further matrices have the links, with equal weights.
+        One network, or its name ("ring"). If the algorithm declares ``further``
+        matrices, a mapping from each name ("W" for ``mix(z)``) to its network; given
+        one network, the further matrices have its links with equal weights.
     strict : bool
         If False, weights need only be finite.
 
     Raises
     ------
     InputError
-        If the algorithm needs a network and has none, or the reverse.
+        If the algorithm needs a network and there is none, or vice versa.
     GraphError
-        If a matrix breaks a law that the algorithm assumes.
+        If a matrix violates a law that the algorithm assumes.
     """
     if not algorithm.needs_topology:
         if topology is not None:
             raise InputError(
-                f"{type(algorithm).__name__} takes no topology: its clients send"
-                " nothing to each other"
+                f"{type(algorithm).__name__} takes no topology: its clients do not"
+                " communicate with each other"
             )
         return {}
     if topology is None:
@@ -235,8 +232,8 @@ def connect(
     if set(given) not in ({MIX}, set(names)):
         known = ", ".join(map(str, given))
         raise InputError(
-            f"{type(algorithm).__name__} mixes by {', '.join(names)}, and the topology"
-            f" has {known}: give each its own, or one for all"
+            f"{type(algorithm).__name__} mixes by {', '.join(names)}, but the topology"
+            f" has {known}: pass one network for each, or one for all"
         )
     sequences: dict[str, MixingSequence] = {
         name: as_sequence(network) for name, network in given.items()
@@ -258,7 +255,7 @@ def connect(
 
 
 def _named(topology: object, m: int) -> object:
-    """Return the network of m clients that a name means; other networks as they are."""
+    """Create the network of a name for m clients; return other networks unchanged."""
     if not isinstance(topology, str):
         return topology
     build = network_called(topology)
@@ -268,18 +265,18 @@ def _named(topology: object, m: int) -> object:
     ]
     if required:
         raise InputError(
-            f"topology = {topology!r} needs {', '.join(required)}: make it by"
+            f"topology = {topology!r} needs {', '.join(required)}: create it with"
             " dfltheory.graphs"
         )
     return build(m)
 
 
 def _check(sequence: MixingSequence, given: object, laws: Laws, m: int) -> None:
-    """Check what is known of a sequence before the first round."""
+    """Check the part of a sequence that is known before the first round."""
     if sequence.m != m:
         raise GraphError(
-            f"the topology has {sequence.m} clients, but the task has {m}: make them"
-            " equal"
+            f"the topology has {sequence.m} clients, but the task has {m}: the numbers"
+            " must be equal"
         )
     rng = np.random.default_rng(0)
     if isinstance(sequence, Constant) and not (
@@ -304,29 +301,31 @@ def _check(sequence: MixingSequence, given: object, laws: Laws, m: int) -> None:
 def starting_models(
     task: Task, seeds: Sequence[int], x0: ArrayLike | Tensor | None, seed: int
 ) -> Tensor:
-    """Return x^0 (S, m, d), a view.
+    """Return x^0 as a view (S, m, d).
 
-    It is the task's common start of every seed, or the given models, broadcast.
+    It is the task's common start for each seed, or the given models, broadcast.
     """
     shape = (len(seeds), task.m, task.d)
     if x0 is None:
         generators = [torch_generator(seed, s, 0, "start") for s in seeds]
-        models = torch.stack([task.start(own) for own in generators]).unsqueeze(1)
+        models = torch.stack(
+            [task.start(generator) for generator in generators]
+        ).unsqueeze(1)
     else:
         models = _given_models(x0, shape)
     return models.to(dtype=task.dtype, device=task.device).expand(shape)
 
 
 def _given_models(x0: ArrayLike | Tensor, shape: tuple[int, int, int]) -> Tensor:
-    """Return models that were given, in full precision; InputError unless they fit."""
+    """Return the given models in full precision; raise InputError unless they fit."""
     try:
         models = x0 if isinstance(x0, Tensor) else torch.as_tensor(np.asarray(x0))
     except (TypeError, ValueError):
         raise InputError(
-            f"x0 is a {type(x0).__name__} that holds no numbers: give an array"
+            f"x0 is a {type(x0).__name__} without numbers: pass an array"
         ) from None
     if models.is_complex():
-        raise InputError("x0 is complex: give real numbers")
+        raise InputError("x0 is complex: use real numbers")
     if tuple(models.shape) not in (shape[2:], shape[1:], shape):
         wanted = f"(d,) = {shape[2:]}, (m, d) = {shape[1:]} or (S, m, d) = {shape}"
         raise InputError(f"x0 has shape {tuple(models.shape)}, not {wanted}")

@@ -1,4 +1,4 @@
-"""The start of a run that was measured elsewhere, as stated and as measured."""
+"""The stated and measured start of a run that other code made."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from dfltheory.errors import InputError, one_of
 Floats = NDArray[np.float64]
 
 AT_START = {"x0_sq": "model_sq", "x0_spread": "consensus"}
-"""Facts of the start, each with the measure whose value at round 0 it is."""
+"""Maps facts of the start to the measure with the same value at round 0."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a run as far as it is known.
+    """The known facts of the start of a run.
 
     Attributes
     ----------
     x0_sq, x0_spread : (S,) array
-        mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2; NaN: unknown.
+        mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2; NaN if unknown.
     common : bool or None
-        Whether the clients of every seed start at one model; None: unknown.
+        Whether the clients of each seed start at the same model; None if unknown.
     """
 
     x0_sq: Floats
@@ -41,11 +41,11 @@ def stated_start(
     rounds: NDArray[np.int64],
     precision: str,
 ) -> Start:
-    """Return what is stated of the start, and what was measured at round 0."""
+    """Combine the stated facts of the start with the measures at round 0."""
     facts = _start_facts(start)
     for name, value in constants.items():
         if name in facts:
-            raise InputError(f"{name} is stated twice, as a constant and of the start")
+            raise InputError(f"{name} is stated twice, in constants and in start")
         facts[name] = value
     S = len(next(iter(arrays.values())))
     values: dict[str, Floats] = {}
@@ -60,7 +60,7 @@ def stated_start(
     if start == "common":
         values["x0_spread"] = _common_spread(values, precision)
     if start == "different" and common:
-        raise InputError('start = "different", and the models deviate by x0_spread = 0')
+        raise InputError('start = "different" contradicts x0_spread = 0')
     return Start(values["x0_sq"], values["x0_spread"], common)
 
 
@@ -82,10 +82,7 @@ def _start_facts(start: str | Mapping[str, ArrayLike] | None) -> dict[str, Array
 def _value_at_start(
     name: str, stated: ArrayLike | None, seen: Floats | None, S: int, precision: str
 ) -> Floats:
-    """Return a fact of the start for each seed.
-
-    It is as stated, else as measured, else NaN.
-    """
+    """Return a fact of the start per seed: as stated, else as measured, else NaN."""
     if stated is None:
         return np.full(S, np.nan) if seen is None else seen.copy()
     try:
@@ -106,9 +103,9 @@ def _value_at_start(
 
 
 def _common_spread(values: Mapping[str, Floats], precision: str) -> Floats:
-    """Return x0_spread = 0 of a common start.
+    """Return x0_spread = 0 for a common start.
 
-    A measured one must not exceed it by more than rounding.
+    A measured value must not exceed it by more than rounding.
     """
     eps = torch.finfo(getattr(torch, precision)).eps
     measured, size = values["x0_spread"], values["x0_sq"]

@@ -1,7 +1,7 @@
-"""Contradictions between what is stated and what was measured of a run.
+"""Contradictions between the stated values and the measures of a run.
 
-Each check is an inequality that every run obeys. Estimated constants are not checked:
-they may be off.
+Each check is an inequality that every run satisfies. Estimated constants are not
+checked, because they may be inaccurate.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from dfltheory.errors import InputError
 Floats = NDArray[np.float64]
 
 DIGITS = 1e-6
-"""Relative rounding of numbers that are written in a file."""
+"""Relative rounding of numbers written in files."""
 OF_EQUAL_VALUES = 1e-3
-"""Largest difference, relative to their parts, of two values of one quantity."""
+"""Largest difference of two values of the same quantity, relative to their terms."""
 DISCRETE = frozenset({"accuracy", "client_accuracy", "sent_bits"})
-"""Measures that independent seeds may share."""
+"""Measures that may be equal for independent seeds."""
 
 
 @dataclass(frozen=True, eq=False)
 class StatedRun:
-    """What is stated of a run, and its measures.
+    """The stated values and the measures of a run.
 
     Attributes
     ----------
     problem : ProblemConstants
     stated : mapping
-        Further values by glossary name, as f0_gap.
+        Further values by glossary name, for example f0_gap.
     arrays : mapping
         Measures by name, (S, R) each.
     rounds : (R,) array
     x0_sq : (S,) array
-        mean_i ||x_i^0||^2; NaN: unknown.
+        mean_i ||x_i^0||^2; NaN if unknown.
     eps : float
         The rounding unit of the run's arithmetic.
     """
@@ -52,7 +52,7 @@ class StatedRun:
     eps: float
 
     def check(self) -> None:
-        """Raise InputError if two statements contradict each other."""
+        """Raise InputError if two values contradict each other."""
         self._check_curvature()
         self._check_minimum()
         self._check_decrease()
@@ -62,23 +62,20 @@ class StatedRun:
         self._check_seeds()
 
     def constant(self, name: str) -> float | None:
-        """Return a constant of the problem that is no estimate, or None."""
+        """Return a constant of the problem, or None if it is unknown or an estimate."""
         if self.problem.standing_of(name) == "estimate":
             return None
         return self.problem.known().get(name)
 
     @property
     def tolerance(self) -> float:
-        """Relative rounding of a stated or measured value."""
+        """Relative rounding error of a stated or measured value."""
         return max(DIGITS, 32 * self.eps)
 
     # -- the objective -----------------------------------------------------------------
 
     def gaps(self) -> tuple[Floats, Floats] | None:
-        """Return f - f* and its rounding, (S, R) each; None if it is unknown.
-
-        Of a stated f0_gap: (1, 1), at round 0, where measures are means over seeds.
-        """
+        """Return f - f* and its rounding error, (S, R) each; None if it is unknown."""
         f_star, loss = self.constant("f_star"), self.arrays.get("loss")
         if "f_gap" in self.arrays:
             gap = self.arrays["f_gap"]
@@ -90,22 +87,19 @@ class StatedRun:
     def _check_curvature(self) -> None:
         mu, L = self.constant("mu"), self.constant("L")
         if mu is not None and L is not None and mu > L * (1 + self.tolerance):
-            raise InputError(
-                f"mu = {mu:g} contradicts L = {L:g}: strong convexity is at most"
-                " smoothness"
-            )
+            raise InputError(f"mu = {mu:g} contradicts L = {L:g}: mu is at most L")
 
     def _check_minimum(self) -> None:
-        found, loss = self.gaps(), self.arrays.get("loss")
+        gaps, loss = self.gaps(), self.arrays.get("loss")
         f_star = self.constant("f_star")
-        if found is None:
+        if gaps is None:
             return
-        gap, error = found
+        gap, error = gaps
         s, r = _most(-gap - error)
         if gap[s, r] < -error[s, r]:
             raise InputError(
                 f"f - f* = {gap[s, r]:g} at round {self.rounds[r]} must not be"
-                " negative: f_star is at most every f of the run"
+                " negative: f_star is at most f at every round"
             )
         if "f_gap" not in self.arrays or loss is None or f_star is None:
             return
@@ -116,11 +110,11 @@ class StatedRun:
         if beyond[s, r] > 0:
             raise InputError(
                 f"f_gap = {gap[s, r]:g} at round {self.rounds[r]} contradicts loss -"
-                f" f_star = {loss[s, r] - f_star:g}: give one of them"
+                f" f_star = {loss[s, r] - f_star:g}: pass only one of them"
             )
 
     def _check_decrease(self) -> None:
-        """f0_gap is at least the decrease of f in the run."""
+        """Check that f0_gap is at least the decrease of f in the run."""
         gap, loss = self.stated.get("f0_gap"), self.arrays.get("loss")
         if gap is None or loss is None or self.rounds[0] != 0:
             return
@@ -141,31 +135,31 @@ class StatedRun:
         largest = math.sqrt(float(squares.max()))
         if largest * (1 - self.tolerance) > B:
             raise InputError(
-                f"B = {B:g} contradicts grad_norm_sq: a gradient has length"
-                f" {largest:g}, which B bounds"
+                f"B = {B:g} contradicts grad_norm_sq: B must be an upper bound, but a"
+                f" gradient has norm {largest:g}"
             )
 
     def _check_gradients(self) -> None:
-        """2 mu (f - f*) <= ||grad f||^2 <= 2 L (f - f*).
+        """Check 2 mu (f - f*) <= ||grad f||^2 <= 2 L (f - f*).
 
-        Only where the size of the models is known: the gradient may be the rounding
-        error of a large model. A gap that is no more than an upper bound says nothing
-        about the left inequality.
+        Only rounds in which the size of the models is known are checked, because the
+        gradient may be the rounding error of a large model. The left inequality is
+        checked only if f - f* is exact, not an upper bound.
         """
-        squares, found = self.arrays.get("grad_norm_sq"), self.gaps()
+        squares, gaps = self.arrays.get("grad_norm_sq"), self.gaps()
         known = np.isfinite(self._sizes())
-        at_start = found is None
-        if found is None and "f0_gap" in self.stated:
+        at_start = gaps is None
+        if gaps is None and "f0_gap" in self.stated:
             gap = np.full((1, 1), self.stated["f0_gap"])
-            found, known = (gap, self.tolerance * gap), known & (self.rounds == 0)
-        if squares is None or found is None or not known.any():
+            gaps, known = (gap, self.tolerance * gap), known & (self.rounds == 0)
+        if squares is None or gaps is None or not known.any():
             return
         squares = squares[:, known]
         if at_start:
             squares = squares.mean(axis=0, keepdims=True)
-            gap, error = found
+            gap, error = gaps
         else:
-            gap, error = (part[:, known] for part in found)
+            gap, error = (part[:, known] for part in gaps)
         moved = 8 * self.eps * self._sizes()[known]
         self._check_upper(squares, gap, error, moved, self.rounds[known])
         exact = self.problem.standing_of("f_star") == "exact"
@@ -188,7 +182,7 @@ class StatedRun:
     ) -> None:
         """Check ||grad f||^2 <= 2 L (f - f*), which smoothness implies.
 
-        ``moved`` is how far rounding may have moved a model, ``error`` the error of
+        ``moved`` is the largest rounding error of a model, and ``error`` that of
         ``gap``; both widen the bound.
         """
         L = self.constant("L")
@@ -213,7 +207,7 @@ class StatedRun:
         moved: Floats,
         rounds: NDArray[np.int64],
     ) -> None:
-        """Check ||grad f||^2 >= 2 mu (f - f*), with the same margins."""
+        """Check ||grad f||^2 >= 2 mu (f - f*), with the same tolerances."""
         mu, L = self.constant("mu"), self.constant("L")
         if mu is None or mu <= 0 or L is None:
             return
@@ -241,7 +235,7 @@ class StatedRun:
             )
 
     def _check_seeds(self) -> None:
-        """Seeds of a run with noise are independent, and not copies of each other."""
+        """Raise InputError if seeds of a run with noise have identical measures."""
         later = self.rounds > 0
         if not self.problem.sigma_l or not later.any():
             return
@@ -253,14 +247,14 @@ class StatedRun:
         for s, row in enumerate(rows):
             if distinct[row.tobytes()] != s:
                 raise InputError(
-                    f"seeds {distinct[row.tobytes()]} and {s} have equal measures, and"
+                    f"seeds {distinct[row.tobytes()]} and {s} have equal measures, but"
                     f" sigma_l = {self.problem.sigma_l:g}: seeds of a run with noise"
-                    " must be independent; give each once"
+                    " must be independent; pass each once"
                 )
 
 
 def _most(values: Floats) -> tuple[int, int]:
-    """Return the place of the largest value."""
+    """Return the index of the largest value."""
     s, r = np.unravel_index(int(np.argmax(values)), values.shape)
     return int(s), int(r)
 

@@ -1,7 +1,7 @@
 """Tensors and a JSON document in one safetensors file, with a digest of both.
 
-The digest detects damaged and edited files. It does not authenticate them: it contains
-no secret.
+The digest detects damaged and edited files. It does not authenticate them, because it
+contains no secret.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def write(
     tensors: Mapping[str, Tensor | np.ndarray],
     document: Mapping[str, object],
 ) -> Path:
-    """Write atomically. Tensors that share their memory are stored once."""
+    """Write a file atomically. Identical views of the same memory are stored once."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
@@ -38,7 +38,7 @@ def write(
     with replacing(path) as temporary:
         try:
             save_file(stored, temporary, metadata)
-        # the system's error, a full disk's too, in words
+        # errors of the system, for example a full disk
         except SafetensorError as wrong:
             raise OSError(errno.EIO, str(wrong), str(path)) from wrong
     return Path(path)
@@ -73,7 +73,7 @@ def _laid_out(
         seen[key] = name
         tensor = tensor.contiguous()
         memory = tensor.untyped_storage().data_ptr()
-        # the format knows no views
+        # the format does not support views
         stored[name] = tensor.clone() if memory in memories else tensor
         memories.add(memory)
     text = _text({**document, "aliases": aliases})
@@ -81,10 +81,7 @@ def _laid_out(
 
 
 def digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    """Return the SHA-256 of a JSON text and of tensors.
-
-    It covers their names, dtypes, shapes and bytes.
-    """
+    """Return the SHA-256 of a text and of tensors (names, dtypes, shapes, bytes)."""
     names = sorted(tensors)
     layouts = [
         [name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names
@@ -102,48 +99,45 @@ def _verify(
     tensors: Mapping[str, Tensor],
     metadata: Mapping[str, str],
 ) -> None:
-    """Compare a file with the digest that it holds."""
+    """Raise InputError unless the content of a file matches its digest."""
     stated = metadata.get("sha256")
     if stated is None:
         raise InputError(
-            f"{path} holds no digest (sha256), so that damage cannot be detected; files"
-            " without one are of development versions before 0.1: run its command again"
+            f"{path} has no digest (sha256), so damage cannot be detected; such files"
+            " were written by development versions before 0.1: run its command again"
         )
     computed = digest(tensors, metadata.get("json", "{}"))
     if stated != computed:
         raise InputError(
             f"{path} is damaged or was changed: its digest (sha256) is"
-            f" {computed[:12]}..., and the file states {stated[:12]!r}...; use an"
+            f" {computed[:12]}..., but the file states {stated[:12]!r}...; use an"
             " intact copy, or delete it and run its command again"
         )
 
 
 def _text(document: Mapping[str, object]) -> str:
-    return json.dumps(document, default=np.generic.item)  # numpy's numbers too
+    return json.dumps(document, default=np.generic.item)  # including numpy's numbers
 
 
 def read_back(document: Mapping[str, object]) -> dict[str, Any]:
-    """Return the document as it is read from a file.
-
-    It has lists for tuples, and Python's own numbers.
-    """
+    """Return a document as it would be read from a file, with lists for tuples."""
     return json.loads(_text(document))
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], Any]:
-    """Read what :func:`write` wrote.
+    """Read a file written by :func:`write`.
 
     Raises
     ------
     InputError
-        No file, or one whose content does not have the digest that it states.
+        If there is no file, or its content does not match its digest.
     DataError
-        The file is no safetensors file, or its document is not of this ``kind``.
+        If it is not a safetensors file, or its document is not of this ``kind``.
     """
     from safetensors import SafetensorError, safe_open
 
     if not Path(path).is_file():
-        raise InputError(f"{path} is not a file: give the file that was saved")
+        raise InputError(f"{path} is not a file: pass the file that was saved")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -155,14 +149,16 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], An
         document = json.loads(metadata.get("json", "{}"))
     with reading(path, kind):
         if document.get("kind") != kind:
-            raise DataError(f"{path} holds {short(document.get('kind'))}, not {kind!r}")
+            raise DataError(
+                f"{path} contains {short(document.get('kind'))}, not {kind!r}"
+            )
         aliases = document.pop("aliases")
         shared = {name: tensors[first] for name, first in aliases.items()}
         return tensors | shared, document
 
 
 def under(group: str, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Return what is stored under the names group/..., by the rest of their names."""
+    """Return the values whose names start with group/, without this prefix."""
     prefix = f"{group}/"
     return {
         name.removeprefix(prefix): value

@@ -1,7 +1,7 @@
-"""Checks of the arrays of a file: shape, number format, and finite values.
+"""Checks of the arrays in a file: shape, number format, and finite values.
 
-A digest shows that a file is intact. These checks show that its content can be the
-record of a run.
+The digest shows that a file is intact; these checks ensure that its content is
+consistent with a run.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ def check_history(arrays: Mapping[str, np.ndarray], rounds: int, ended: bool) ->
     Parameters
     ----------
     arrays : mapping
-        By name; measures under ``measure/...``.
+        Arrays by name; measures have names ``measure/...``.
     rounds : int
         T.
     ended : bool
-        Whether the run diverged or was measured elsewhere: then values may be
+        Whether the run diverged or was measured by other code, so that values may be
         infinite or unknown.
 
     Raises
     ------
     DataError
-        If an array cannot belong to a run of T rounds.
+        If an array is inconsistent with a run of T rounds.
     """
     models = _array(arrays, "x", axes=3)
     if models.dtype.kind != "f":
-        raise DataError(f"array x is {models.dtype}; it must be of floating point")
+        raise DataError(f"array x is {models.dtype}; it must be floating-point")
     seeds, measured = models.shape[0], _array(arrays, "rounds_measured", axes=1)
     _check_rounds(measured, rounds)
     by_round = (seeds, len(measured))
@@ -60,9 +60,9 @@ def check_history(arrays: Mapping[str, np.ndarray], rounds: int, ended: bool) ->
 
 
 def check_measures(measures: Mapping[str, Tensor], columns: int, seeds: int) -> None:
-    """Check the measures of a checkpoint: at most (columns, seeds), float64.
+    """Check that the measures of a checkpoint are float64, at most (columns, seeds).
 
-    A measure that needs the state after its round has one column less.
+    A measure that needs the next state has one column less.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def check_measures(measures: Mapping[str, Tensor], columns: int, seeds: int) -> 
 
 
 def check_state(state: object, stored: Mapping[str, Tensor]) -> None:
-    """Check number format and values of a stored state against one of the same run.
+    """Check the number format and values of a stored state, given a state of the run.
 
     Raises
     ------
@@ -87,13 +87,15 @@ def check_state(state: object, stored: Mapping[str, Tensor]) -> None:
         If a tensor has another number format, or a value that is not finite.
     """
     for name, tensor in stored.items():
-        own = getattr(state, name, None)
-        if isinstance(own, Tensor) and own.dtype != tensor.dtype:
-            raise DataError(f"state {name} is {tensor.dtype}; it must be {own.dtype}")
+        current = getattr(state, name, None)
+        if isinstance(current, Tensor) and current.dtype != tensor.dtype:
+            raise DataError(
+                f"state {name} is {tensor.dtype}; it must be {current.dtype}"
+            )
         if not torch.isfinite(tensor).all():
             raise DataError(
                 f"state {name} has values that are not finite; the state of a run that"
-                " goes on is finite"
+                " can be resumed is finite"
             )
 
 
@@ -109,13 +111,11 @@ def _array(arrays: Mapping[str, np.ndarray], name: str, axes: int) -> np.ndarray
 def _check_rounds(measured: np.ndarray, rounds: int) -> None:
     increasing = measured.dtype.kind == "i" and (np.diff(measured) > 0).all()
     if not len(measured) or not increasing:
-        raise DataError(
-            "rounds_measured must be increasing whole numbers, at least one"
-        )
+        raise DataError("rounds_measured must be increasing integers, at least one")
     if measured[0] < 0 or measured[-1] > rounds:
         raise DataError(
-            f"rounds_measured goes from {measured[0]} to {measured[-1]}; the run has"
-            f" rounds 0 to {rounds}"
+            f"rounds_measured ranges from {measured[0]} to {measured[-1]}, but the run"
+            f" has rounds 0 to {rounds}"
         )
 
 
@@ -126,12 +126,12 @@ def _check(
     *,
     leading: bool = False,
 ) -> None:
-    """Check an array that may be absent; ``leading``: only its first axes."""
+    """Check an array that may be absent; ``leading`` checks only its first axes."""
     if name not in arrays:
         return
     array = arrays[name]
-    found = array.shape[: len(shape)] if leading else array.shape
-    if found != shape or array.dtype != np.float64:
+    actual = array.shape[: len(shape)] if leading else array.shape
+    if actual != shape or array.dtype != np.float64:
         raise DataError(
             f"array {name} is {array.dtype} of shape {list(array.shape)}; it must be"
             f" float64 of shape {list(shape)}"

@@ -1,7 +1,4 @@
-"""Measures of partial personalization.
-
-They are taken at the mean shared block and the clients' personal blocks.
-"""
+"""Measures of partial personalization, at the mean shared block and personal blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ Squares = TypeVar("Squares", Tensor, np.ndarray)
 class TwoBlockMeasures:
     """Squared gradients of F(u, V) at (ubar^t, V^t), with smoothness L_u and L_v.
 
-    The mean shared block ubar^t of the last measurement is kept for the measures with
+    The mean shared block ubar^t of the last measurement is stored for the measures with
     V^{t+1}.
     """
 
@@ -42,20 +39,20 @@ class TwoBlockMeasures:
         }
 
     def keep(self, mean: Tensor) -> None:
-        """Keep the shared block of the mean model (S, d)."""
+        """Store the shared block of the mean model (S, d)."""
         self._shared_mean = mean[..., self._u]
 
     def weighted_sum(self, shared: Squares, personal: Squares) -> Squares:
-        """Return the sum of both squares, divided by the smoothness of their blocks."""
+        """Return the sum of both squares, each divided by its block's smoothness."""
         return shared / self._L_u + personal / self._L_v
 
     def shared_gradient_sq(self, models: Tensor) -> Tensor:
-        """Return ||grad_u F(ubar, V)||^2 for the kept ubar and these models' V."""
+        """Return ||grad_u F(ubar, V)||^2 for the stored ubar and the models' V."""
         gradients = self._task.gradient(self._at_shared_mean(models))
         return square(gradients[..., self._u].mean(-2))
 
     def _at_shared_mean(self, models: Tensor) -> Tensor:
-        """Return (ubar, v_i) for every client, with the kept ubar."""
+        """Return (ubar, v_i) for each client, with the stored ubar."""
         at = models.clone()
         at[..., self._u] = self._shared_mean.unsqueeze(-2)
         return at

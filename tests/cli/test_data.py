@@ -58,9 +58,12 @@ def test_data_show_counts_the_examples_of_each_client(capsys):
     ("arguments", "words"),
     [
         (["show", "digit"], "did you mean digits"),
-        (["show", "digits", "--m", "2000"], "cannot give 2000 clients"),
+        (["show", "digits", "--m", "2000"], "examples are too few for 2000 clients"),
         (["show", "digits", "--partition", "shard"], "did you mean shards"),
-        (["show", "digits", "--m", "2", "--partition", "shards"], "cannot hold all 10"),
+        (
+            ["show", "digits", "--m", "2", "--partition", "shards"],
+            "cannot cover all 10",
+        ),
         (
             ["show", "cifar10", "--data-root", "/nonexistent-data-root"],
             "dfltheory data fetch cifar10",

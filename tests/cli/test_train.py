@@ -446,7 +446,7 @@ def test_an_own_algorithm_task_and_matrix_by_reference(capsys, own):
     )
     assert document["algorithm"]["name"] == "Mine"
     assert run([*words, "--topology", "W.csv", "--weights", "lazy"]) == 2
-    assert "only a graph takes weights" in capsys.readouterr().err
+    assert "weights apply only to a graph" in capsys.readouterr().err
     assert run([*words, "--topology", "ring", "--weights", "lazy", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     methods = dfl.algorithms.DFedAvg(eta=0.1, K=5), task

@@ -83,7 +83,7 @@ REFUSED = [
     (lambda t: RandomMixing([np.eye(2)], [0.9]), "sum to 1"),
     (
         lambda t: exact_history(A.SGP(eta=0.1), t, RandomMixing([SKEWED, HALF])),
-        "rows sum to 1",
+        "rows also sum to 1",
     ),
     (
         lambda t: exact_history(AVG, t, RandomMixing([HALF]), form="low-rank"),

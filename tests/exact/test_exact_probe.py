@@ -383,14 +383,14 @@ class Late(Algorithm):
 
 def test_other_refusals():
     task = dfl.tasks.quadratic(m=3, d=2, mu=0.4, sigma=0.3, seed=1)
-    with pytest.raises(DFLTheoryError, match="its before is not there before round 0"):
+    with pytest.raises(DFLTheoryError, match="its before is missing before round 0"):
         exact_history(Late(eta=0.1), task, PATH, rounds=3)
     task = dfl.tasks.quadratic(m=3, d=2, mu=0.4, sigma=0.3, seed=1)
     with pytest.raises(DFLTheoryError, match="twice by one random matrix"):
         exact_history(
             TwiceMixed(eta=0.1), task, RandomMixing([PATH, np.eye(3)]), rounds=3
         )
-    with pytest.raises(DFLTheoryError, match="law does not change"):
+    with pytest.raises(DFLTheoryError, match="distribution is constant"):
         stationary(Waning(eta=0.1, K=1), task, PATH)
     with pytest.raises(DFLTheoryError, match="sinusoidal"):
         exact_history(

@@ -334,7 +334,7 @@ def test_extremes_of_laplacians_and_matrices():
     ("call", "message"),
     [
         (lambda: graphs.spectral_gap("ring"), "needs the number of clients"),
-        (lambda: graphs.spectral_gap(np.eye(3), m=3), "go with a topology's name"),
+        (lambda: graphs.spectral_gap(np.eye(3), m=3), "name of a topology"),
         (
             lambda: graphs.spectral_report("grid", m=12, method="closed form"),
             "no closed form is known",

@@ -226,6 +226,6 @@ def test_false_alarms_are_as_rare_as_the_documented_table_states(law, most):
 def test_a_limit_needs_three_different_x_whether_or_not_the_points_bend():
     y, samples = [1, 1.1, 0.5], [[0.1, 0.0, 0.1], [-0.1, 0.0, -0.1]]
     for options in ({}, {"deviations": samples}, {"bend": False}):
-        with pytest.raises(InputError, match="different x"):
+        with pytest.raises(InputError, match="distinct x"):
             fit_exponent([1, 1, 2], y, limit="up", **options)
         assert np.isfinite(fit_exponent([1, 1, 2], y, **options).estimate)

@@ -132,7 +132,7 @@ def test_what_dropout_does_not_allow_is_one_line():
     task = images(drop=0.4)
     assert task.constants.known() == {}
     with pytest.raises(
-        InputError, match="another function than the f that is measured"
+        InputError, match="a function other than the f that is measured"
     ):
         estimate.along(task, estimate.pilot(task, steps=2, keep=2))
     net = nn.Sequential(nn.Linear(6, 3), nn.Dropout(0.1))

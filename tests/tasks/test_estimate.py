@@ -440,7 +440,7 @@ def test_curvature_of_a_convolutional_network():
             lambda t: estimate.hessian_product(
                 t, torch.zeros(4), batch=torch.zeros(1, 2, 4)
             ),
-            "one client's",
+            "belongs to one client",
         ),
         (lambda t: estimate.pilot(t, steps=2, keep=5), "keep"),
         (lambda t: estimate.hessian_product(t, torch.zeros(4), 9), "client 9"),

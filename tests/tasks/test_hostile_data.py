@@ -57,37 +57,37 @@ def bomb(head: bytes, megabytes: int = 200) -> bytes:
 
 
 IDX = {
-    "terabytes": (header(2**20, 2**20), "announces 1.1e.12 bytes"),
+    "terabytes": (header(2**20, 2**20), "declares 1.1e.12 bytes"),
     "terabytes, packed": (
         gzip.compress(header(2**32 - 1, 2**32 - 1)),
-        "announces 1.84e.19 bytes",
+        "declares 1.84e.19 bytes",
     ),
     "a product that overflows to 0": (
         header(2**32 - 1, 2**32 - 1, 2**32 - 1, 2**31),
-        "announces",
+        "declares",
     ),
     "a product that overflows to what is there": (
         header(2**31, 2**31, 4, 1),
-        "announces",
+        "declares",
     ),
-    "just beyond the limit": (header(2**29 + 1) + b"x", "announces 5.37e.08 bytes"),
+    "just beyond the limit": (header(2**29 + 1) + b"x", "declares 5.37e.08 bytes"),
     "255 dimensions": (
         bytes([0, 0, 8, 255]) + struct.pack(">255I", *[1] * 255) + b"x",
         "not an idx file",
     ),
     "no dimension": (bytes([0, 0, 8, 0]) + b"x", "not an idx file"),
-    "an empty dimension": (header(0, 28, 28), "announces 0 x 28 x 28 bytes"),
+    "an empty dimension": (header(0, 28, 28), "declares 0 x 28 x 28 bytes"),
     "an empty dimension next to huge ones": (
         header(2**32 - 1, 0, 2**32 - 1),
-        "announces",
+        "declares",
     ),
-    "half a header": (header(3, 3)[:6], "announces"),
+    "half a header": (header(3, 3)[:6], "declares"),
     "floats": (header(1, kind=13) + bytes(4), "idx type 13"),
-    "less than announced": (header(4) + b"123", "announces 4 bytes and holds 3"),
-    "more than announced": (header(2) + bytes(10**6), "holds more"),
+    "less than announced": (header(4) + b"123", "declares 4 bytes and contains 3"),
+    "more than announced": (header(2) + bytes(10**6), "contains more"),
     "a bomb that hides behind a small header": (
         partial(bomb, header(2)),
-        "holds more",
+        "contains more",
     ),
     "a bomb without a header": (partial(bomb, b"\1\2\3\4", 1), "not an idx file"),
     "gzip in gzip": (gzip.compress(gzip.compress(header(1) + b"x")), "not an idx file"),
@@ -324,13 +324,13 @@ def tiny(root, wnid: str = "n0", name: str = "a.JPEG"):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"wnid": "../../secrets"}, "no plain name"),
-        ({"wnid": "/etc"}, "no plain name"),
-        ({"wnid": ".."}, "no plain name"),
-        ({"wnid": "n*"}, "no plain name"),
-        ({"name": "../../../outside.JPEG"}, "no plain name"),
-        ({"name": "a\0b"}, "no plain name"),
-        ({"name": ""}, "no plain name|does not label"),
+        ({"wnid": "../../secrets"}, "not a plain file name"),
+        ({"wnid": "/etc"}, "not a plain file name"),
+        ({"wnid": ".."}, "not a plain file name"),
+        ({"wnid": "n*"}, "not a plain file name"),
+        ({"name": "../../../outside.JPEG"}, "not a plain file name"),
+        ({"name": "a\0b"}, "not a plain file name"),
+        ({"name": ""}, "not a plain file name|does not label"),
     ],
 )
 def test_names_that_lead_elsewhere(tmp_path, changed, words):
@@ -343,7 +343,7 @@ def test_a_list_of_names_without_end(tmp_path):
     folder = tiny(tmp_path)
     with (folder / "wnids.txt").open("wb") as stream:
         stream.truncate(10**10)  # a hole: it takes no room on the disk
-    refused(lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "is no list of names")
+    refused(lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "not a list of names")
 
 
 # -- links and what is no file
@@ -405,7 +405,7 @@ def test_nothing_is_written_through_a_link(mnist, tmp_path, what):
     file = mnist / "MNIST/raw/t10k-labels-idx1-ubyte.gz"
     file.unlink()
     before = sorted(tmp_path.rglob("*"))
-    refused(lambda: fetch("mnist", mnist), "a link that leaves")
+    refused(lambda: fetch("mnist", mnist), "a link that leads out of")
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -191,7 +191,7 @@ def test_a_pickle_that_would_run_a_command_is_refused(tmp_path, protocol):
         b"extra": Command(str(evil)),
     }
     (tmp_path / "batch").write_bytes(pickle.dumps(content, protocol=protocol))
-    with pytest.raises(DataError, match="is refused"):
+    with pytest.raises(DataError, match="is rejected"):
         formats.read_cifar_batch(tmp_path / "batch", 10)
     assert not evil.exists()
 
@@ -219,7 +219,7 @@ def test_pickles_that_are_no_batches(tmp_path, content, words):
     (tmp_path / "batch").write_bytes(pickle.dumps(content, protocol=3))
     with pytest.raises(DataError, match=words):
         formats.read_cifar_batch(tmp_path / "batch", 10)
-    with pytest.raises(DataError, match=r"label names|is refused"):
+    with pytest.raises(DataError, match=r"label names|is rejected"):
         formats.read_cifar_names(tmp_path / "batch", 10)
 
 
@@ -227,7 +227,7 @@ def test_damaged_pickles(tmp_path):
     whole = official.cifar_batch(official.images(2, (3, 32, 32)), [0, 1])
     for k in (0, 1, 20, len(whole) // 2, len(whole) - 1):
         (tmp_path / "batch").write_bytes(whole[:k])
-        with pytest.raises(DataError, match=r"damaged pickle|is refused|no CIFAR"):
+        with pytest.raises(DataError, match=r"damaged pickle|is rejected|no CIFAR"):
             formats.read_cifar_batch(tmp_path / "batch", 10)
 
 

@@ -78,22 +78,22 @@ BAD = {
         {"X": np.array([{}, 1], dtype=object), "y": y[:2]},
         "Python objects, which are never loaded",
     ),
-    "no_y": ({"X": X}, "give X and y"),
-    "more": ({"X": X, "y": y, "z": y}, "give X and y"),
-    "gap_in_names": ({"X_0": X, "y_0": y, "X_2": X, "y_2": y}, "give X and y"),
+    "no_y": ({"X": X}, "save X and y"),
+    "more": ({"X": X, "y": y, "z": y}, "save X and y"),
+    "gap_in_names": ({"X_0": X, "y_0": y, "X_2": X, "y_2": y}, "save X and y"),
     "lengths": ({"X": X, "y": y[:5]}, "60 examples and y 5"),
     "client_lengths": (
         {"X": X, "y": y, "client": y[:5]},
-        "one whole number for each of the 60",
+        "one integer for each of the 60",
     ),
-    "client_floats": ({"X": X, "y": y, "client": y / 2}, "one whole number"),
+    "client_floats": ({"X": X, "y": y, "client": y / 2}, "one integer"),
     "client_gap": ({"X": X, "y": y, "client": 2 * y}, "numbered 0, 1"),
     "text": ({"X": X, "y": np.array(["a"] * 60)}, "an array of numbers"),
     "one_number": ({"X": X, "y": np.array(1)}, "an array of numbers"),
     "nan": ({"X": X * np.nan, "y": y}, "not finite"),
     "half_a_test": (
         {"X": X, "y": y, "X_test": X},
-        "X_test and y_test are given together",
+        "X_test and y_test need each other",
     ),
     "no_labels": ({"X": X, "y": X[:, 0]}, "takes labels"),
 }
@@ -131,10 +131,10 @@ def test_a_truncated_archive_and_one_that_promises_too_much(place, monkeypatch):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("own_models.py:Args", "not made without arguments: TypeError"),
-        ("own_models.py:three", "neither is nor makes"),
+        ("own_models.py:Args", "cannot be created without arguments: TypeError"),
+        ("own_models.py:three", "neither is nor returns"),
         ("own_models.py:None_such", "None_such"),
-        ("own_models.py:torch", "neither is nor makes"),
+        ("own_models.py:torch", "neither is nor returns"),
         ("nix", "no model is called"),
         ("resnet18", "square images"),
     ],
@@ -216,7 +216,7 @@ def test_a_document_says_it_too_from_its_own_place_and_runs_no_code_unasked(
     }
     with pytest.raises(DFLTheoryError, match=r"task\.model = 'own_models\.py:Net'"):
         Instance.of(document, folder=place)
-    with pytest.raises(DFLTheoryError, match="may name no file"):
+    with pytest.raises(DFLTheoryError, match="must not name files"):
         Instance.of(document, own=True)
     assert Instance.of(document, folder=place, own=True).task.m == 4
 

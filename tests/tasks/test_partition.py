@@ -260,9 +260,9 @@ def test_statistics_of_a_known_partition():
             {"m": 3, "kind": "shards", "classes_per_client": 2.5},
             "a partition's classes_per_client = 2.5 must",
         ),
-        ({"m": 101}, "100 examples cannot give 101 clients"),
-        ({"m": 5, "kind": "shards", "classes_per_client": 11}, "between 1 and the 10"),
-        ({"m": 2, "kind": "shards", "classes_per_client": 2}, "cannot hold all 10"),
+        ({"m": 101}, "100 examples are too few for 101 clients"),
+        ({"m": 5, "kind": "shards", "classes_per_client": 11}, "between 1 and 10"),
+        ({"m": 2, "kind": "shards", "classes_per_client": 2}, "cannot cover all 10"),
         ({"m": 100, "kind": "shards", "classes_per_client": 2}, "gets no example"),
         ({"m": 5, "kind": "dirichlet", "alpha": 0.0}, "alpha"),
         ({"m": 5, "kind": "dirichlet", "alpha": float("nan")}, "alpha"),
@@ -278,7 +278,7 @@ def test_unknown_kinds_and_bad_labels():
     with pytest.raises(UnknownNameError, match="dirichlet"):
         split(labels(100, 10), 5, "dirchlet")
     for bad in ([], np.zeros(0, int), [[1]], [0.5], [-1, 0]):
-        with pytest.raises(InputError, match="whole numbers"):
+        with pytest.raises(InputError, match="integers"):
             split(bad, 1)
 
 

@@ -478,12 +478,12 @@ EYE = np.eye(2)
             lambda: Quadratic(1.0, [[0.0], [1.0, 2.0]]),
             r"a list is not an array of numbers: \[\[0.0\], \[1.0, 2.0\]\]",
         ),
-        (lambda: Quadratic(1j, np.zeros((3, 2))), "A is complex: give real numbers"),
+        (lambda: Quadratic(1j, np.zeros((3, 2))), "A is complex: use real numbers"),
         (
             lambda: Quadratic(1.0, [[0], [1]], dtype=torch.int64),
             "dtype = torch.int64 must be a floating-point",
         ),
-        (lambda: FiniteSupport.signs(1.0, [0.0, 0.0]), "not zero"),
+        (lambda: FiniteSupport.signs(1.0, [0.0, 0.0]), "nonzero"),
         (lambda: quadratic(mu=2.0, L=1.0), "mu"),
         (lambda: quadratic(d=1), "dimension 1"),
         (

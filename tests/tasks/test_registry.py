@@ -24,7 +24,7 @@ def test_sizes_beyond_the_machines_memory_are_refused(name, sizes, words):
     )
     line = (
         f"^the task {name} with{sizes_in_any_order} .*needs at least .*{words} of memory, and this"
-        " machine has .* GB: take"
+        " machine has .* GB: use"
     )
     with pytest.raises(DFLTheoryError, match=line) as caught:
         tasks.get(name, **sizes)

@@ -220,31 +220,31 @@ class Endless:
 @pytest.mark.parametrize(
     ("source", "options", "words"),
     [
-        (Endless(), {"m": 2}, "the data set is a Endless: give"),
+        (Endless(), {"m": 2}, "the data set is a Endless: pass"),
         (Pairs(*arrays()[0]), {}, "needs m, the number of clients"),
         (
             [Pairs(*arrays()[0])],
             {"m": 2},
-            "a list has one item for each client already",
+            "a list already has one item for each client",
         ),
         (
             [Table(*arrays()[0], coarse=arrays()[0][1])],
             {},
-            "columns x, label, coarse: name two",
+            "columns x, label, coarse: select two",
         ),
-        ([Table(*arrays()[0])], {"targets": "y"}, "columns x, label: name two"),
+        ([Table(*arrays()[0])], {"targets": "y"}, "columns x, label: select two"),
         ([[(1.0, 2, 3)]], {}, "client 0, example 0 is not a pair"),
-        ([[("a", 1)]], {}, "client 0, example 0 has a str that is no array"),
+        ([[("a", 1)]], {}, "client 0, example 0 has a str, not an array"),
         (
             [[([1.0], 0), ([1.0, 2.0], 0)]],
             {},
-            "example 1 has the shape .2,., the first .1,.",
+            "example 1 has shape .2,., but the first has shape .1,.",
         ),
         ([[]], {}, "client 0 has no examples"),
         (
             type("Federated", (), {"load_partition": None})(),
             {},
-            "give one split's partitioner",
+            "partitioner of one split",
         ),
     ],
 )
@@ -259,13 +259,13 @@ def test_what_cannot_be_read_is_one_line(source, options, words):
     [
         (
             nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6)),
-            r"1 is batch norm, .*GroupNorm\(groups, 6\)",
+            r"1 is a batch norm, .*GroupNorm\(groups, 6\)",
         ),
         (
             nn.Sequential(
                 nn.BatchNorm1d(4, track_running_stats=False), nn.Linear(4, 3)
             ),
-            "0 is batch norm",
+            "0 is a batch norm",
         ),
     ],
 )
@@ -432,9 +432,9 @@ def test_there_is_no_such_module():
     task = tasks.Supervised(linear(), arrays(), 2)
     x = np.zeros((2, 3, task.d), np.float32)
     for options, words in (
-        ({"client": 3}, "client = 3 is none of 0..2"),
-        ({"client": -1}, "client = -1 is none"),
-        ({"seed": 2}, "seed = 2 is none of 0..1"),
+        ({"client": 3}, "client = 3 must be in 0..2"),
+        ({"client": -1}, "client = -1 must be in 0..2"),
+        ({"seed": 2}, "seed = 2 must be in 0..1"),
     ):
         with pytest.raises(InputError, match=words):
             task.module(x, **options)

@@ -134,7 +134,7 @@ def test_regression_has_no_accuracy():
     x = torch.zeros(1, 1, task.d)
     assert task.accuracy(x[:, 0]) is None
     assert task.client_accuracy(x) is None
-    with pytest.raises(InputError, match="needs whole-number targets"):
+    with pytest.raises(InputError, match="needs integer targets"):
         task.balanced_gradient(x)
 
 
@@ -175,28 +175,31 @@ PAIR = (X, LABELS)
     [
         (
             {"clients": [(X, LABELS, 3)]},
-            r"client 0 is not a pair \(X, y\) of tensors or arrays, .*: too many",
+            r"client 0 is neither a pair \(X, y\) of tensors or arrays nor .*: too many",
         ),
-        ({"clients": [PAIR, X.T]}, "client 1 is not a pair"),
-        ({"clients": [PAIR, (3.0, 1)]}, "client 1 is not a pair .*: a single number"),
-        ({"clients": {0: PAIR}}, "client 0 is not a pair"),
+        ({"clients": [PAIR, X.T]}, "client 1 is neither a pair"),
+        (
+            {"clients": [PAIR, (3.0, 1)]},
+            "client 1 is neither a pair .*: a single number",
+        ),
+        ({"clients": {0: PAIR}}, "client 0 is neither a pair"),
         (
             {"clients": [torch.utils.data.TensorDataset(X)]},
             "client 0, example 0 is not a pair",
         ),
         ({"clients": [PAIR], "test": [X, LABELS]}, "2 test sets for 1 clients"),
-        ({"clients": [PAIR] * 2, "test": [PAIR, X[0]]}, "test set 1 is not a pair"),
+        ({"clients": [PAIR] * 2, "test": [PAIR, X[0]]}, "test set 1 is neither a pair"),
         (
             {"module": nn.Linear},
-            r"module is <class .*>: give a torch.nn.Module, as torch.nn.Linear\(",
+            r"module is <class .*>: pass a torch.nn.Module, such as torch.nn.Linear\(",
         ),
-        ({"module": 3}, "module is 3: give a torch.nn.Module"),
+        ({"module": 3}, "module is 3: pass a torch.nn.Module"),
         ({"weight_decay": float("nan")}, "weight_decay = nan must be a number >= 0"),
         ({"weight_decay": float("inf")}, "weight_decay = inf must be a number >= 0"),
         (
             {"clients": [(X, LABELS[:, None])]},
             (
-                r"cannot hold outputs of shape \(2,\) against targets of shape \(1,\):"
+                r"cannot compare outputs of shape \(2,\) with targets of shape \(1,\):"
                 r" .*target"
             ),
         ),
@@ -204,21 +207,21 @@ PAIR = (X, LABELS)
             # two outputs for one number: torch would stretch the numbers
             {"clients": [(X, LABELS.float())]},
             (
-                r"cannot hold outputs of shape \(2,\) against targets of shape \(\):"
+                r"cannot compare outputs of shape \(2,\) with targets of shape \(\):"
                 r" Using a target size"
             ),
         ),
         (
             {"clients": [(X, torch.ones(2, 3))]},
-            r"outputs of shape \(2,\) against targets of shape \(3,\)",
+            r"outputs of shape \(2,\) with targets of shape \(3,\)",
         ),
         (
             {"clients": [(X, LABELS + 1)]},
-            "example 1 has the label 2: the module knows 0 to 1",
+            "example 1 has the label 2: the module has the classes 0 to 1",
         ),
         (
             {"clients": [(X, LABELS + 9)]},
-            "example 0 has the label 9: the module knows 0 to 1",
+            "example 0 has the label 9: the module has the classes 0 to 1",
         ),
     ],
 )

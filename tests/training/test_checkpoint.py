@@ -170,7 +170,7 @@ def test_second_writer_is_rejected_with_the_process_that_writes(tmp_path):
 
 def test_checkpoint_path_that_cannot_be_written_is_rejected_before_the_run(tmp_path):
     with pytest.raises(
-        InputError, match="is a folder, and a file is to be written there"
+        InputError, match="is a folder, but a file is to be written there"
     ):
         run("dfedsam", tmp_path, stop=interrupt_at(1))
 
@@ -266,15 +266,18 @@ def own(task, models, mean):
         ({"deterministic": True}, "its deterministic is False, not True"),
         (
             {"task": Rows(d=6, dtype=torch.float32)},
-            "its task was made with another dtype;",
+            "its task was created with another dtype;",
         ),
         (
             {"task": Rows(d=6, m=4), "topology": ring_matrix(4)},
-            "its task was made with another m;",
+            "its task was created with another m;",
         ),
-        ({"task": Rows(d=6, seed=1)}, "its task was made with another seed;"),
-        ({"task": Rows(d=6, n=8, batch=3)}, "its task was made with another batch, n;"),
-        ({"task": Known(d=6)}, "its task was made with another class;"),
+        ({"task": Rows(d=6, seed=1)}, "its task was created with another seed;"),
+        (
+            {"task": Rows(d=6, n=8, batch=3)},
+            "its task was created with another batch, n;",
+        ),
+        ({"task": Known(d=6)}, "its task was created with another class;"),
         ({"metrics": [own]}, r"its metrics is \{\}, not \{'own'"),
         ({"topology": [ring_matrix(5), np.eye(5)]}, "its network is"),
         (
@@ -333,7 +336,9 @@ def test_a_run_on_another_configuration_of_a_network_is_another_run(change, tmp_
 
     same(go(), go())
     name = {"data": "clients", "start": "module"}.get(*change, *change)
-    with pytest.raises(DFLTheoryError, match=f"its task was made with another {name};"):
+    with pytest.raises(
+        DFLTheoryError, match=f"its task was created with another {name};"
+    ):
         go(**change)
 
 
@@ -569,14 +574,14 @@ def test_a_checkpoint_of_fewer_rounds_goes_on_to_more(name, every, tmp_path):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("dispfl", "its rounds depend on how many there are"),
+        ("dispfl", "its rounds depend on their number"),
         ("fedbabu", "it has finished its last round"),
     ],
 )
 def test_a_run_that_knows_its_end_goes_on_to_no_more(name, why, tmp_path):
     run(name, tmp_path / "c", rounds=3)
     with pytest.raises(
-        DFLTheoryError, match=f"of 3 rounds that cannot go on to more: {why}; give"
+        DFLTheoryError, match=f"of 3 rounds that cannot be extended: {why}; use"
     ) as caught:
         run(name, tmp_path / "c")
     assert "\n" not in str(caught.value)

@@ -67,14 +67,15 @@ def test_a_field_that_the_state_does_not_declare_is_refused():
         return replace(state, x=mix(state.z), velocity=state.z)
 
     refused(
-        of(local_update=hides), r"Mine\.local_update: velocity is no field of State"
+        of(local_update=hides), r"Mine\.local_update: velocity is not a field of State"
     )
     refused(
-        of(communicate=hides_later), r"Mine\.communicate: velocity is no field of State"
+        of(communicate=hides_later),
+        r"Mine\.communicate: velocity is not a field of State",
     )
     in_pieces = task()
     in_pieces.chunk = lambda seeds: 2
-    refused(of(local_update=hides), "velocity is no field of State", task=in_pieces)
+    refused(of(local_update=hides), "velocity is not a field of State", task=in_pieces)
 
 
 def test_class_whose_hyperparameters_are_no_fields_is_rejected():
@@ -105,7 +106,7 @@ def test_rounds_do_not_overlap_on_a_network_that_moves():
 
     for rule in (twice, again):
         refused(
-            of(communicate=rule), "let gossip_steps of the class be 2", [RING, STAR]
+            of(communicate=rule), "set gossip_steps of the class to 2", [RING, STAR]
         )
         train(of(communicate=rule), task(), RING, 1, progress=False)
         train(of(communicate=rule), task(), graphs.RandomMatching(M), 1, progress=False)
@@ -126,7 +127,7 @@ def test_rounds_do_not_overlap_on_a_network_that_moves():
 def test_another_precision_than_the_task_s_is_refused():
     refused(
         of(communicate=lambda self, s, mix: replace(s, x=mix(s.z).float())),
-        "x is of torch.float32",
+        "x has type torch.float32",
     )
     refused(
         of(communicate=lambda self, s, mix: replace(s, x=mix(s.z.float()))),
@@ -168,9 +169,15 @@ CALLS = {
     "gather takes tensors": lambda mix, z: mix.gather(z[:, :3]),
     r"swap takes tensors .* must be \(1, 16\)": lambda mix, z: mix.swap(z),
     "bits = 'a' must be a number": lambda mix, z: mix(z, bits="a"),
-    "bits = nan must be finite": lambda mix, z: mix(z, bits=float("nan")),
-    "bits = inf must be finite": lambda mix, z: mix.send(z, bits=float("inf")),
-    "bits = -5 must be finite and >= 0": lambda mix, z: mix(z, bits=-5),
+    "bits = nan, the size of a message, must be finite": lambda mix, z: mix(
+        z, bits=float("nan")
+    ),
+    "bits = inf, the size of a message, must be finite": lambda mix, z: mix.send(
+        z, bits=float("inf")
+    ),
+    "bits = -5, the size of a message, must be finite and >= 0": lambda mix, z: mix(
+        z, bits=-5
+    ),
     "bits = tensor.* must be finite and >= 0": lambda mix, z: mix(
         z, bits=-torch.ones(1, M)
     ),
@@ -241,7 +248,7 @@ def test_matrices_under_which_an_update_diverges_are_refused():
     one_way = 0.5 * np.eye(M) + 0.5 * np.roll(np.eye(M), 1, 0)
     refused(
         alg.D2(0.1),
-        r"least eigenvalue is -1, below -0.333333, where D2.*lazy=True",
+        r"smallest eigenvalue is -1, below -0.333333, where D2.*lazy=True",
         away,
         error=GraphError,
     )

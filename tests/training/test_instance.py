@@ -131,7 +131,7 @@ def test_what_is_made_in_python_runs_and_says_why_it_has_no_document():
     with pytest.raises(InputError, match="Local"):
         named.document()
     moving = dataclasses.replace(dfl.Instance.of(DOCUMENT), network=lambda t: np.eye(4))
-    with pytest.raises(InputError, match="was made in Python"):
+    with pytest.raises(InputError, match="was created in Python"):
         moving.document()
     several = dataclasses.replace(moving, network={"W": np.eye(4), "B": np.eye(4)})
     with pytest.raises(InputError, match="W, B"):
@@ -243,7 +243,7 @@ def test_a_users_own_algorithm_and_task_by_reference(tmp_path, monkeypatch):
                 {"algorithm": {"name": f"{place}:problem"}},
                 "is not a class of algorithms",
             ),
-            ({"task": {"name": f"{place}:nothing"}}, "makes a int, not a task"),
+            ({"task": {"name": f"{place}:nothing"}}, "creates a int, not a task"),
             ({"task": {"name": f"{place}:absent"}}, "absent"),
             (
                 {"task": {"name": "no_such_module:x"}},

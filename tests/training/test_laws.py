@@ -83,7 +83,7 @@ WAYS = {
 def test_a_weight_that_is_not_finite_never_runs(way, kind, strict, value):
     message = refused(kind, WAYS[way](with_entry(value)), check_topology=strict)
     assert (
-        f"entry (2, 3) is {value}, not a finite number: give a matrix of finite weights"
+        f"entry (2, 3) is {value}, not a finite number: use a matrix of finite weights"
         in message
     )
     assert ("round 1: " in message) == (way in ("list", "callable"))
@@ -113,7 +113,7 @@ def test_a_weight_that_is_not_finite_never_runs(way, kind, strict, value):
 def test_broken_law_is_reported_with_its_place_and_a_remedy(way, kind, W, words):
     message = refused(kind, WAYS[way](W))
     assert words in message
-    assert f"needs {kind} matrices: take graphs." in message
+    assert f"needs {kind} matrices: use graphs." in message
     assert "check_topology=False" in message
     assert np.isfinite(run(kind, WAYS[way](W), check_topology=False).x).all()
 
@@ -171,10 +171,10 @@ def test_sequences_that_give_no_matrix():
         def matrix(self, t, rng, losses=None):
             return self.W
 
-    assert "a sequence gives a list as its matrix" in refused(
+    assert "a sequence returned a list as its matrix" in refused(
         GOSSIP, Gives(ring_matrix(6).tolist())
     )
-    assert "gives a matrix of (5, 5): give (6, 6)" in refused(
+    assert "returned a matrix of shape (5, 5): it must be (6, 6)" in refused(
         GOSSIP, Gives(ring_matrix(5))
     )
     assert run(GOSSIP, Gives(ring_matrix(6))).diverged_at is None

@@ -176,7 +176,7 @@ def test_a_users_metric_does_not_take_the_place_of_a_measure(name):
         return
     with pytest.raises(
         InputError,
-        match=f"metric {name} has the name of a measure of every run: rename it$",
+        match=f"metric {name} has the name of a built-in measure: rename it$",
     ):
         two_blocks(metrics=[mine])
 

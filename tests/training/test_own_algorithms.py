@@ -418,7 +418,7 @@ def test_edges_reject_a_network_that_changes():
     with pytest.raises(
         InputError,
         match=(
-            r"a has shape \(2, 10, \d+\): .* is named in per_edge of the state's class"
+            r"a has shape \(2, 10, \d+\): .* list values of arcs in per_edge of the state's class"
         ),
     ):
         train(Undeclared(0.1), images(), graphs.ring(5), 1, 2)

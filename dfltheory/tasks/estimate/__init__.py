@@ -1,12 +1,12 @@
-"""Constants measured on a task: curvature, noise, heterogeneity.
+"""Estimates of a task's constants: curvature, noise, heterogeneity.
 
-Each says what was and what was not looked at.
+Each estimate states what was sampled and what was not.
 
->>> found = of_run(task, run)                       # for judging a finished run
->>> points = pilot(task)                            # or any points (P, d)
->>> found = along(task, points)
->>> print(found["L"])                               # value, interval, what was sampled
->>> task = task.with_constants(found.constants())   # marked ``estimate``
+>>> estimates = of_run(task, run)                       # for judging a finished run
+>>> points = pilot(task)                                # or any points (P, d)
+>>> estimates = along(task, points)
+>>> print(estimates["L"])                               # value, interval, sample
+>>> task = task.with_constants(estimates.constants())   # marked ``estimate``
 """
 
 from dfltheory.tasks.estimate.blocks import blocks

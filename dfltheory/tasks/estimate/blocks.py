@@ -1,7 +1,4 @@
-"""The two-block constants of partial personalization, measured at points.
-
-The points (u, v_1..v_m) are those of a trajectory.
-"""
+"""Estimates of the two-block constants of partial personalization."""
 
 from __future__ import annotations
 
@@ -30,14 +27,14 @@ from dfltheory.tasks.task import Task
 def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
     """Estimate the two-block constants of a task at points (P, m, d) or (P, d).
 
-    They are L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v and delta_u.
+    These are L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v and delta_u.
 
-    ``effort``: see :class:`~dfltheory.tasks.estimate.constants.Effort`. A point holds
-    every client's (u_i, v_i); u is taken to be the mean of the u_i. The smoothness
-    constants are norms of the blocks of the clients' Hessians (L_uv = L_vu there, by
-    symmetry), by Lanczos' method; delta_u, the root mean square over clients of grad_u
-    F_i - grad_u F, is exact at the points. L_u_sample is L_u of every F_i(., v_i; xi),
-    which SAM on the shared part needs, as L_sample of :func:`along`.
+    A point contains each client's (u_i, v_i); u is set to the mean of the u_i. The
+    smoothness constants are norms of blocks of the clients' Hessians, estimated by the
+    Lanczos method (L_uv = L_vu by symmetry). delta_u, the root mean square over clients
+    of grad_u F_i - grad_u F, is exact at the points. L_u_sample is L_u of each F_i(.,
+    v_i; xi), which SAM on the shared part needs (compare L_sample of :func:`along`).
+    For ``effort`` see :class:`~dfltheory.tasks.estimate.constants.Effort`.
     """
     how, (u, v) = Effort(**effort), _positions(task)
     models = models_at(task, points, own=True)
@@ -62,7 +59,7 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
     for name in ("L_uv", "L_vu"):
         norms[name] = replace(square, name=name, value=low, low=low, high=high)
     out, (Lu, Lv, C) = list(norms.values()), (norms[k] for k in ("L_u", "L_v", "L_uv"))
-    # a ratio: its ends take the opposite ends of numerator and denominator
+    # the ends of a ratio use opposite ends of numerator and denominator
     if Lu.low * Lv.low > 0:
         chi = C.low / math.sqrt(Lu.low * Lv.low)
         low, high = (
@@ -87,14 +84,14 @@ def _positions(task: Task) -> tuple[Tensor, Tensor]:
     mask[slice(None) if task.shared is None else task.shared] = True
     if bool(mask.all()) or not bool(mask.any()):
         raise InputError(
-            "two-block constants need a shared and a personal part, each with"
+            "two-block constants need a shared and a personal part, both with"
             " parameters"
         )
     return mask.nonzero().squeeze(1), (~mask).nonzero().squeeze(1)
 
 
 def _block(H: Product, rows: Tensor, columns: Tensor, d: int) -> Product:
-    """Return w -> (H w)_rows for w on the coordinates ``columns``."""
+    """Return w -> (H w)[rows] for w supported on the coordinates ``columns``."""
 
     def product(w: Tensor) -> Tensor:
         full = w.new_zeros(d)

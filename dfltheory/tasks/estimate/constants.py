@@ -1,9 +1,9 @@
-"""The constants that theorems need, measured at points, each with its interval.
+"""Estimates of the constants of theorems at points, with intervals.
 
 A smoothness constant, a noise level or a heterogeneity is a supremum over all of R^d
-(or over what a proof visits). Points can only bound it from below: ``low`` is always
-such a bound (with the stated confidence), ``high`` bounds the largest value over the
-points that were looked at, and nothing is said of other points.
+(or over the points that a proof needs). A sample of points can only bound it from
+below: ``low`` is such a bound (with the given confidence), and ``high`` bounds the
+largest value over the sampled points only.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Bracket = tuple[float, float]
 """A lower and an upper bound of a norm."""
 
 OFF = "points off the trajectory"
-"""What no estimate has looked at."""
+"""Points that no estimate covers."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One constant: its estimate and what is known of it.
+    """The estimate of one constant.
 
-    ``low`` <= the constant, and the largest value over the sampled points <= ``high``,
-    with probability at least ``confidence`` over the draws of the estimator (1: it
-    draws nothing).
+    With probability at least ``confidence`` over the draws of the estimator (1 if it
+    draws nothing), the constant is at least ``low``, and the largest value over the
+    sampled points is at most ``high``.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Estimate:
 
 
 class Estimates(dict[str, Estimate]):
-    """Estimates by the glossary's names."""
+    """Estimates by glossary name."""
 
     def __init__(self, found: Iterable[Estimate], known: ProblemConstants):
         super().__init__((e.name, e) for e in found)
@@ -69,13 +69,11 @@ class Estimates(dict[str, Estimate]):
         return "\n".join(str(e) for e in self.values())
 
     def constants(self, sample_wise: bool = True) -> ProblemConstants:
-        """Return the values as a task's constants, marked ``estimate``.
+        """Return the values as constants of a task, marked ``estimate``.
 
-        What the task knew by proof is kept.
-
-        ``L`` (and ``L_u``) is that of every F_i(.; xi), as it is of the tasks whose
-        minibatches have proved constants: with rho > 0 the theorems need it, and it
-        serves the others. ``sample_wise=False``: of the f_i only.
+        Proved constants of the task are kept. By default, ``L`` (and ``L_u``) is the
+        constant of each F_i(.; xi), which the theorems need if rho > 0 and which is
+        valid for the others; with ``sample_wise=False`` it is that of the f_i.
         """
         values = self._known.known()
         standing: dict[str, Standing] = dict(self._known.standing)
@@ -90,12 +88,13 @@ class Estimates(dict[str, Estimate]):
 
 @dataclass(frozen=True)
 class Effort:
-    """How far an estimate looks.
+    """The sampling effort of estimates.
 
-    ``draws`` minibatches for each noise, ``steps`` of Lanczos' method for each norm of
-    a Hessian, of these ``clients`` (None: all) and of ``minibatches`` random
-    minibatches of each, too; ``confidence`` of an interval; ``seed`` of all
-    random numbers.
+    ``draws`` is the number of minibatches for each noise level, and ``steps`` the
+    number of Lanczos steps for each norm of a Hessian. Hessians are those of
+    ``clients`` (None: all) and of ``minibatches`` random minibatches of each client.
+    ``confidence`` is the level of the intervals, and ``seed`` determines all random
+    numbers.
     """
 
     draws: int = 64
@@ -117,29 +116,28 @@ def along(
 ) -> Estimates:
     """Estimate the constants of a task at points (P, d) of a trajectory.
 
-    They are L, L_sample, sigma_l, sigma_g, beta, B and f0_gap.
-
-    ``effort``: see :class:`Effort`.
+    These are L, L_sample, sigma_l, sigma_g, beta, B and f0_gap. For ``effort`` see
+    :class:`Effort`.
 
     L
-        the largest ||Hessian of f_i|| over ``clients`` (by default all) at
-        ``curvature_points`` of the points, spread evenly, by ``steps`` Lanczos steps;
-        and the largest slope of grad f_i between neighbouring points.
+        the maximum of ||Hessian of f_i|| over ``clients`` (by default all) at
+        ``curvature_points`` evenly spaced points, by ``steps`` Lanczos steps, and of
+        the slopes of grad f_i between neighboring points.
     L_sample
-        the smoothness of every F_i(.; xi), which the theorems assume where rho > 0: the
-        same of ``minibatches`` random minibatches for each client and point too; 0: not
-        asked for. Minibatches that were not drawn may be rougher (drawn with
-        replacement, the roughest is a single example again and again).
+        the smoothness of each F_i(.; xi), which the theorems assume if rho > 0: the
+        same maximum, including ``minibatches`` random minibatches for each client and
+        point (omitted if 0). Other minibatches may be rougher; with replacement, the
+        roughest one repeats a single example.
     sigma_l
         the largest root mean square of grad F_i(x; xi) - grad f_i(x), from ``draws``
         minibatches at every point and client, with the interval of
         :func:`interval_of_noise`.
     sigma_g, beta, B
-        exact at the points: root mean square and maximum over clients of ||grad f_i -
-        grad f||, and max_i ||grad f_i||.
+        the root mean square and the maximum over clients of ||grad f_i - grad f||, and
+        max_i ||grad f_i||, all exact at the points.
     f0_gap
-        f at the first point less f*: at most f(x^0) less the known lower bound of f, at
-        least f(x^0) less the smallest f that was seen.
+        f(x^0) - f* at the first point: at most f(x^0) minus the known lower bound of f,
+        and at least f(x^0) minus the smallest observed f.
     """
     how, models = Effort(**effort), models_at(task, points)
     points = models[:, 0]
@@ -184,15 +182,13 @@ def pilot(
     start: Tensor | None = None,
     seed: int = 0,
 ) -> Tensor:
-    """Return points (keep, d) of a gradient descent on f from the task's start.
+    """Return points (keep, d) of gradient descent on f from the task's start.
 
-    Its step is half of 1 / ||Hessian of f|| at the start. The trajectory of the run
-    that is judged is a better place where it is at hand.
+    The step size is half of 1 / ||Hessian of f|| at the start. If it is available, the
+    trajectory of the run to be judged is a better choice.
     """
     if not 1 <= keep <= steps + 1:
-        raise InputError(
-            f"keep = {keep} must lie between 1 and steps + 1 = {steps + 1}"
-        )
+        raise InputError(f"keep = {keep} must be between 1 and steps + 1 = {steps + 1}")
     x = task.start(torch.Generator().manual_seed(seed)) if start is None else start
     norm = hessian_extremes(task, x, seed=seed).norm
     eta = 0.5 / norm if norm > 0 else 1.0
@@ -206,17 +202,15 @@ def pilot(
 
 
 def piloted(task: Task) -> ProblemConstants:
-    """Return the constants of a small task, measured along a :func:`pilot`."""
+    """Return the constants of a small task, estimated along a :func:`pilot`."""
     return along(task, pilot(task)).constants()
 
 
 def of_run(task: Task[Any], run: object, **options: Any) -> Estimates:
-    """Return the constants for judging a finished run, by :func:`along`.
+    """Estimate the constants for judging a finished run with :func:`along`.
 
-    ``run`` is a History, or models (S, m, d).
-
-    They are measured along a :func:`pilot` from the task's start, and at the mean
-    models where the run ended.
+    ``run`` is a History, or models (S, m, d). The points are those of a :func:`pilot`
+    from the task's start, and the final mean models of the run.
     """
     ends = (
         torch.as_tensor(getattr(run, "x", run))
@@ -227,9 +221,9 @@ def of_run(task: Task[Any], run: object, **options: Any) -> Estimates:
 
 
 def models_at(task: Task, points: Tensor, own: bool = False) -> Tensor:
-    """Return points (P, d) at every client, (P, m, d).
+    """Expand points (P, d) to all clients, (P, m, d).
 
-    With ``own`` each client may have its own.
+    With ``own``, points (P, m, d), different for each client, are accepted, too.
     """
     points = torch.as_tensor(points).to(dtype=task.dtype, device=task.device)
     shape, more = tuple(points.shape), f" or (P, {task.m}, {task.d})" if own else ""
@@ -240,7 +234,7 @@ def models_at(task: Task, points: Tensor, own: bool = False) -> Tensor:
         or points.shape[1:] != (task.m, task.d)
         or len(points) == 0
     ):
-        raise InputError(f"points have shape {shape}: give (P, {task.d}){more}")
+        raise InputError(f"points have shape {shape}: pass (P, {task.d}){more}")
     if not bool(points.isfinite().all()):
         raise InputError("a point of the trajectory is not finite")
     return points
@@ -255,18 +249,17 @@ def smoothness(
     at_least: float = 0.0,
     words: str = "",
 ) -> dict[str, Estimate]:
-    """Return the largest norms of blocks of the clients' Hessians at points (P, m, d).
+    """Estimate the largest norms of blocks of the clients' Hessians.
 
-    Only ``places`` of the points are used.
-
-    ``blocks``: name -> (symmetric operator, its size) of a Hessian. The first is at
-    least ``at_least``, and with minibatches that of the F_i(.; xi) is found too, as
+    Only the points with indices ``places`` are used. ``blocks`` maps names to functions
+    that return (symmetric operator, its size) of a Hessian. The first norm is at least
+    ``at_least``; with minibatches, the norm of the F_i(.; xi) is estimated too, as
     NAME_sample.
     """
     if getattr(task, "drops", False):
         raise InputError(
-            "with dropout, minibatches have gradients of another function than the f"
-            " that is measured: no constants are estimated"
+            "with dropout, minibatches have gradients of a function other than the f"
+            " that is measured: constants cannot be estimated"
         )
     who, minibatches, seed = how.clients or range(task.m), how.minibatches, how.seed
     places = range(len(points)) if places is None else places
@@ -302,7 +295,7 @@ def smoothness(
     found = {
         name: largest(name, ends, where + words, off) for name, ends in norms.items()
     }
-    # f_i is a mean of the F_i(.; xi): no rougher than the roughest of them
+    # f_i is a mean of the F_i(.; xi), so it is not rougher than the roughest of them
     if minibatches:
         basis = f"the same, and Hessians of {minibatches} minibatches for each of them"
         name, off = f"{first}_sample", off + ", other minibatches"
@@ -311,7 +304,7 @@ def smoothness(
 
 
 def _steepest_turn(points: Tensor, gradients: Tensor) -> float:
-    """Return the largest slope of a grad f_i between neighboring points."""
+    """Return the largest slope of any grad f_i between neighboring points."""
     moved = (points[1:] - points[:-1]).double().norm(dim=-1)
     turned = (gradients[1:] - gradients[:-1]).double().norm(dim=-1).amax(-1)
     slopes = turned[moved > 0] / moved[moved > 0]
@@ -327,7 +320,7 @@ def noises(
 ) -> list[Estimate]:
     """Estimate the noise E||grad F_i(x; xi) - grad f_i(x)||^2 in blocks, by name.
 
-    ``points`` (P, d) or (P, m, d); ``gradients`` the exact ones (P, m, d).
+    ``points`` are (P, d) or (P, m, d), and ``gradients`` the exact gradients (P, m, d).
     """
     squares = torch.zeros(
         len(blocks), how.draws, len(points), task.m, dtype=torch.float64
@@ -357,16 +350,16 @@ def noises(
 def interval_of_noise(
     squares: np.ndarray, confidence: float
 ) -> tuple[float, float, float]:
-    """Return the largest RMS of the columns of squares (draws, k), and its interval.
+    """Return the largest RMS over the columns of squares (draws, k), and its interval.
 
-    ``low`` is above it only if some lower limit is above its own mean: these limits
-    hold at once (Bonferroni, Student's t, the safer one for skewed data). ``high`` is
-    below it only if the limit of the largest mean fails, and needs no correction: the
-    greatest of the limits for squared norms one at a time
-    (:func:`dfltheory.confidence.upper_limits`; Student's would fail in up to 14 of 100
-    cases for 2.5). Noise that is much more skewed than a Gaussian's squared norm, as
-    one example in a thousand that outweighs the rest, is not seen by a few draws, and
-    not covered as said.
+    ``low`` is the largest of simultaneous lower limits of the column means (Student's t
+    with Bonferroni correction, which is conservative for skewed data). ``high`` is the
+    largest of the upper limits of the single columns; it fails only if the limit of the
+    largest mean fails, so it needs no correction. The upper limits are those for
+    squared norms (:func:`dfltheory.confidence.upper_limits`), because Student's would
+    fail in up to 14 instead of 2.5 of 100 cases. The stated confidence does not apply
+    to noise that is much more skewed than the squared norm of a Gaussian, for example
+    if one example in a thousand dominates.
     """
     tail, mean = (1 - confidence) / 2, squares.mean(axis=0)
     low = (mean - half_widths(squares, tail / mean.size)).max()
@@ -376,7 +369,7 @@ def interval_of_noise(
 
 
 def _gap(task: Task, points: Tensor) -> list[Estimate]:
-    """f0_gap, where f* has a known lower bound."""
+    """Return the estimate of f0_gap if f* has a known lower bound."""
     bound = task.constants.f_star
     if bound is None or not math.isfinite(bound):
         return []

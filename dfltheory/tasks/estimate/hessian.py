@@ -1,4 +1,4 @@
-"""Hessians of f_i and f as operators, without ever forming a matrix."""
+"""Hessians of f_i and f as matrix-free operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dfltheory.tasks.supervised import Supervised
 from dfltheory.tasks.task import Task
 
 _PIECE = 1000
-"""Examples whose second derivatives are taken in one graph."""
+"""Number of examples whose second derivatives share one autograd graph."""
 
 Product = Callable[[Tensor], Tensor]
 """v (d,) -> H v (d,)."""
@@ -22,13 +22,14 @@ Product = Callable[[Tensor], Tensor]
 def hessian_product(
     task: Task, x: Tensor, client: int | None = None, batch: object = None
 ) -> Product:
-    """Return v -> H v for the Hessian H of f_i (None: of f) at a point x (d,).
+    """Return v -> H v for the Hessian H of f_i (client None: of f) at a point x (d,).
 
-    With a ``batch`` (what ``task.sample`` gave for one seed), of F_i(.; xi_i) instead.
+    With a ``batch`` (from ``task.sample`` for one seed), H is the Hessian of F_i(.;
+    xi_i).
 
-    By differentiating the gradient a second time; where a network has kinks (ReLU),
-    this is the Hessian of the smooth piece that x lies in. A network's H v costs about
-    two gradients over the examples.
+    The gradient is differentiated a second time. For a network with kinks (ReLU), H is
+    the Hessian of the smooth piece that contains x. For a network, H v costs about two
+    gradients over the examples.
     """
     if x.shape != (task.d,):
         raise InputError(
@@ -36,10 +37,10 @@ def hessian_product(
             f" {tuple(x.shape)}"
         )
     if client is not None and not 0 <= client < task.m:
-        raise InputError(f"client {client} is none of 0..{task.m - 1}")
+        raise InputError(f"client {client} must be in 0..{task.m - 1}")
     if client is None and batch is not None:
         raise InputError(
-            "a minibatch is one client's: name the client whose F_i(.; xi) is meant"
+            "a minibatch belongs to one client: pass the client of F_i(.; xi)"
         )
     x = x.detach().to(dtype=task.dtype, device=task.device)
     if isinstance(task, Supervised):
@@ -48,7 +49,7 @@ def hessian_product(
     point = x.clone().requires_grad_(True)
     gradients = task.gradient(point.expand(1, task.m, task.d), batch)[0]
     gradient = gradients.mean(0) if client is None else gradients[client]
-    if not gradient.requires_grad:  # it does not depend on x: f_i is linear
+    if not gradient.requires_grad:  # f_i is linear
         return torch.zeros_like
 
     def product(v: Tensor) -> Tensor:
@@ -79,7 +80,7 @@ def _network_product(
             yield gradient(task._prepared(task.X[begin:end]), task.y[begin:end], weight)
 
     pieces = [] if batch is not None else list(task.pieces(_PIECE, client))
-    # one piece: its graph is kept and every product is one backward pass through it
+    # for a single piece, keep its graph: each product is then one backward pass
     kept = list(gradients()) if len(pieces) < 2 else None
 
     def product(v: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Extreme eigenvalues of a symmetric operator, by Lanczos' method."""
+"""Extreme eigenvalues of a symmetric operator by the Lanczos method."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ class Tridiagonal:
 
 
 def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
-    """Perform Lanczos' method from a start vector, with full reorthogonalization.
+    """Perform Lanczos steps from a start vector, with full reorthogonalization.
 
-    It is repeated once, which is enough.
-
-    Keeps ``steps`` vectors of the operator's size.
+    Orthogonalization is done twice, which suffices. ``steps`` vectors of the operator's
+    size are stored.
     """
     if steps < 1:
         raise InputError(f"Lanczos needs at least one step, not {steps}")
@@ -59,11 +58,10 @@ def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
 
 @dataclass(frozen=True)
 class Extremes:
-    """The ends of a spectrum.
+    """Estimates of the ends of a spectrum.
 
-    Ritz values never leave it: ``low`` >= lambda_min and ``high`` <= lambda_max.
-
-    ``slack``: with the stated confidence over the random start, lambda_max <= high +
+    ``low`` and ``high`` are Ritz values, so ``low`` >= lambda_min and ``high`` <=
+    lambda_max. With the given confidence over the random start, lambda_max <= high +
     slack and lambda_min >= low - slack.
     """
 
@@ -80,7 +78,7 @@ class Extremes:
 
     @property
     def norm_bracket(self) -> tuple[float, float]:
-        """||H|| lies between these, with the stated confidence."""
+        """Lower and upper bound of ||H||, with the given confidence."""
         return self.norm, self.norm + self.slack
 
 
@@ -92,25 +90,22 @@ def extremes(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Extremes:
-    """Return lambda_min and lambda_max of a symmetric operator, by k Lanczos steps.
-
-    The start is random.
+    """Estimate lambda_min and lambda_max by Lanczos steps from a random start.
 
     The slack follows Kuczynski and Wozniakowski (1992, Theorem 4.2): for a start that
-    is uniform on the sphere, P(lambda_max - theta > eps (lambda_max - lambda_min)) <=
-    1.648 sqrt(d) exp(-sqrt(eps) (2k - 1)). Both ends are bounded at once, each with
-    half of the permitted probability.
+    is uniform on the sphere and k steps, P(lambda_max - theta > eps (lambda_max -
+    lambda_min)) <= 1.648 sqrt(d) exp(-sqrt(eps) (2k - 1)). Both ends are bounded
+    simultaneously, each with half of the error probability.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie between 0 and 1")
     g = torch.Generator().manual_seed(seed)
     start = torch.randn(d, generator=g, dtype=torch.float64).to(like)
-    found = lanczos(product, start, steps)
-    low, high, k = float(found.values[0]), float(found.values[-1]), len(found.values)
-    # where all are found: the start vector has a part along every eigenvector, almost
-    # surely
+    ritz = lanczos(product, start, steps)
+    low, high, k = float(ritz.values[0]), float(ritz.values[-1]), len(ritz.values)
+    # exact: almost surely, the start vector has a component along every eigenvector
     slack = 0.0
-    if not found.exact:
+    if not ritz.exact:
         eps = (
             math.log(1.648 * math.sqrt(d) / ((1 - confidence) / 2)) / (2 * k - 1)
         ) ** 2
@@ -128,10 +123,10 @@ def hessian_extremes(
     seed: int = 0,
     batch: object = None,
 ) -> Extremes:
-    """Return the ends of the spectrum of a Hessian at a point x (d,).
+    """Estimate the ends of the spectrum of a Hessian at a point x (d,).
 
-    It is that of f_i for client i, that of F_i(.; xi) if a minibatch ``batch`` is
-    given, else that of f.
+    It is the Hessian of f_i for client i, of F_i(.; xi) if a ``batch`` is given, and
+    otherwise of f.
     """
     like = torch.empty(0, dtype=task.dtype, device=task.device)
     return extremes(
@@ -144,6 +139,7 @@ def largest_hessian_eigenvalue(
 ) -> float:
     """Return lambda_max of the Hessian of f at x (d,), a measure of sharpness.
 
-    A Ritz value: never above the true one; :func:`hessian_extremes` bounds the error.
+    The value is a Ritz value, which never exceeds lambda_max; :func:`hessian_extremes`
+    bounds its error.
     """
     return hessian_extremes(task, x, steps=steps, seed=seed).high
