@@ -1,4 +1,4 @@
-"""The search for a counterexample to a statement, under each of its readings."""
+"""The search for a counterexample to each reading of a statement."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 TRIED = 6
-"""How many families' best candidates are handed to the training core, the best
-first.
+"""Number of families whose best candidates the training core may evaluate, in order of
+fitness.
 """
 COMMON = "common start"
 SEPARATE_STARTS = "separate starts"
 STATE_NOISE = "noise that depends on the state"
 
 Progress = Callable[[str, float, int], None]
-"""Called with the stage of a search, its best ratio, and its number of candidates."""
+"""Called with the stage of a search, its best ratio and number of candidates."""
 
 
 def falsify(
@@ -47,30 +47,39 @@ def falsify(
 ) -> Finding:
     """Search for a problem that meets a theorem's assumptions and violates its bound.
 
-    Half of the budget goes to the strictest reading (:func:`readings`), which is
-    reported first. Corollaries are searched under their schedule. For statements in
-    O(.) it looks for a one-parameter family along which measured / expression diverges.
+    The budget is shared among the readings of the statement (:func:`readings`), the
+    strictest first. Corollaries are searched under their schedule. For statements in
+    O(.) the search looks for a one-parameter family along which measured / expression
+    diverges.
 
     Parameters
     ----------
-    key, variant : the statement: a key of the registry (``printed`` unless a variant is
-        given), a Theorem, or ``FILE.py:NAME``
-    seconds : budget of the search (the confirmation by the training core comes on top)
-    candidates : the budget in problems that are tried, in place of ``seconds``: then
-        two searches from one seed try the same ones on any machine
-    seed : of the search
-    enough : stop once measured / bound exceeds this; else the best ratio in the time
-        given is sought
-    progress : called now and then with what is done ("searching" or "confirming"), the
-        best ratio so far and the number of candidates
+    key : str or Theorem
+        The statement: a registered key, a Theorem, or ``FILE.py:NAME``.
+    variant : str, optional
+        Variant of a registered statement; ``printed`` by default.
+    seconds : float
+        Time limit of the search. Confirmation by the training core takes additional
+        time.
+    candidates : int, optional
+        Limit on the number of candidates, instead of ``seconds``. Searches with the
+        same limit and seed are identical on all machines.
+    seed : int
+        Seed of the search.
+    enough : float
+        Stop as soon as measured / bound exceeds this. By default the search uses its
+        whole budget to find the largest ratio.
+    progress : callable, optional
+        Called repeatedly with the stage ("searching" or "confirming"), the best ratio
+        so far, and the number of candidates.
 
     Raises
     ------
     UnknownNameError
         The key is unknown.
     InputError
-        The statement is not searched (lemmas and displays inside proofs), the budget is
-        not > 0, or the seed is below 0.
+        The statement cannot be searched (lemmas and displays inside proofs), the budget
+        is not positive, or the seed is negative.
     """
     theorem = load(key, variant)
     budget = seconds if candidates is None else candidates
@@ -94,30 +103,37 @@ def falsify(
             " 'last'), min or mean"
         )
     started, before = time.monotonic(), clock(0)
-    found: dict[str, Finding] = {}
-    asked = readings(theorem)
-    for k, (name, reading) in enumerate(asked):
-        left = budget - (clock(sum(one.evaluations for one in found.values())) - before)
-        share = max(left, 0.0) / (len(asked) - k)
-        if found and share < 0.05 * budget:
+    findings: dict[str, Finding] = {}
+    statement_readings = readings(theorem)
+    for k, (name, reading) in enumerate(statement_readings):
+        left = budget - (
+            clock(sum(finding.evaluations for finding in findings.values())) - before
+        )
+        share = max(left, 0.0) / (len(statement_readings) - k)
+        if findings and share < 0.05 * budget:
             break
         if theorem.order:
-            found[name] = _order(reading, share, seed, clock)
+            findings[name] = _order(reading, share, seed, clock)
         else:
-            found[name] = _constants(reading, share, seed, enough, progress, clock)
-        if found[name].violated and (theorem.order or found[name].ratio >= enough):
+            findings[name] = _constants(reading, share, seed, enough, progress, clock)
+        if findings[name].violated and (
+            theorem.order or findings[name].ratio >= enough
+        ):
             break
-    return _strictest(found, theorem, time.monotonic() - started)
+    return _strictest(findings, theorem, time.monotonic() - started)
 
 
 def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
     """Return the ways to read a statement, the strictest first.
 
-    Each reading covers the problems of the one before it. ``common start``: all clients
-    start at one point. ``separate starts``, where the scope does not require a common
-    start: starts are free. ``noise that depends on the state``, where the scope does
-    not require that samples are as smooth as the clients (``samplewise``): noise is
-    added. A counterexample under the first reading does not depend on separate starts.
+    Each reading covers all problems of the preceding one, so that a counterexample to
+    the first one refutes all of them.
+
+    * ``common start``: all clients start at one point.
+    * ``separate starts``: starts are free. It exists if the scope does not require a
+      common start.
+    * ``noise that depends on the state``: such noise is admitted. It exists if the
+      scope does not require samples as smooth as the clients (``samplewise``).
     """
     own = theorem.scope
     strict = replace(own, common_start=True, samplewise=True)
@@ -134,6 +150,7 @@ def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
 
 
 def _order(theorem: Theorem, budget: float, seed: int, clock: Clock) -> Finding:
+    """Search for a family that refutes a statement in O(.)."""
     started = time.monotonic()
     best, families, evaluations = steepest(theorem, budget, seed, clock)
     if best is None:
@@ -164,6 +181,7 @@ def _constants(
     progress: Progress | None,
     clock: Clock,
 ) -> Finding:
+    """Search for a counterexample to a statement with explicit constants."""
     started = time.monotonic()
     first: float | None = None
 
@@ -179,7 +197,7 @@ def _constants(
         searched = sum(arm.evaluations for arm in arms)
         ratios = [float(arm.ratio[arm.best]) for arm in arms]
         progress("confirming", float(np.nanmax([0.0, *ratios])), searched)
-    found = best_of(theorem, arms)  # which measures further candidates
+    found = best_of(theorem, arms)  # evaluates further candidates
     families = together(
         (arm.space.name, float(arm.ratio[arm.best]), arm.evaluations) for arm in arms
     )
@@ -210,7 +228,7 @@ def _constants(
 
 
 def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
-    """Return the best value of each niche of the terms of the bound."""
+    """Return the best value in each niche, by term of the bound."""
     terms: Terms = {}
     count = len(theorem.parts)
     for k, name in enumerate(theorem.parts):
@@ -222,7 +240,7 @@ def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
 
 
 def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, float]]:
-    """Return the largest ratio and number of candidates of families by name."""
+    """Return largest ratio and number of candidates of each family, by name."""
     families: dict[str, dict[str, float]] = {}
     for name, ratio, evaluations in rows:
         row = families.setdefault(name, {"ratio": float("nan"), "evaluations": 0})
@@ -232,11 +250,11 @@ def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, fl
 
 
 Terms = dict[str, dict[str, float]]
-"""For each term of the bound its ``share`` and ``without``, see :class:`Finding`."""
+"""``share`` and ``without`` of each term of the bound, see :class:`Finding`."""
 
 
 def largest(searches: list[Terms]) -> Terms:
-    """Return the terms of several searches of a statement, with the largest values."""
+    """Return the largest values of each term over several searches."""
     largest: Terms = {}
     for terms in searches:
         for name, row in terms.items():
@@ -247,9 +265,9 @@ def largest(searches: list[Terms]) -> Terms:
 
 
 def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> Finding:
-    """Return what was found under the strictest reading that refutes.
+    """Return the finding for the strictest reading that is refuted.
 
-    Without one it is the finding of the best candidate of all readings.
+    If none is refuted, it is the finding with the largest ratio.
     """
     findings = list(found.values())
     ratios = np.nan_to_num([finding.ratio for finding in findings], nan=-1.0)
@@ -274,7 +292,7 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
 
 
 def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
-    """Return the families that have candidates under no reading."""
+    """Return the families that have no candidates under any reading."""
     every = [one.refused for one in found]
     common = set(every[0]).intersection(*every)
     return {name: reason for name, reason in every[0].items() if name in common}
@@ -283,9 +301,10 @@ def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
 def best_of(
     theorem: Theorem, arms: list[Arm]
 ) -> tuple[str, Instance, Certificate] | None:
-    """Return the best candidate that the core confirms, with its family.
+    """Return the family, instance and certificate of the best confirmed candidate.
 
-    Without one it is the best that the core has evaluated.
+    If the training core confirms none, the result is the best candidate that it has
+    evaluated; None if it has evaluated none.
     """
     first = None
     for arm in arms[:TRIED]:

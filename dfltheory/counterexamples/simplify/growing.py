@@ -1,4 +1,4 @@
-"""Simpler families of problems, which refute statements in O(.)."""
+"""Simpler families of problems that refute statements in O(.)."""
 
 from __future__ import annotations
 
@@ -17,39 +17,41 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 DIGITS = (1, 2, 3)
+"""Numbers of digits to which a family's numbers are rounded."""
 
 
 def simplify_family(finding: Finding) -> Finding:
     """Simplify a family of problems.
 
-    The first of these along which the ratio still grows without bound: kinds of
-    problems in closed form, that of the family first and those whose clients start at
-    different points last; the family itself with numbers of one, two or three digits.
-    Numbers of steps and rounds are not rounded.
+    The result is the first of the following families along which the ratio still grows
+    without bound. First, kinds of problems in closed form: the family's own kind before
+    others, and those with different starts last. Then the family itself with numbers of
+    one, two or three digits, except for numbers of steps and rounds.
 
     Parameters
     ----------
     finding : Finding
-        Of a family along which measured / expression grows.
+        A finding whose family refutes a statement in O(.).
 
     Returns
     -------
     Finding
-        Measured anew; of the same family if no simpler one diverges.
+        The finding with the simplified family, measured again; unchanged if no simpler
+        family diverges.
 
     Raises
     ------
     InputError
-        The finding is not of a family that refutes its statement.
+        No family of the finding refutes its statement.
     """
     family, theorem = finding.divergence, finding.theorem
     if family is None or theorem is None or not family.diverges:
         raise InputError("there is no diverging family of problems to simplify")
     simpler = family
     for member, base, parameter in _simpler(family, theorem):
-        found = along(theorem, member, base, parameter)
-        if found is not None and found.diverges:
-            simpler = found
+        candidate = along(theorem, member, base, parameter)
+        if candidate is not None and candidate.diverges:
+            simpler = candidate
             break
     ratio = simpler.ratios[-1] / simpler.ratios[0]
     return replace(finding, divergence=simpler, ratio=ratio)
@@ -58,7 +60,7 @@ def simplify_family(finding: Finding) -> Finding:
 def _simpler(
     family: Divergence, theorem: Theorem
 ) -> Iterator[tuple[Member, Numbers, str]]:
-    """Yield kinds, first members and parameters, the simplest first."""
+    """Yield kinds, first members and parameters of families, the simplest first."""
     plain = [
         member
         for member in MEMBERS.values()
@@ -66,6 +68,7 @@ def _simpler(
     ]
 
     def others_last(member: Member) -> tuple[bool, bool]:
+        """Return the key that sorts the family's own kind first."""
         return member.name != family.member, member.different_starts
 
     for member in sorted(plain, key=others_last):
