@@ -1,4 +1,4 @@
-"""The document of the examination of a claim, ``claim.json``."""
+"""The content of ``claim.json``, the result of an examination of a claim."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ NOT_EXAMINED = (
     " verdicts",
     "the proof of the statement",
 )
+"""What no report examines."""
 
 
 def claim_document(
@@ -57,13 +58,13 @@ def claim_document(
     ----------
     report : ClaimReport
     status : Status
-        Stored status, or what a given counterexample shows.
+        Stored status, or the one that a given counterexample establishes.
     findings : sequence of Finding
-        Of the audit.
+        Findings of the audit.
     reference : str
-        What names the statement in commands, with ``--variant`` if needed.
+        Reference to the statement in commands, with ``--variant`` if needed.
     command : str
-        Repeats the report.
+        Command that repeats the report.
     page, counterexample : str
         Files next to ``claim.json``.
     """
@@ -96,7 +97,7 @@ def claim_document(
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages that the results depend on."""
+    """Return the versions of Python and of the packages that results depend on."""
     return {"python": platform.python_version(), **installed_versions()}
 
 

@@ -20,7 +20,7 @@ Variants = Annotated[list[str], Field(min_length=1)]
 class TheoremSection(Schema):
     """The statement that the runs are tested against.
 
-    Without this section none is tested.
+    Without this section there is no test.
     """
 
     key: Name = Field(
@@ -66,11 +66,11 @@ class TheoremSection(Schema):
 
 
 FILE_SECTIONS: dict[str, type[Schema]] = {**SECTIONS, "theorem": TheoremSection}
-"""Every section that describes one run and its test, by name."""
+"""All sections that describe a run and its test, by name."""
 
 
 def _file_model(sections: Mapping[str, object]) -> type[Schema]:
-    """Return the model of a whole file whose sections have these types."""
+    """Return the model of a file whose sections have these types."""
     parts: dict[str, Any] = {
         "title": (
             str | None,
@@ -101,16 +101,16 @@ def _file_model(sections: Mapping[str, object]) -> type[Schema]:
 
 
 Outline = _file_model(dict.fromkeys(FILE_SECTIONS, object))
-"""A file before the values of [sweep] are put into its sections, which are checked
-afterwards.
+"""Model of a file before the values of [sweep] are inserted into its sections, so that
+these are not checked.
 """
 
 
 def experiment_schema() -> dict[str, object]:
     """Return the JSON schema of experiment files.
 
-    Options are checked by the name of their section. No field is required, as [sweep]
-    may supply each one, and the options of code that a file names are free.
+    The allowed options depend on the name in their section. No field is required, since
+    [sweep] may supply any of them. Options of third-party code are not restricted.
     """
     kinds = {title: model | None for title, model in FILE_SECTIONS.items()}
     schema = _file_model(kinds).model_json_schema()
@@ -123,7 +123,7 @@ def experiment_schema() -> dict[str, object]:
 
 
 def _add_options(section: dict[str, object], title: str) -> None:
-    """Let the allowed options of a section depend on its field ``name``."""
+    """Make the allowed options of a section depend on its field ``name``."""
     del section["additionalProperties"]
     own = fields_by_name(SECTIONS[title])
     rules = []
