@@ -1,4 +1,4 @@
-"""``dfltheory audit``: what generic checks find wrong with a theorem."""
+"""``dfltheory audit``: generic checks of a theorem."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def audit(
 
 
 def _searches(key: str, variant: str | None, trust: bool) -> list[Finding]:
-    """Return a finding for each statement that is not registered."""
+    """Return the finding of a search for each statement that is not registered."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load_all
     from dfltheory.cli.audit_search import searched

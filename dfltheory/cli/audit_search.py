@@ -10,10 +10,10 @@ SECONDS = 5.0
 
 
 def searched(theorem: Theorem, reference: str) -> Finding:
-    """Return what a search of five seconds finds.
+    """Return the finding of a search of five seconds.
 
-    An error with a confirmed counterexample, or a note that says how much was searched,
-    or why nothing was.
+    It is an error with a confirmed counterexample, or a note that states how much was
+    searched or why nothing was.
     """
     import dfltheory.counterexamples as engine
 

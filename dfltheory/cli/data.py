@@ -1,4 +1,4 @@
-"""``dfltheory data``: fetch and verify images, show how clients share them."""
+"""``dfltheory data``: download and verify image sets, and show their partitions."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def verify(
     from dfltheory.tasks import files
 
     sets, failed, lines = {}, False, []
-    for one in [name] if name else sorted(files.SETS):
-        states = files.verify(one, data_root)
+    for set_name in [name] if name else sorted(files.SETS):
+        states = files.verify(set_name, data_root)
         absent = all(state.state == "missing" for state in states)
         wrong = [state for state in states if state.state != "ok"]
         status = "wrong" if wrong else "ok"
@@ -111,17 +111,17 @@ def verify(
         failed = (
             failed or status == "wrong" or (status == "absent" and name is not None)
         )
-        sets[one] = {
+        sets[set_name] = {
             "status": status,
             "files": [
                 {"path": str(s.path), "state": s.state, "detail": s.detail}
                 for s in states
             ],
         }
-        lines.append(f"{one:<14} {status}")
+        lines.append(f"{set_name:<14} {status}")
         lines += [f"    {state.detail}" for state in wrong if not absent]
     root = files.data_root(data_root)
-    if all(found["status"] == "absent" for found in sets.values()):
+    if all(result["status"] == "absent" for result in sets.values()):
         failed = True
         lines.append(
             "nothing was compared: `dfltheory data fetch NAME` downloads a set;"

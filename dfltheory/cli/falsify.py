@@ -174,14 +174,14 @@ def falsify(
 
 
 def _loaded(key: str | None, variant: str | None, trust: bool) -> Theorem | None:
-    """Return the statement that the command names; None without one."""
+    """Return the statement of the command; None without a key."""
     from dfltheory.bounds.reference import load
 
     return None if key is None else load(key, variant, trust=trust)
 
 
 class _Budget(NamedTuple):
-    """When a search ends."""
+    """The limits of a search."""
 
     seconds: float
     candidates: int | None
@@ -190,12 +190,12 @@ class _Budget(NamedTuple):
 
 
 def _check_replay(key: str | None, control: str | None, out: Path | None) -> None:
-    """Check that nothing else is asked with --replay.
+    """Check that no conflicting option is given with --replay.
 
     Raises
     ------
     InputError
-        A registered key, a control or an output is given too.
+        A registered key, a control or an output is given.
     """
     from dfltheory.bounds.reference import is_registered_key
 
@@ -217,7 +217,7 @@ def _search(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Search, and write a counterexample; status 1 if there is one."""
+    """Search, and write a counterexample; exit status 1 if there is one."""
     from dfltheory.counterexamples import falsify
 
     file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
@@ -256,7 +256,7 @@ def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
 
 
 def _control(theorem: Theorem, name: str) -> Theorem:
-    """Return the negative control of a statement that has this name."""
+    """Return the negative control of a statement with this name."""
     from dfltheory.errors import one_of
     from dfltheory.experiments.negative_controls import negative_controls
 
@@ -266,7 +266,7 @@ def _control(theorem: Theorem, name: str) -> Theorem:
 
 
 def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
-    """Both sides as fractions; status 1 when the left is the larger."""
+    """Print both sides as fractions; exit status 1 if the left is larger."""
     from dfltheory.counterexamples.digits import whole
     from dfltheory.counterexamples.rational import verify
     from dfltheory.counterexamples.saved import instance_of
@@ -287,9 +287,9 @@ def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
 def _save(
     found: Finding, file: Path, document: Mapping[str, object], as_json: bool
 ) -> None:
-    """Write the counterexample; print it if that fails.
+    """Write the counterexample, or print it if writing fails.
 
-    --replay reads what is printed from a file.
+    The printed document can be copied to a file for --replay.
     """
     try:
         found.save(file)
@@ -300,15 +300,16 @@ def _save(
 
 
 def _best_first(family: tuple[str, dict[str, float]]) -> float:
-    """Return the key that sorts families by ratio, the largest first.
+    """Return a key that sorts families by ratio in descending order.
 
-    Those without a ratio come last.
+    Families without a ratio are last.
     """
     ratio = family[1]["ratio"]
     return math.inf if math.isnan(ratio) else -ratio
 
 
 def _print(found: Finding) -> None:
+    """Print a finding with tables of its families and conditions."""
     from rich.console import Console
     from rich.table import Table
 

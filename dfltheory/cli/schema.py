@@ -29,7 +29,7 @@ def _claim() -> dict[str, object]:
 
 
 SCHEMAS = {"claim": _claim, "experiment": _experiment, "theorem": _theorem}
-"""Kind of file -> function that returns its JSON schema."""
+"""Functions that return the JSON schema of a kind of file."""
 
 
 def schema(

@@ -1,4 +1,4 @@
-"""``dfltheory topology``: constants, check of a matrix, comparison of topologies."""
+"""``dfltheory topology``: constants, matrix checks, and comparison of topologies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dfltheory.errors import InputError
 
 
 class _NameFirst(TyperGroup):
-    """``topology NAME ...`` is short for ``topology show NAME ...``."""
+    """A group in which ``topology NAME ...`` means ``topology show NAME ...``."""
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] != "--help":
@@ -135,7 +135,7 @@ def show(
                 f"{name} is a file: `dfltheory topology check {name}` checks the matrix"
                 " in it"
             )
-        # torch: for nothing, where the name is right
+        # imports torch, which valid names do not need
         from dfltheory.training.setup import networks
 
         if key in networks():
@@ -227,9 +227,9 @@ def check(
 
 
 def _numbering(names: list[str] | None) -> str:
-    """Return how the clients of an edge list are numbered.
+    """Return a text on how the clients of an edge list are numbered.
 
-    The text is empty if the file has no other names for them.
+    It is empty if the file does not name them differently.
     """
     if names is None:
         return ""
@@ -274,7 +274,7 @@ def compare(
 
 
 def _options(items: list[str] | None) -> dict[str, object]:
-    """Return the topology's options; ``sides=4x8`` becomes (4, 8)."""
+    """Return the options of a topology; ``sides=4x8`` becomes (4, 8)."""
     options: dict[str, object] = {**assignments(items)}
     if "sides" in options:
         try:

@@ -1,4 +1,4 @@
-"""Figures of fitted rates, with the exponents that theorems predict."""
+"""Figures of fitted rates, with the exponents predicted by theorems."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def rates(
     legend: bool = True,
     columns: int = 1,
 ) -> Axes:
-    """Draw fitted rates with the exponents that the theorem predicts.
+    """Draw fitted rates with the exponents predicted by the theorem.
 
     Parameters
     ----------
     fits : RateFit, sequence of RateFit, or mapping
-        Results of :func:`dfltheory.rate_fit`, or by their labels. One fit is drawn at
-        its own values. Several are drawn relative to their first points.
+        Results of :func:`dfltheory.rate_fit`, or a mapping from labels to them. A
+        single fit is drawn at its own values, several relative to their first points.
     ax, legend, columns
         Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
@@ -96,7 +96,7 @@ def rate(
     exponent_ci : pair of float, optional
         Confidence interval of the fitted exponent.
     predicted : float, optional
-        Exponent that a corollary claims; its line starts at the first point.
+        Exponent claimed by a corollary; its line starts at the first point.
     xlabel, ylabel : str
         Labels of the axes.
     ax, legend, columns
@@ -146,7 +146,7 @@ def rate(
         if predicted is not None:
             first = int(np.argmin(x_values))
             slope = y_values[first] * (grid / x_values[first]) ** predicted
-            # wide and pale, so that a fit that coincides stays visible
+            # wide and pale, so that a coinciding fit remains visible
             styled.plot(
                 grid,
                 slope,
