@@ -60,7 +60,7 @@ class Cell:
         Values that ``[sweep]`` sets in this cell, by dotted field; empty without a
         sweep.
     trust : bool or set of str
-        Code in the document that may be imported.
+        Which code that the document names may be imported.
     """
 
     source: str
@@ -103,7 +103,7 @@ class Cell:
 
     @property
     def where(self) -> str:
-        """File and settings of the cell, for error messages."""
+        """The file and the settings of the cell, for error messages."""
         return f"{self.source} ({self.label})".strip() if self.settings else self.source
 
     @property
