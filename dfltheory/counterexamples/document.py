@@ -120,7 +120,7 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
         "instance.run.x0",
         x0,
         np.shape(instance.x0) == (clients, dimension),
-        f"{clients} x {dimension} numbers, as the task has clients",
+        f"{clients} x {dimension} numbers, to match the task",
     )
     batch = Batch.of(instance)  # rejects noise without an exact expectation
     if batch.chance and instance.rounds > min(NOISY, batch.longest):
