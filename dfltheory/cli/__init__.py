@@ -149,6 +149,7 @@ def _pipe_is_closed(stop: SystemExit) -> bool:
 
 
 def _run(arguments: list[str] | None) -> int:
+    """Run one command, and return its exit status or report a usage error."""
     try:
         status = app(args=arguments, prog_name="dfltheory", standalone_mode=False)
         flushed()

@@ -43,6 +43,7 @@ def _finding(
     command: str,
     counts: dict[str, float],
 ) -> Finding:
+    """Return a finding of the search."""
     return Finding(
         check="search",
         severity="error" if severity == "error" else "note",

@@ -187,6 +187,7 @@ def show(
 
 
 def _table(parts: Partition, loaded: ImageSet) -> None:
+    """Print the number of images, and the labels, of each client."""
     from rich.table import Table
 
     shape = " x ".join(map(str, loaded.shape))

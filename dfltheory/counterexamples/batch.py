@@ -138,8 +138,8 @@ class Batch:
         """
         rows = [getattr(self.clients, n) for n, a in self.clients.axes.items() if a]
         matrices = [self.W[:, 0], self.W[:, 0].swapaxes(1, 2)]
-        every = (*rows, self.x0, *matrices)
-        return all((a == np.repeat(a[:, ::size], size, 1)).all() for a in every)
+        arrays = (*rows, self.x0, *matrices)
+        return all((a == np.repeat(a[:, ::size], size, 1)).all() for a in arrays)
 
     def _of_groups(self, size: int) -> Batch:
         """Return the batch with one client for each group of ``size`` clients."""

@@ -42,8 +42,8 @@ def _circle(read: Reader, copies: bool) -> np.ndarray:
     shift = np.roll(np.eye(3), 1, axis=0)
     b, c = share * side, share * (1 - side)
     weights = np.stack([1 - share, b, c])[..., None, None]
-    own, left, right = weights
-    return own * np.eye(3) + left * shift + right * shift.T
+    self_weight, left, right = weights
+    return self_weight * np.eye(3) + left * shift + right * shift.T
 
 
 def _even(read: Reader, copies: bool) -> np.ndarray:
@@ -122,11 +122,11 @@ def matchings(m: int) -> np.ndarray:
 
     All are equally likely.
     """
-    every = np.repeat(np.eye(m)[None], math.factorial(m), 0)
-    for W, order in zip(every, permutations(range(m)), strict=True):
+    matrices = np.repeat(np.eye(m)[None], math.factorial(m), 0)
+    for W, order in zip(matrices, permutations(range(m)), strict=True):
         for pair in zip(order[: m - m % 2 : 2], order[1::2], strict=True):
             W[np.ix_(pair, pair)] = 0.5
-    return np.unique(every, axis=0)
+    return np.unique(matrices, axis=0)
 
 
 def _sharing(share: np.ndarray, client: int) -> np.ndarray:

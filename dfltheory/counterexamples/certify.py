@@ -302,10 +302,10 @@ def _doubts(theorem: Theorem, values: Values, certificate: Certificate) -> list[
     at_once = certificate.core_at_horizon
     if at_once is not None and at_once > 1:
         return doubts
-    least = core.get("low", core["ratio"]) * core["bound"]
+    core_measured = core.get("low", core["ratio"]) * core["bound"]
     at_core = values | {"T": core["T"]}
     return doubts + unconfirmed(
-        theorem, at_core, core["bound"], least, conditions=False
+        theorem, at_core, core["bound"], core_measured, conditions=False
     )
 
 

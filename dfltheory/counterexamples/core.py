@@ -339,10 +339,10 @@ def _one_block(
         left["grad_norm_sq_w"] = _mean_sq(slope(others), weight)
     # without a curve a convex problem may have several minimizers
     if (clients.curve > 0).any():
-        least = np.where(
+        minimizer = np.where(
             clients.curve > 0, clients.minimizer(batch.x0.mean((1, 2))), np.nan
         )
-        left["dist_sq"] = _mean_sq(means - least[:, None, None, None], weight)
+        left["dist_sq"] = _mean_sq(means - minimizer[:, None, None, None], weight)
     value = clients.value(means.reshape(P, R * N, 1, d)).mean(-1).reshape(P, R, N)
     left["loss"] = value = _mean_value(value, g, means, weight)
     zero = np.zeros(batch.size)

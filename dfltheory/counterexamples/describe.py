@@ -132,19 +132,21 @@ def functions_line(task: Task) -> str:
 
 
 def _ramps(problem: Ramps, function: str, variable: str) -> str:
+    """Return the gradients of all clients as formulas; one if all are equal."""
     texts = [_gradient(problem, client, variable) for client in range(problem.m)]
     if len(set(texts)) == 1:
         gradients = f"{function}_i'({variable}) = {texts[0]}"
     else:
-        named = (
+        numbered = (
             f"{function}_{i}'({variable}) = {text}"
             for i, text in enumerate(texts, start=1)
         )
-        gradients = ", ".join(named)
+        gradients = ", ".join(numbered)
     return f"{gradients}; clip(x, a, b) = min(max(x, a), b)"
 
 
 def _gradient(problem: Ramps, client: int, variable: str) -> str:
+    """Return the gradient of one client as a formula: constant, ramps, and curve."""
     parts = [_text(problem.left[0, client])] if problem.left[0, client] else []
     ramps = zip(
         problem.knots[0, client],

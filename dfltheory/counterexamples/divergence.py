@@ -254,9 +254,9 @@ def _point(
     """Return one member of a family as a point; None if it cannot be measured."""
     if late():
         return None
-    at = enlarged(base, parameter, factor)
+    numbers = enlarged(base, parameter, factor)
     try:
-        measured, values = member.measure(theorem, at)
+        measured, values = member.measure(theorem, numbers)
         bound = expression(theorem, values)
     except DFLTheoryError:
         return None  # outside of the range of an algorithm, a task or the statement

@@ -135,16 +135,16 @@ def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
     * ``noise that depends on the state``: such noise is admitted. It exists if the
       scope does not require samples as smooth as the clients (``samplewise``).
     """
-    own = theorem.scope
-    strict = replace(own, common_start=True, samplewise=True)
+    own_scope = theorem.scope
+    strict = replace(own_scope, common_start=True, samplewise=True)
     scopes = {COMMON: strict}
-    if not own.common_start and not theorem.order:
+    if not own_scope.common_start and not theorem.order:
         scopes[SEPARATE_STARTS] = replace(strict, common_start=False)
-    if not own.samplewise and not theorem.order:
-        scopes[STATE_NOISE] = own
+    if not own_scope.samplewise and not theorem.order:
+        scopes[STATE_NOISE] = own_scope
     statements = []
     for name, scope in scopes.items():
-        statement = theorem if scope == own else replace(theorem, scope=scope)
+        statement = theorem if scope == own_scope else replace(theorem, scope=scope)
         statements.append((name, statement))
     return statements
 
@@ -197,7 +197,7 @@ def _constants(
         searched = sum(arm.evaluations for arm in arms)
         ratios = [float(arm.ratio[arm.best]) for arm in arms]
         progress("confirming", float(np.nanmax([0.0, *ratios])), searched)
-    found = best_of(theorem, arms)  # evaluates further candidates
+    confirmed = best_of(theorem, arms)  # evaluates further candidates
     families = together(
         (arm.space.name, float(arm.ratio[arm.best]), arm.evaluations) for arm in arms
     )
@@ -212,9 +212,9 @@ def _constants(
         families=families,
         refused=refused_families(theorem),
     )
-    if found is None:
+    if confirmed is None:
         return nothing
-    family, instance, certificate = found
+    family, instance, certificate = confirmed
     return replace(
         nothing,
         violated=certificate.violated,
@@ -272,7 +272,7 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
     findings = list(found.values())
     ratios = np.nan_to_num([finding.ratio for finding in findings], nan=-1.0)
     largest_ratio = findings[int(ratios.argmax())]
-    best = next((one for one in findings if one.violated), largest_ratio)
+    best = next((entry for entry in findings if entry.violated), largest_ratio)
     rows = []
     readings = {}
     for name, finding in found.items():
@@ -281,10 +281,10 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
             rows.append((family, row["ratio"], row["evaluations"]))
     return replace(
         best,
-        evaluations=sum(one.evaluations for one in findings),
+        evaluations=sum(entry.evaluations for entry in findings),
         seconds=seconds,
         families=together(rows),
-        terms=largest([one.terms for one in findings]),
+        terms=largest([entry.terms for entry in findings]),
         refused=_refused_by_all(findings),
         readings=readings,
         theorem=theorem,
@@ -293,9 +293,9 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
 
 def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
     """Return the families that have no candidates under any reading."""
-    every = [one.refused for one in found]
-    common = set(every[0]).intersection(*every)
-    return {name: reason for name, reason in every[0].items() if name in common}
+    refusals = [finding.refused for finding in found]
+    common = set(refusals[0]).intersection(*refusals)
+    return {name: reason for name, reason in refusals[0].items() if name in common}
 
 
 def best_of(

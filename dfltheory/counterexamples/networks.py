@@ -183,13 +183,13 @@ def _drawn_kinds(theorem: Theorem) -> list[str]:
     mean-square contraction. One draw per round differs from one per gossip step only if
     a round may have several gossip steps.
     """
-    scope, asked = theorem.scope, {*_NAMES, "lam_min"} & {*theorem.needs}
+    scope, other_constants = theorem.scope, {*_NAMES, "lam_min"} & {*theorem.needs}
     keeps = callable(scope.network) or scope.network in (
         "symmetric",
         "doubly stochastic",
     )
     of_sequence = getattr(scope.network, "of", "matrix") == "sequence"
-    if not keeps or scope.two_blocks or asked or of_sequence:
+    if not keeps or scope.two_blocks or other_constants or of_sequence:
         return []
     free, _ = hyperparameters(theorem)
     if "Q" in free:

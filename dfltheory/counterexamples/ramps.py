@@ -179,8 +179,8 @@ class Ramps:
 
         Those below their rounding error are recomputed in rational numbers.
         """
-        knots, at = self._at_knots
-        slopes = at.mean(-1)
+        knots, gradients = self._at_knots
+        slopes = gradients.mean(-1)
         error = 1e-15 * Ramps.parts(self, np.abs(knots).max(1)).max(1)
         for row, k in np.argwhere(np.abs(slopes) <= error[:, None]):
             slopes[row, k] = float(self._exact_slope(int(row), float(knots[row, k])))
@@ -274,11 +274,11 @@ class Ramps:
         a knot is so close to zero that its sign is uncertain, the sign is computed in
         rational numbers.
         """
-        knots, at = self._at_knots
-        own = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
-        breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
+        knots, gradients = self._at_knots
+        ends = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
+        breadth = np.abs(ends).max((1, 2)) + np.abs(start).max(1)
         parts = Ramps.parts(self, breadth)
-        slope, rows, gaps = at.mean(-1), np.arange(len(knots)), np.diff(knots)
+        slope, rows, gaps = gradients.mean(-1), np.arange(len(knots)), np.diff(knots)
         nearest = self.minimizer(start[:, 0])
         best = np.nan_to_num(nearest)
         k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
@@ -309,9 +309,9 @@ class Ramps:
 
         They are ``L, mu, mu_each, B, sigma_g, beta, f_star``.
         """
-        knots, at = self._at_knots
+        knots, gradients = self._at_knots
         gaps = np.diff(knots)[..., None]
-        rises = np.diff(at, axis=1)
+        rises = np.diff(gradients, axis=1)
         scale = np.abs(knots).max(-1) + 1e-300
         # segments of negligible width have no slope of their own
         wide = gaps > 1e-9 * scale[:, None, None]
@@ -325,12 +325,12 @@ class Ramps:
             lowest = slopes.reshape(len(L), -1).min(-1)
             return np.where(lowest < self.curve - 1e-9 * L, lowest, self.curve)
 
-        deviation = (at - at.mean(-1, keepdims=True)) ** 2
+        deviation = (gradients - gradients.mean(-1, keepdims=True)) ** 2
         return {
             "L": L,
             "mu": least(steep.mean(-1)),
             "mu_each": least(steep),
-            "B": np.where(self.curve > 0, np.inf, np.abs(at).max((1, 2))),
+            "B": np.where(self.curve > 0, np.inf, np.abs(gradients).max((1, 2))),
             "sigma_g": np.sqrt(deviation.mean(-1).max(1)),
             "beta": np.sqrt(deviation.max((1, 2))),
             "f_star": self._least(),
@@ -342,16 +342,16 @@ class Ramps:
         It is attained at a knot or where f' crosses zero between two knots; -inf if f
         is unbounded below.
         """
-        knots, at = self._at_knots
-        slope = at[..., clients].mean(-1)
+        knots, gradients = self._at_knots
+        slope = gradients[..., clients].mean(-1)
         before, after = slope[:, :-1], slope[:, 1:]
         crosses = before * after < 0
         share = np.where(crosses, before / np.where(crosses, before - after, 1.0), 0.0)
         inner = knots[:, :-1] + share * np.diff(knots)
         candidates = np.concatenate([knots, inner], axis=1)[..., None, None]
-        least = Ramps.value(self, candidates)[..., clients].mean(-1).min(1)
+        minimum = Ramps.value(self, candidates)[..., clients].mean(-1).min(1)
         falls = (slope[:, 0] > 0) | (slope[:, -1] < 0)
-        return np.where(falls, -np.inf, least)
+        return np.where(falls, -np.inf, minimum)
 
     def scaled(
         self, f: np.ndarray, x: np.ndarray, v: np.ndarray | None = None

@@ -147,9 +147,9 @@ def _attribute(module: str, name: str) -> type[Algorithm] | None:
 def with_classes(theorem: Theorem) -> Theorem:
     """Return a theorem from a file with third-party classes in place of their names."""
     algorithms = []
-    for named in theorem.scope.algorithms:
-        third_party = isinstance(named, str) and ":" in named
-        algorithms.append(class_of(named) if third_party else named)
+    for algorithm in theorem.scope.algorithms:
+        third_party = isinstance(algorithm, str) and ":" in algorithm
+        algorithms.append(class_of(algorithm) if third_party else algorithm)
     scope = replace(theorem.scope, algorithms=tuple(algorithms))
     return replace(theorem, scope=scope)
 

@@ -193,8 +193,8 @@ def _same(document: Document, theorem: Theorem) -> bool:
 
     Differences in how the modules of its algorithms were imported are ignored.
     """
-    given = json.loads(json.dumps(theorem_to_document(theorem)))
-    return _with_own_names(document) == _with_own_names(given)
+    expected = json.loads(json.dumps(theorem_to_document(theorem)))
+    return _with_own_names(document) == _with_own_names(expected)
 
 
 def _with_own_names(document: Document) -> Document:

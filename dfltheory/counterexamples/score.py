@@ -94,8 +94,8 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
         horizons = np.array([T])
     else:
         gradient = theorem.lhs.measure in GRADIENT_MEASURES
-        every = (*LONG, *LONGEST) if gradient else LONG
-        long = [far for far in every if far <= NOISY or not batch.chance]
+        long_horizons = (*LONG, *LONGEST) if gradient else LONG
+        long = [far for far in long_horizons if far <= NOISY or not batch.chance]
         horizons = np.array(
             [*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long]
         )
@@ -104,8 +104,8 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     best = compared(theorem, batch, path, horizons)
     if theorem.scope.common_start or batch.sigma.any() or batch.period > 1:
         return best
-    at = path.x if not T or batch.two else batch.x0
-    resting = replace(batch, x0=fixed_points(batch, at))
+    near = path.x if not T or batch.two else batch.x0
+    resting = replace(batch, x0=fixed_points(batch, near))
     still = compared(theorem, resting, run(resting, 3, "S2" in theorem.needs), horizons)
     return better(still, best)
 
@@ -123,8 +123,8 @@ def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> in
         if shorter >= T:
             break
         with np.errstate(all="ignore"):
-            there = float(score(theorem, batch, shorter, shorter).ratio[0])
-        if there > 1 and there >= KEPT * ratio:
+            shorter_ratio = float(score(theorem, batch, shorter, shorter).ratio[0])
+        if shorter_ratio > 1 and shorter_ratio >= KEPT * ratio:
             return shorter
     return T
 
@@ -271,9 +271,9 @@ def judged(
         without = np.where(np.isfinite(ratio) & (others > 0), left / others, np.nan)
     niches = np.fmax.reduce(np.concatenate([dominant, without]), axis=1).T
     known = np.isfinite(ratio)
-    at = np.where(known, ratio, -1.0).argmax(0)
+    best = np.where(known, ratio, -1.0).argmax(0)
     columns = np.arange(left.shape[1])
-    ratio, admissible = ratio[at, columns], known.any(0)
+    ratio, admissible = ratio[best, columns], known.any(0)
     fitness = np.where(
         admissible, np.log10(np.where(admissible, ratio, 1) + 1e-30), INADMISSIBLE
     )
@@ -281,7 +281,11 @@ def judged(
         broken = violation(theorem, {k: v[0] for k, v in grid.items()})
         fitness = np.where(admissible, fitness, INADMISSIBLE - broken)
     return Scores(
-        np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0, niches
+        np.where(admissible, ratio, np.nan),
+        fitness,
+        horizons[best, columns],
+        x0,
+        niches,
     )
 
 

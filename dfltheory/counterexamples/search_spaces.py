@@ -174,9 +174,9 @@ def _fitted_layouts(
     for family in admitted:
         for network in drawn:
             if network.name in family.networks:
-                own = _complete(network) if family.also_complete else network
+                fitted_network = _complete(network) if family.also_complete else network
                 name = f"{family.name}, {network.name}"
-                yield Layout(name, own, steps[0], False, family)
+                yield Layout(name, fitted_network, steps[0], False, family)
 
 
 def _complete(network: Draw) -> Draw:

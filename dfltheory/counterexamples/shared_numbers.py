@@ -95,8 +95,10 @@ def varied(
         step = width * rng.standard_normal()
         share = theorem.glossary.get(name)
         if share is not None and share.high == 1 and not share.step:
-            least = 1e-3 if share.open_low else 0.0
-            new[name] = 1 - min((1 - value) * 10.0**step, 1 - least) if value else value
+            smallest = 1e-3 if share.open_low else 0.0
+            new[name] = (
+                1 - min((1 - value) * 10.0**step, 1 - smallest) if value else value
+            )
         elif name == "T":
             new[name] = max(1.0, np.floor(value * 10.0**step))
         elif value >= 1 and name != "rho":

@@ -46,9 +46,9 @@ class Splits(Ramps):
     @classmethod
     def of(cls, ramps: Ramps, b: np.ndarray, h: np.ndarray, k: np.ndarray) -> Splits:
         """Return problems with these ramps and parabolas, with p = q = 1."""
-        one = np.ones(len(b))
+        ones = np.ones(len(b))
         return cls(
-            ramps.knots, ramps.widths, ramps.slopes, ramps.left, b, h, k, one, one
+            ramps.knots, ramps.widths, ramps.slopes, ramps.left, b, h, k, ones, ones
         )
 
     def gradient(self, x: np.ndarray) -> np.ndarray:

@@ -62,8 +62,8 @@ def step_sizes(
     sizes = {name: direction * part for name, direction in towards.items()}
     for name, arguments, rule in _ties(theorem):
         if name in sizes:
-            at = values | sizes
-            sizes[name] = rule(*(at[n] for n in arguments))
+            all_values = values | sizes
+            sizes[name] = rule(*(all_values[n] for n in arguments))
     return {name: sizes[term] for name, term in names.items()}, np.ones(P, dtype=bool)
 
 
@@ -75,16 +75,16 @@ def _of_schedule(
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return the step sizes of the schedule; for the results see :func:`step_sizes`."""
     P = len(values["m"])
-    found: dict[str, np.ndarray] = {}
+    sizes: dict[str, np.ndarray] = {}
     for name, term in names.items():
         arguments, rule = _rules(theorem)[term]
-        found[name] = np.broadcast_to(rule(*(values[n] for n in arguments)), P) * 1.0
-    first = next(iter(found.values()), np.ones(P))
+        sizes[name] = np.broadcast_to(rule(*(values[n] for n in arguments)), P) * 1.0
+    first = next(iter(sizes.values()), np.ones(P))
     same = np.ones(P, dtype=bool)
-    for name, size in found.items():
+    for name, size in sizes.items():
         if free[name].unit == STEP:
             same &= np.isclose(size / first, size[0] / first[0], rtol=1e-9)
-    return found, same
+    return sizes, same
 
 
 def _directions(
@@ -133,15 +133,20 @@ def _admitted(
 ) -> np.ndarray:
     """Return whether all conditions on step sizes hold at these multiples."""
     ties = _ties(theorem)
-    at = values | {name: direction * size for name, direction in towards.items()}
+    all_values = values | {
+        name: direction * size for name, direction in towards.items()
+    }
     for name, arguments, rule in ties:
-        tied = np.broadcast_to(rule(*(at[n] for n in arguments)), size.shape)
-        at[name] = tied * (1 - 1e-12)
+        tied = np.broadcast_to(rule(*(all_values[n] for n in arguments)), size.shape)
+        all_values[name] = tied * (1 - 1e-12)
     sizes = {*towards, *(name for name, _, _ in ties)}
     relevant = _conditions_on(theorem, frozenset(sizes))
     good = np.ones(size.shape, dtype=bool)
     with np.errstate(all="ignore"):
-        grid = {name: np.broadcast_to(at[name], size.shape) for name in theorem.needs}
+        grid = {
+            name: np.broadcast_to(all_values[name], size.shape)
+            for name in theorem.needs
+        }
         for condition, slack, holds in theorem.check_conditions(**grid):
             scale = 1e-9 if condition.name in _tied_names(theorem) else 0.0
             good &= holds | (np.abs(slack) <= scale) | (condition.name not in relevant)

@@ -88,8 +88,10 @@ def claim_document(
         ),
         audit=_audit_record(findings, reference),
         search=_search_record(report, reference, counterexample),
-        controls=[_control_record(report, *one, reference) for one in report.controls],
-        verdicts=[_verdict_record(one, reference) for one in report.verdicts],
+        controls=[
+            _control_record(report, *entry, reference) for entry in report.controls
+        ],
+        verdicts=[_verdict_record(entry, reference) for entry in report.verdicts],
         versions=versions(),
         page=page,
         command=command,
@@ -102,6 +104,7 @@ def versions() -> dict[str, str]:
 
 
 def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditRecord:
+    """Return the record of the audit, without its notes."""
     severities = Counter(finding.severity for finding in findings)
     counts = {name: severities[name] for name in ("error", "warning")}
     return AuditRecord(
@@ -115,6 +118,7 @@ def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditReco
 def _search_record(
     report: ClaimReport, reference: str, counterexample: str | None
 ) -> SearchRecord:
+    """Return the record of the search for a counterexample."""
     search = report.search
     assert search.outcome != "not run"  # only controls are left out
     rows = {} if search.finding is None else search.finding.families
@@ -139,6 +143,7 @@ def _search_record(
 def _control_record(
     report: ClaimReport, control: Control, result: SearchResult, reference: str
 ) -> ControlRecord:
+    """Return the record of the search for one negative control."""
     command = f"dfltheory falsify {reference} --control {shlex.quote(control.name)}"
     return ControlRecord(
         name=control.name,
@@ -153,6 +158,7 @@ def _control_record(
 
 
 def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
+    """Return the record of the verdict on one standard problem."""
     verdict = result.verdict
     ratio, interval = None, None
     if verdict is not None and math.isfinite(verdict.ratio):

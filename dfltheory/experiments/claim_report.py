@@ -246,6 +246,7 @@ def _why_not(search: SearchResult) -> str:
 def _search(
     theorem: Theorem, budget: Budget, enough: float, label: str, say: Say
 ) -> SearchResult:
+    """Search for a counterexample, and report the progress and the outcome."""
     with reported(label, say) as update:
         try:
             with np.errstate(all="ignore"):
@@ -263,6 +264,7 @@ def _search(
 
 
 def _result(finding: Finding) -> SearchResult:
+    """Return the outcome of a finding, with the reason if nothing was decided."""
     if finding.undecided:
         return SearchResult("undecided", "; ".join(finding.undecided), finding)
     if finding.violated:

@@ -92,6 +92,7 @@ class Experiment:
         return [self._case(cell) for cell in self.cells]
 
     def _case(self, cell: Cell) -> Case:
+        """Return a cell as a case, with its settings as column and row."""
         if not cell["theorem"]:
             raise InputError(
                 f"{cell.where}: there is no [theorem] to check the run against: add"
@@ -333,10 +334,10 @@ def _checked_cell(
     for name, value in cell.settings.items():
         _set(document, name, value)
     with located(cell.where), trusting(cell.trust):
-        named = references(document)
-        for field_name, reference in named.items():
+        code_references = references(document)
+        for field_name, reference in code_references.items():
             require_trust(reference, cell.trust, field_name)
-        if named and not imports:
+        if code_references and not imports:
             return replace(cell, sections=document)
         check_code(document, cell.where, force)
         sections = checked(

@@ -54,6 +54,7 @@ def negative_controls(theorem: Theorem) -> list[Control]:
 
 
 def _of(theorem: Theorem) -> Iterator[Control]:
+    """Yield the controls: all terms halved, single terms halved, then powers."""
     if not theorem.order:
         half = sp.Rational(1, 2)
         yield _changed(

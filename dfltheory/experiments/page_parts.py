@@ -89,6 +89,7 @@ def statements_of(outcomes: list[Outcome]) -> list[dict[str, object]]:
 
 
 def _statement(theorem: Theorem) -> dict[str, object]:
+    """Return the statement of a theorem, for the template of the page."""
     conditions = []
     for condition in theorem.conditions:
         formula = mathml(condition_latex(condition, theorem))
@@ -165,9 +166,9 @@ def latex_table(verdicts: Iterable[Verdict]) -> str:
     head = r"statement & variant & status & verdict & measured & bound & ratio \\"
     lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
     for v in verdicts:
-        at = v.measured
+        interval = v.measured
         numbers = (
-            f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]",
+            f"{tex(interval.estimate)} [{tex(interval.low)}, {tex(interval.high)}]",
             tex(v.bound),
             tex(v.ratio),
         )

@@ -290,8 +290,8 @@ def _refuse_another_claim(claim: Path, page: Path) -> None:
         document = read_json(claim)
     except InputError:
         document = None
-    named = document.get("page") if isinstance(document, dict) else None
-    if named != page.name:
+    page_of_claim = document.get("page") if isinstance(document, dict) else None
+    if page_of_claim != page.name:
         raise InputError(
             f"{claim} exists and does not belong to {page.name}: write the page into"
             " another folder, or choose another file with --claim"

@@ -110,6 +110,7 @@ class Study:
         return Path(folder) / "report.html"
 
     def _write(self, out: Path) -> None:
+        """Write all files of the study to an empty folder."""
         write_json(out / "config.json", self.config())
         documents = [
             {"case": case.label, "note": case.note} | v.to_dict()
@@ -173,6 +174,7 @@ class Study:
 
 
 def _describe(outcome: Outcome) -> dict[str, object]:
+    """Return the setup of an outcome's run, for config.json."""
     case, run = outcome.case, outcome.run
     task = None if case.instance is None else case.instance.task
     return {
@@ -226,7 +228,7 @@ def render(
         (v.key, v.variant): v.status.how for _, v in study.verdicts if v.status.refuted
     }
     counts = Counter(v.kind for _, v in study.verdicts if not v.status.refuted)
-    here = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
+    refuted_counts = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
     further = [(caption, embedded(figure)) for caption, figure in (more or {}).items()]
     return page.render(
         study=study,
@@ -238,7 +240,7 @@ def render(
             for (title, _, caption), path in zip(study.pictures, pictures, strict=True)
         ],
         counts=counts,
-        here=here,
+        here=refuted_counts,
         known=sorted(
             (f"{key}, {variant}", how) for (key, variant), how in known.items()
         ),
@@ -272,6 +274,7 @@ def _heading(study: Study, group: str) -> str:
 def _group(
     study: Study, name: str, figure: Path | None, folder: Path
 ) -> dict[str, object]:
+    """Return the section of one group of cases, for the template of the page."""
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
     drawn = {
         v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"
@@ -281,14 +284,18 @@ def _group(
         variants = [verdict.variant for verdict in members]
         if len(variants) > 1:
             bands.append(f"{word.capitalize()}: {', '.join(variants)}.")
-    made = []
+    figure_files = []
     if figure is not None:
-        made = [figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")]
+        figure_files = [
+            figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")
+        ]
     return {
         "name": name,
         "heading": _heading(study, name),
         "image": None if figure is None else embedded(figure),
-        "files": [Path(os.path.relpath(file, folder)).as_posix() for file in made],
+        "files": [
+            Path(os.path.relpath(file, folder)).as_posix() for file in figure_files
+        ],
         "bands": bands,
         "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
         "outcomes": outcomes,
@@ -319,7 +326,7 @@ def tables(study: Study) -> list[object]:
         "vacuous": "yellow",
         "undecided": "yellow",
     }
-    made = []
+    all_tables = []
     for group, key in dict.fromkeys((o.case.group, o.case.key) for o in study.outcomes):
         outcomes = [
             o for o in study.outcomes if (o.case.group, o.case.key) == (group, key)
@@ -343,8 +350,8 @@ def tables(study: Study) -> list[object]:
                     number(v.ratio, nothing=""),
                 )
                 table.add_row(*cells, end_section=last)
-        made.append(table)
-    return made
+        all_tables.append(table)
+    return all_tables
 
 
 def print_study(study: Study) -> None:

@@ -286,6 +286,7 @@ def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
 
 
 def _rows(cell: CellResult) -> Iterator[dict[str, object]]:
+    """Yield the rows of a cell in the table, one for each variant."""
     record = cell.record
     row: dict[str, object] = {
         "hash": cell.key,

@@ -125,12 +125,14 @@ def experiment_schema() -> dict[str, object]:
 def _add_options(section: dict[str, object], title: str) -> None:
     """Make the allowed options of a section depend on its field ``name``."""
     del section["additionalProperties"]
-    own = fields_by_name(SECTIONS[title])
+    section_fields = fields_by_name(SECTIONS[title])
     rules = []
     for name in names_of(title):
         properties = section_model(title, name).model_json_schema()["properties"]
         options = {
-            option: kind for option, kind in properties.items() if option not in own
+            option: kind
+            for option, kind in properties.items()
+            if option not in section_fields
         }
         rules.append(
             {"if": _with_name({"const": name}), "then": {"properties": options}}

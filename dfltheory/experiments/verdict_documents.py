@@ -88,10 +88,9 @@ def verdict_from_dict(
     """
     try:
         must("verdict", document, isinstance(document, Mapping), "a table of fields")
-        given = named("verdict", {**ABSENT, **plain(document)}, _VERDICT, None)
+        raw = named("verdict", {**ABSENT, **plain(document)}, _VERDICT, None)
         values = {
-            name: read(f"verdict.{name}", given[name])
-            for name, read in _VERDICT.items()
+            name: read(f"verdict.{name}", raw[name]) for name, read in _VERDICT.items()
         }
         values["status"] = status_from_dict(values["status"])
         values["suggestions"] = suggestions_from_dict(values["suggestions"])

@@ -45,16 +45,16 @@ def rates(
         If there is no fit.
     """
     if isinstance(fits, Mapping):
-        named = [(str(label), fit) for label, fit in fits.items()]
+        labeled = [(str(label), fit) for label, fit in fits.items()]
     else:
         listed = list(fits) if isinstance(fits, Sequence) else [fits]
-        named = [(fit.label, fit) for fit in listed]
-    if not named:
+        labeled = [(fit.label, fit) for fit in listed]
+    if not labeled:
         raise InputError("there is no fit to draw: give at least one")
-    if len(named) == 1:
-        return named[0][1].plot(ax, legend=legend, columns=columns)
+    if len(labeled) == 1:
+        return labeled[0][1].plot(ax, legend=legend, columns=columns)
     with styled_axes(ax, legend, columns) as styled:
-        for (name, fit), line_style in zip(named, looks()):
+        for (name, fit), line_style in zip(labeled, looks()):
             x, y = np.asarray(fit.x, float), np.asarray(fit.measured, float)
             label = f"{name}: slope {fit.exponent.estimate:.2f}"
             label += f" [{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"

@@ -72,16 +72,16 @@ def networks(
     InputError
         If there is no verdict, or the left-hand sides have different units.
     """
-    named: dict[str, list[VerdictLike]] = {}
+    by_network: dict[str, list[VerdictLike]] = {}
     for name, members in verdicts.items():
         listed = list(members) if isinstance(members, Sequence) else [members]
-        named[str(name)] = listed
-    if not any(named.values()):
+        by_network[str(name)] = listed
+    if not any(by_network.values()):
         raise InputError("there is no verdict to draw: give at least one")
-    names = side_names([v for members in named.values() for v in members])
-    contractions = {name: _lam(members[0]) for name, members in named.items()}
-    ordered = sorted(named, key=contractions.__getitem__)
-    groups = [named[name] for name in ordered]
+    names = side_names([v for members in by_network.values() for v in members])
+    contractions = {name: _lam(members[0]) for name, members in by_network.items()}
+    ordered = sorted(by_network, key=contractions.__getitem__)
+    groups = [by_network[name] for name in ordered]
     theorem = groups[0][0].theorem
     with look.style():
         axes = layout.axes(ax, columns)
@@ -100,7 +100,7 @@ def networks(
             handles, labels = axes.get_legend_handles_labels()
             # matplotlib lists containers, such as error bars, after lines
             named_entries = sorted(zip(handles, labels), key=_is_bound)
-            texts = _not_applicable({name: named[name] for name in ordered})
+            texts = _not_applicable({name: by_network[name] for name in ordered})
             entries = [*named_entries, *layout.notes_as_entries(texts)]
         layout.finish(axes, entries, is_new=ax is None, below_ticks=below)
     return axes
@@ -185,9 +185,9 @@ def _series(
         [verdict for verdict in members if verdict.kind != "not applicable"]
         for members in groups
     ]
-    every = [verdict for members in applicable for verdict in members]
+    all_verdicts = [verdict for members in applicable for verdict in members]
     places = {id(v): place for place, members in enumerate(applicable) for v in members}
-    for meaning, family in families(every).items():
+    for meaning, family in families(all_verdicts).items():
         base = look.style_of(meaning)
         of_meaning = 0
         for verdict in family:

@@ -214,6 +214,7 @@ class _Translation:
         return False
 
     def _token(self, found: re.Match[str]) -> str:
+        """Return the formula that replaces one matched token."""
         if found["number"]:
             return _formula(_power_of_ten(found["number"]))
         if found["relation"]:

@@ -360,6 +360,7 @@ def _reduction_trial(
     name = getattr(subject, "__name__", str(subject))
 
     def trial(draw: Draw) -> str | None:
+        """Run both algorithms on a random problem and compare their final models."""
         W = draw(mixing_matrices(1, 5))
         problem = draw_problem(draw, W, st.integers(1, 24), noise=False)
         hyperparameters = draw_hyperparameters(draw, common)

@@ -69,7 +69,7 @@ def _third_party() -> tuple[Family, ...]:
     """Return the families of other packages, sorted by name."""
     from importlib.metadata import entry_points  # slow to import
 
-    found = []
+    installed = []
     names = {family.name for family in OWN}
     for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
         family = _checked(point)
@@ -78,8 +78,8 @@ def _third_party() -> tuple[Family, ...]:
                 f"two families are named {family.name!r}; rename that of {point.value}"
             )
         names.add(family.name)
-        found.append(family)
-    return tuple(found)
+        installed.append(family)
+    return tuple(installed)
 
 
 def _checked(point: EntryPoint) -> Family:

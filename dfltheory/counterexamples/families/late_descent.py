@@ -43,9 +43,9 @@ class LateDescent(Family):
         gentle_rounds = read.log(3, LONGEST)
         steep_length = at.way * read.log(1, 10)
         rise = 1 - flat
-        one = np.ones(len(flat))
+        ones = np.ones(len(flat))
         knots = np.stack([-rise - steep_length - 1, -rise], -1)
-        widths = np.stack([one, rise], -1)
+        widths = np.stack([ones, rise], -1)
         slopes = np.tile([1.0, -1.0], (len(flat), 1, 1))
         left = np.zeros((len(flat), 1))
         clients = Ramps(knots[:, None], widths[:, None], slopes, left).repeated(2)

@@ -35,9 +35,9 @@ class LongSlope(Family):
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at 0."""
         D = SLOPE * at.way * read.log(0.5, 20)
-        one = np.ones((len(D), 1, 1))
+        ones = np.ones((len(D), 1, 1))
         left = np.zeros((len(D), 1))
-        ramps = Ramps(-(D + 1)[:, None, None], one, one, left)
+        ramps = Ramps(-(D + 1)[:, None, None], ones, ones, left)
         return ramps.repeated(2), both(0 * D)
 
 

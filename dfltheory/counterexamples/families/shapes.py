@@ -18,8 +18,8 @@ def unfitted(size: int) -> Ramps:
     Step sizes are drawn from their constants before a problem is fitted to the step
     sizes.
     """
-    one = np.ones(size)
-    return wells(one, one, 0 * one)
+    ones = np.ones(size)
+    return wells(ones, ones, 0 * ones)
 
 
 def bowl(size: int) -> Ramps:
@@ -35,11 +35,11 @@ def unfitted_two(read: Reader, heads: bool) -> Splits:
     where the personal parts are uncoupled and add +-cos(p u) to the gradients of the
     shared parts.
     """
-    base, h, one = unfitted(len(read.u)), read.log(1e-2, 10), np.ones(len(read.u))
-    p = read.log(1e-2, 10) if heads else one
-    b = heads * np.pi / 2 * np.array([[1, -1]]) * one[:, None]
+    base, h, ones = unfitted(len(read.u)), read.log(1e-2, 10), np.ones(len(read.u))
+    p = read.log(1e-2, 10) if heads else ones
+    b = heads * np.pi / 2 * np.array([[1, -1]]) * ones[:, None]
     ramps = (base.knots, base.widths, base.slopes, base.left)
-    return Splits(*ramps, b, h, heads / p, p, one)
+    return Splits(*ramps, b, h, heads / p, p, ones)
 
 
 def wells(v: np.ndarray, w: np.ndarray, e: np.ndarray) -> Ramps:

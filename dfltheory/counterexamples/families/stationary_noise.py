@@ -36,8 +36,8 @@ class StationaryNoise(Family):
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return one client and its start."""
-        far, one = np.full((len(at.eta), 1), FAR), np.ones((len(at.eta), 1, 1))
-        ramps = Ramps(-far[..., None], 2 * far[..., None], one, -far)
+        far, ones = np.full((len(at.eta), 1), FAR), np.ones((len(at.eta), 1, 1))
+        ramps = Ramps(-far[..., None], 2 * far[..., None], ones, -far)
         return ramps, _start(read)
 
 

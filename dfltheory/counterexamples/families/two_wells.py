@@ -32,8 +32,8 @@ class TwoWells(Family):
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start on the hill between the wells."""
         q = (1 - at.eta) ** at.K
-        least = (1 - at.lam) / np.maximum(at.lam * (1 - q), 1e-300)
-        v, e = np.minimum(least * read.log(1.02, 20), 1.0), read.log(1e-6, 1e-1)
+        smallest = (1 - at.lam) / np.maximum(at.lam * (1 - q), 1e-300)
+        v, e = np.minimum(smallest * read.log(1.02, 20), 1.0), read.log(1e-6, 1e-1)
         return wells(v, 1 + 0 * v, e), both(0 * v)
 
 

@@ -26,8 +26,8 @@ class UnbalancedStarts(Family):
         """Return clients whose mean starts near the minimum."""
         c, shift = read.log(1e-2, 0.5), read.log(1e-6, 1e-1)
         knots, widths = -c[:, None], (c + REACH)[:, None]
-        one = np.ones((len(c), 1, 1))
-        ramps = Ramps(knots[:, None], widths[:, None], one, knots)
+        ones = np.ones((len(c), 1, 1))
+        ramps = Ramps(knots[:, None], widths[:, None], ones, knots)
         return ramps.repeated(2), both(shift) + np.array([1.0, -1.0])
 
 

@@ -42,11 +42,11 @@ def _opposing_gradients(at: Numbers, eta: float, K: float) -> Ramps:
     L is given, and sigma_g = L. The height h of the bump is a fraction of its maximum,
     and its center a fraction of h.
     """
-    lam, one = np.array([1 - 1 / at["gap"]]), np.ones(1)
+    lam, ones = np.array([1 - 1 / at["gap"]]), np.ones(1)
     fitted = RoundData(np.array([eta * at["L"]]), lam, np.zeros(1), round(K))
     read = Reader(np.array([[(at["h"] - 0.05) / 0.949, at["centre"]]]))
     ramps, _ = OpposingGradients().decode(read, fitted)
-    return ramps.scaled(at["L"] * one, one)
+    return ramps.scaled(at["L"] * ones, ones)
 
 
 def _clipped_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:

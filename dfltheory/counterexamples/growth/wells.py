@@ -51,8 +51,8 @@ def _parting_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
 
     Their heterogeneity is e/T. For the wells, see :mod:`..families.two_wells`.
     """
-    v, one = np.array([at["v"]]), np.ones(1)
-    ramps = wells(v, one, np.array([at["e"] / at["T"]])).scaled(at["h"] * one, one)
+    v, ones = np.array([at["v"]]), np.ones(1)
+    ramps = wells(v, ones, np.array([at["e"] / at["T"]])).scaled(at["h"] * ones, ones)
     return split_run(theorem, at, ramps)
 
 

@@ -83,11 +83,11 @@ class FewerPieces(Simplification):
     def candidates(self, instance: Document) -> Iterator[Document]:
         """Yield the instance without one ramp, of all clients first, then of one."""
         slopes = instance["task"]["slopes"]
-        every = range(len(slopes))
+        clients = range(len(slopes))
         for ramp in range(len(slopes[0])):
-            yield without_ramp(instance, ramp, every)
+            yield without_ramp(instance, ramp, clients)
         if len(slopes) > 1:
-            for client in every:
+            for client in clients:
                 for ramp in range(len(slopes[client])):
                     yield without_ramp(instance, ramp, range(client, client + 1))
 

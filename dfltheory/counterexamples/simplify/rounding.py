@@ -76,10 +76,10 @@ def changed(instance: Document, sizes: dict[Place, float]) -> Document:
     """Return the instance with these magnitudes at these places; signs are kept."""
     other = deepcopy(instance)
     for place, size in sizes.items():
-        at: Any = other
+        node: Any = other
         for part in place[:-1]:
-            at = at[part]
-        at[place[-1]] = -size if size and at[place[-1]] < 0 else size
+            node = node[part]
+        node[place[-1]] = -size if size and node[place[-1]] < 0 else size
     for old, new in zip(matrices_of(instance), matrices_of(other), strict=True):
         _complete_diagonal(old, new)
     return other
