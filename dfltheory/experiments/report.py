@@ -259,9 +259,7 @@ def _contents(study: Study, groups: Iterable[str], more: bool) -> list[tuple[str
     sections += [(anchor(name), _heading(study, name)) for name in groups]
     sections += [("axes", "Along the axes")] if more else []
     sections += [(anchor(title), title) for title, _, _ in study.pictures]
-    sections += (
-        [("claims", "What was claimed, and what came out")] if study.claims else []
-    )
+    sections += [("claims", "Claims and results")] if study.claims else []
     sections += [("evidence", "Evidence of the scorecard")] if study.scorecard else []
     return [*sections, ("untested", "What was not tested"), ("data", "Data")]
 
