@@ -25,42 +25,41 @@ class TheoremSection(Schema):
 
     key: Name = Field(
         description=(
-            "which statement, as `dfltheory bound` lists them, or FILE.py:NAME for one"
+            "the statement: a key listed by `dfltheory bound`, or FILE.py:NAME for one"
             " of your own"
         )
     )
     variants: Variants | None = Field(
-        None, description="a list of printed, appendix, corrected...; without it all"
+        None, description="a list of printed, appendix, corrected...; by default all"
     )
-    confidence: Share = Field(0.95, description="of the two-sided intervals")
+    confidence: Share = Field(0.95, description="confidence of the two-sided intervals")
     method: Method = Field(
         "student",
         description=(
-            "how the intervals are computed; bootstrap, from 8 seeds on, where a few"
-            " seeds dominate the mean"
+            "how the intervals are computed; bootstrap needs 8 seeds and is for runs in"
+            " which a few seeds dominate the mean"
         ),
     )
     schedule: bool = Field(
         False,
         description=(
-            "take the hyperparameters that [algorithm] leaves out from the statement's"
-            " own schedule"
+            "whether hyperparameters that are missing in [algorithm] follow from the"
+            " statement's own schedule"
         ),
     )
     steps: Step = Field(
         "schedule",
         description=(
-            "with schedule = true: its step sizes; admissible: reduced where a"
-            " condition of a variant demands it, from 1/L where the statement has no"
-            " schedule;"
-            " largest: the largest at which all conditions hold"
+            "used if schedule = true; schedule: its step sizes; admissible: these, or"
+            " 1/L without a schedule, reduced if a condition of a variant requires it;"
+            " largest: the largest step sizes at which all conditions hold"
         ),
     )
     constants: dict[str, float] = Field(
         default={},
         description=(
-            "glossary names that complete or replace what the task knows, as "
-            "{ rho0 = 1.0, sigma_g = 0.3 }"
+            "values by glossary name that supplement or replace those of the task, such"
+            " as { rho0 = 1.0, sigma_g = 0.3 }"
         ),
     )
 
@@ -77,7 +76,7 @@ def _file_model(sections: Mapping[str, object]) -> type[Schema]:
             Field(
                 None,
                 description=(
-                    "what reports and tables call this file; without it the file's name"
+                    "title in reports and tables; by default the name of the file"
                 ),
             ),
         ),
@@ -87,9 +86,9 @@ def _file_model(sections: Mapping[str, object]) -> type[Schema]:
             Field(
                 default={},
                 description=(
-                    "Lists of values over dotted fields; the cells are all"
-                    " combinations. A name with commas moves fields together, and the"
-                    " name of a whole section takes tables, which are laid over the"
+                    "Lists of values for dotted fields; the cells are all"
+                    " combinations. A name with commas changes several fields together,"
+                    " and the name of a whole section has tables, which update the"
                     " section."
                 ),
             ),
