@@ -82,7 +82,7 @@ def root(
 ) -> None:
     """Test convergence theorems of decentralized federated learning on runs.
 
-    `dfltheory COMMAND --help` explains each command, with examples.
+    `dfltheory COMMAND --help` explains a command, with examples.
     """
 
 

@@ -54,9 +54,9 @@ def audit(
     The checks cover units, limits, floors, monotonicity, agreement of variants,
     corollaries and conditions.
 
-    A statement of a theorem file, or FILE.py:NAME, is also searched for 5 s, unless
-    --check names checks; those of the registry have stored searches (dfltheory falsify
-    --show). Exit status 1 when a finding is an error.
+    Statements of a theorem file or of FILE.py:NAME are also searched for
+    counterexamples for 5 s, unless --check is given. Registered statements have stored
+    searches (dfltheory falsify --show). Exit status 1 if a finding is an error.
 
     Examples:
 

@@ -85,9 +85,9 @@ def bound(
     trust: Trust = False,
     json: AsJson = False,
 ) -> None:
-    """Evaluate a theorem: its value, its terms, its conditions.
+    """Evaluate a theorem: its bound, its terms, and its conditions.
 
-    Exit status 1 when a condition fails, 2 for wrong input.
+    Exit status 1 if a condition fails, 2 for invalid input.
 
     Examples:
 

@@ -113,8 +113,8 @@ def compare(
     """Compare measurements of your own code with a theorem.
 
     Round t is measured at the models after t rounds; T is the last measured round
-    unless --set T=... states a later one. What is not stated is unknown: the verdict
-    is then *not applicable* and lists it. Exit status 1 when the bound is violated.
+    unless --set T=... states a later one. If a required value is not stated, the
+    verdict is *not applicable* and lists it. Exit status 1 if the bound is violated.
 
     Examples:
 

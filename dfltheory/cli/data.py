@@ -34,7 +34,7 @@ Root = Annotated[
 def data() -> None:
     """Real image sets.
 
-    They are digits (bundled), mnist, fashion_mnist, cifar10, cifar100 and
+    Available are digits (bundled), mnist, fashion_mnist, cifar10, cifar100 and
     tiny_imagenet.
 
     Examples:
@@ -58,10 +58,9 @@ def fetch(
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
-    """Download the official files of a set, check their MD5, and put them in place.
+    """Download the official files of a set, and check their MD5 checksums.
 
-    Files that are right already are left alone; a broken download is tried again and
-    leaves nothing behind.
+    Valid files are kept. A failed download is repeated, and leaves no partial files.
 
     Example:
 
@@ -87,10 +86,10 @@ def verify(
 ) -> None:
     """Compare files with the official MD5 checksums.
 
-    Exit status 1 when one is missing or wrong.
+    Exit status 1 if a file is missing or wrong.
 
-    Without a name, sets without any file are listed and do not count as failures,
-    unless no set has one: then nothing was compared.
+    Without a name, sets without any files are listed as absent, which is a failure only
+    if all sets are absent.
 
     Examples:
 
@@ -157,7 +156,7 @@ def show(
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
-    """Divide a set among clients and print which labels each one holds.
+    """Divide a set among clients, and print the labels of each client.
 
     Examples:
 

@@ -107,21 +107,21 @@ def falsify(
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search for a problem inside a theorem's assumptions that violates its bound.
+    """Search for a problem that meets a theorem's assumptions and violates its bound.
 
-    Corollaries are searched under their schedule; for statements in O(.) a family of
-    problems is sought along which measured/expression diverges. Every hit is run again
-    by the training core and written to a small JSON file (--out, or
-    counterexample-KEY-VARIANT.json here), which --replay runs again. A simpler
-    instance, with fewer pieces and digits, is sought next (at most as long as the
-    search, and 30 s) and written to a file whose name ends in -simple.json; --simplify
-    FILE does the same for a saved counterexample without a limit.
+    Corollaries are searched under their schedule. For statements in O(.) the search
+    looks for a family of problems along which measured/expression diverges. The
+    training core confirms each hit, which is then written to a small JSON file (--out,
+    or counterexample-KEY-VARIANT.json in the working folder) for --replay. A simpler
+    instance with fewer pieces and digits is searched for at most as long as before, and
+    at most 10 s; it is written to a file whose name ends in -simple.json.
+    --simplify FILE does the same for a saved counterexample, without a time limit.
 
-    Exit status 1 when a counterexample is found, replayed or shown, 0 when none is
-    (which proves nothing), 2 when a replay is undecided: a bound or a condition that
-    overflows or underflows, or a refutation that an evaluation at 50 digits does not
-    confirm. A counterexample to a theorem of your own whose algorithm or network is
-    your code needs the theorem as well: FILE.py:NAME --replay COUNTEREXAMPLE.
+    Exit status 1 if a counterexample is found, replayed or shown; 0 if none is found,
+    which proves nothing; 2 if a replay is undecided, because a bound or a condition
+    overflows or underflows, or because an evaluation at 50 digits does not confirm the
+    refutation. If the algorithm or network of your theorem is your own code, replay its
+    counterexample with FILE.py:NAME --replay COUNTEREXAMPLE.
 
     Examples:
 

@@ -39,7 +39,7 @@ def schema(
 ) -> None:
     """Print the JSON schema of a kind of file: its fields, their types and ranges.
 
-    Editors complete and check TOML and JSON files by it.
+    Editors can use it to complete and check TOML and JSON files.
 
     Examples:
 

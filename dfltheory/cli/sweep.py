@@ -67,11 +67,11 @@ def sweep(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run every cell of the grid that an experiment file spans.
+    """Run all cells of the grid that an experiment file defines.
 
-    A sweep that was stopped or killed resumes when the same command is given again:
-    finished cells are kept. A cell that fails is kept with its error, and the others
-    continue. Exit status 1 when a cell failed or a bound is violated.
+    To resume a sweep that was stopped or killed, run the same command again; finished
+    cells are kept. If a cell fails, its error is recorded and the others continue. Exit
+    status 1 if a cell failed or a bound is violated.
 
     Examples:
 

@@ -34,9 +34,9 @@ app = typer.Typer(
 
 @app.callback()
 def topology() -> None:
-    """Show what a communication topology costs.
+    """Show the constants of a communication topology.
 
-    The constants are lambda, spectral gap, Phi(lambda, m, Q) and push-sum constants.
+    They are lambda, the spectral gap, Phi(lambda, m, Q) and push-sum constants.
 
     Examples:
 
@@ -89,11 +89,11 @@ def show(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Constants and checks of one topology.
+    """Show constants and checks of one topology.
 
-    A million clients are fine where a closed form is known (ring, torus, exponential,
-    ...): nothing is built then, and only what the closed form gives is printed. Exit
-    status 1 when an assumption fails.
+    A million clients are possible if a closed form is known (ring, torus, exponential,
+    ...). In this case no matrix is built, and only constants in closed form are
+    printed. Exit status 1 if an assumption fails.
 
     Examples:
 
@@ -188,11 +188,12 @@ def check(
 ) -> None:
     """Check a matrix of your own.
 
-    Every assumption that fails is listed, where it fails, and which theorems need it.
+    The output lists each assumption that fails, where it fails, and which theorems need
+    it.
 
-    Exit status 0 when all hold, 1 when one fails, 2 when the file cannot be read or is
-    no finite square matrix. An edge list without weights is given Metropolis weights
-    (out-degree weights with --directed).
+    Exit status 0 if all hold, 1 if one fails, 2 if the file cannot be read or is not a
+    finite square matrix. Edge lists without weights get Metropolis weights (out-degree
+    weights with --directed).
 
     Examples:
 

@@ -199,12 +199,12 @@ def train(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train, and print what is measured over the rounds.
+    """Train, and print measurements over the rounds.
 
-    These are loss, gradient norm, consensus error and accuracy.
+    They are loss, gradient norm, consensus error and accuracy.
 
-    Hyperparameters that the algorithm lacks are refused; those that are not given take
-    its defaults.
+    Hyperparameters that the algorithm does not have are rejected; those that are not
+    given have its defaults.
 
     Examples:
 

@@ -159,9 +159,9 @@ def validate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the theorem's algorithm and say whether the bound holds.
+    """Run the theorem's algorithm, and report whether the bound holds.
 
-    It takes the corollary's step sizes. Exit status 1 when a bound is violated.
+    Step sizes follow from the corollary. Exit status 1 if a bound is violated.
 
     Examples:
 
