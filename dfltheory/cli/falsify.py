@@ -112,9 +112,9 @@ def falsify(
     Corollaries are searched under their schedule. For statements in O(.) the search
     looks for a family of problems along which measured/expression diverges. The
     training core confirms each hit, which is then written to a small JSON file (--out,
-    or counterexample-KEY-VARIANT.json in the working folder) for --replay. A simpler
-    instance with fewer pieces and digits is searched for at most as long as before, and
-    at most 10 s; it is written to a file whose name ends in -simple.json.
+    or counterexample-KEY-VARIANT.json in the working folder) for --replay. Then a
+    simpler instance with fewer pieces and digits is searched for, at most as long as
+    the search and at most 10 s, and written to a file whose name ends in -simple.json.
     --simplify FILE does the same for a saved counterexample, without a time limit.
 
     Exit status 1 if a counterexample is found, replayed or shown; 0 if none is found,
