@@ -207,7 +207,7 @@ def usage_message(wrong: typer.TyperException) -> str:
     ``--set`` here.
     """
     message = wrong.format_message()
-    # suggestions exist only for unknown options
+    # only of an option that the command lacks
     option, context = getattr(wrong, "option_name", None), getattr(wrong, "ctx", None)
     if not isinstance(option, str) or context is None:
         return message
