@@ -1,9 +1,9 @@
-"""The command line ``dfltheory``, thin over the library: one module for each command.
+"""The command line ``dfltheory``, a thin layer with one module for each command.
 
 The modules import nothing heavy before their command is called, so that ``dfltheory
---help`` is quick. Errors become one line on stderr. Exit status: 0 done; 1 a check
-failed; 2 it could not be done: wrong usage or input, an output that cannot be written,
-too little memory, ctrl-C.
+--help`` is fast. An error is a single line on stderr. Exit status: 0 for success; 1 if
+a check failed; 2 if the command could not run: wrong usage or input, an output that
+cannot be written, too little memory, ctrl-C.
 """
 
 from __future__ import annotations
@@ -82,23 +82,23 @@ def root(
 ) -> None:
     """Test convergence theorems of decentralized federated learning on runs.
 
-    `dfltheory COMMAND --help` explains each command, with examples.
+    `dfltheory COMMAND --help` explains a command, with examples.
     """
 
 
 def add_command(
     command: Callable[..., object], group: str, with_values: bool = False
 ) -> None:
-    """Add a command to its group of ``--help``.
+    """Add a command to a group of ``--help``.
 
     Parameters
     ----------
     command : function
-        Its name is the command's name.
+        The command; its name is the name of the function.
     group : str
         Heading in ``dfltheory --help``.
     with_values : bool
-        Whether the command takes further arguments NAME=VALUE after ``--set``.
+        Whether the command accepts several NAME=VALUE arguments after ``--set``.
     """
     settings = SETTINGS if with_values else None
     register = app.command(
@@ -124,10 +124,10 @@ add_command(schema, FILES)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; leave through SystemExit with the exit status."""
+    """Run the command line, and exit with its status by raising SystemExit."""
     status = run(arguments)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # while workers end, ctrl-C stops without a traceback
+        # no traceback for ctrl-C while workers shut down
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(status)
 
@@ -139,21 +139,23 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _pipe_is_closed(stop: SystemExit) -> bool:
-    """Return whether a command ended because the reader of its output did, as ``head``.
+    """Return whether a command ended because its output pipe was closed.
 
-    Rich then leaves where it writes. Click wraps the stream, whose flush would fail.
+    This happens with readers such as ``head``. Rich then exits at the place where it
+    writes. Click wraps the stream, which must not be flushed.
     """
     wrapped = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
     return wrapped or isinstance(stop.__context__, BrokenPipeError)
 
 
 def _run(arguments: list[str] | None) -> int:
+    """Run one command, and return its exit status or report a usage error."""
     try:
         status = app(args=arguments, prog_name="dfltheory", standalone_mode=False)
         flushed()
     except typer.Exit as stop:
         return stop.exit_code
-    except SystemExit as stop:  # of a user's code, or of click where a pipe is closed
+    except SystemExit as stop:  # from third-party code, or from click for a closed pipe
         if _pipe_is_closed(stop):
             return 0
         return refuse(

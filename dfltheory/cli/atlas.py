@@ -45,10 +45,11 @@ def atlas(
 ) -> None:
     """Compare all theorems about one left-hand side.
 
-    The output says which apply, which are vacuous, and which is least.
+    The output states which theorems apply, which are vacuous, and which bound is the
+    smallest.
 
-    Constants that are not given take typical values, which are listed; a symbol of your
-    own must be given. Each theorem takes its own best step sizes.
+    Constants that are not given have typical values, which are listed. Symbols of your
+    own must be given. Each theorem is evaluated at its own best step sizes.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``dfltheory audit``: what generic checks find wrong with a theorem."""
+"""``dfltheory audit``: generic checks of a theorem."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def audit(
     The checks cover units, limits, floors, monotonicity, agreement of variants,
     corollaries and conditions.
 
-    A statement of a theorem file, or FILE.py:NAME, is also searched for 5 s, unless
-    --check names checks; those of the registry have stored searches (dfltheory falsify
-    --show). Exit status 1 when a finding is an error.
+    Statements of a theorem file or of FILE.py:NAME are also searched for
+    counterexamples for 5 s, unless --check is given. Registered statements have stored
+    searches (dfltheory falsify --show). Exit status 1 if a finding is an error.
 
     Examples:
 
@@ -98,7 +98,7 @@ def audit(
 
 
 def _searches(key: str, variant: str | None, trust: bool) -> list[Finding]:
-    """Return a finding for each statement that is not registered."""
+    """Return the finding of a search for each statement that is not registered."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load_all
     from dfltheory.cli.audit_search import searched

@@ -10,7 +10,7 @@ SECONDS = 5.0
 
 
 def searched(theorem: Theorem, reference: str) -> Finding:
-    """Return what a search of five seconds finds.
+    """Return the finding of a search of five seconds.
 
     It is an error with a confirmed counterexample, a warning with a growing family of
     problems, or a note that says how much was searched, or why nothing was.
@@ -45,6 +45,7 @@ def _finding(
     command: str,
     counts: dict[str, float],
 ) -> Finding:
+    """Return a finding of the search."""
     return Finding(
         check="search",
         severity=severity,

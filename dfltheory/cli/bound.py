@@ -1,4 +1,4 @@
-"""``dfltheory bound``: a theorem of the registry, its numbers and pictures."""
+"""``dfltheory bound``: theorems, their values and figures."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def bound(
     trust: Trust = False,
     json: AsJson = False,
 ) -> None:
-    """Evaluate a theorem: its value, its terms, its conditions.
+    """Evaluate a theorem: its bound, its terms, and its conditions.
 
-    Exit status 1 when a condition fails, 2 for wrong input.
+    Exit status 1 if a condition fails, 2 for invalid input.
 
     Examples:
 
@@ -186,7 +186,7 @@ def _tabulate(
     from dfltheory.bounds.tables import grid_table, write_table
 
     status, status_line = _status(theorem)
-    with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
+    with np.errstate(invalid="ignore"):  # infinite values are rejected later
         table = grid_table(theorem, grid, values)
     if out is None:
         text = f"{table.to_string(index=False)}\n{status_line}"
@@ -197,20 +197,20 @@ def _tabulate(
 
 
 def main_keys() -> tuple[str, ...]:
-    """Return the keys that ``dfltheory bound`` lists.
+    """Return the keys that ``dfltheory bound`` lists by default.
 
-    Rates in O(.) are listed only if their paper states no constants at all: no run can
-    be compared with them.
+    Rates in O(.) are listed only if their paper states no constants at all, since no
+    run can be compared with them.
     """
     from dfltheory import bounds
 
-    found: list[str] = []
-    every = bounds.keys()
+    listed: list[str] = []
+    all_keys = bounds.keys()
     for paper in bounds.registry.papers():
-        keys = [key for key in every if key.partition(".")[0] == paper]
+        keys = [key for key in all_keys if key.partition(".")[0] == paper]
         with_constants = [key for key in keys if _has_constants(key)]
-        found += with_constants or keys
-    return tuple(found)
+        listed += with_constants or keys
+    return tuple(listed)
 
 
 def _has_constants(key: str) -> bool:
@@ -220,7 +220,7 @@ def _has_constants(key: str) -> bool:
 
 
 def _list(known: Sequence[str], further: int, as_json: bool) -> None:
-    """Print statements, and how many further ones ``--all`` lists."""
+    """Print statements, and the number of further ones that ``--all`` lists."""
     from dfltheory import bounds
 
     rows = [
@@ -244,6 +244,7 @@ def _list(known: Sequence[str], further: int, as_json: bool) -> None:
 
 
 def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:
+    """Print a statement: formula, conditions, scope, quantities, and status."""
     from dfltheory.bounds.comparisons import comparisons_of
     from dfltheory.bounds.display import plain, sequences
     from dfltheory.bounds.formula_writer import write_formula
@@ -336,6 +337,7 @@ def _scope(scope: Scope) -> dict[str, str]:
 
 
 def _evaluate(theorem: Theorem, values: Mapping[str, Value], as_json: bool) -> None:
+    """Print the value of a bound, its terms, and its conditions."""
     conditions = theorem.check_conditions(**values)
     value = float(theorem.evaluate(where="ignore", **values))
     terms = theorem.evaluate_terms(where="ignore", **values)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dfltheory.verdicts.verdict import Verdict
 
 DESCRIPTION = ("algorithm", "topology", "weights", "m", "start", "precision")
-"""Options that describe a run; a saved history has its own description."""
+"""Options that describe a run. A saved history contains its own description."""
 
 
 def compare(
@@ -113,8 +113,8 @@ def compare(
     """Compare measurements of your own code with a theorem.
 
     Round t is measured at the models after t rounds; T is the last measured round
-    unless --set T=... states a later one. What is not stated is unknown: the verdict
-    is then *not applicable* and lists it. Exit status 1 when the bound is violated.
+    unless --set T=... states a later one. If a required value is not stated, the
+    verdict is *not applicable* and lists it. Exit status 1 if the bound is violated.
 
     Examples:
 
@@ -165,7 +165,7 @@ def compare(
 
 
 def _report(verdict: Verdict, history: History, path: Path) -> Study:
-    """Return the study of one run that was measured elsewhere."""
+    """Return a study of a single run that was measured elsewhere."""
     from dfltheory.experiments.cases import Case, Outcome
     from dfltheory.experiments.report import Study
 
@@ -182,7 +182,7 @@ def _report(verdict: Verdict, history: History, path: Path) -> Study:
 
 
 def _saved(context: typer.Context, path: Path) -> History:
-    """Return a saved history, which no option describes again."""
+    """Return a saved history; options that would describe it are errors."""
     from dfltheory.training.history import History
 
     for name in DESCRIPTION:
@@ -199,7 +199,7 @@ def _measured(
     options: Mapping[str, Any],
     values: Mapping[str, Value],
 ) -> History:
-    """Return the history of a table of measurements and its options."""
+    """Return the history for a table of measurements and options on the run."""
     from dfltheory.training.history import History
     from dfltheory.training.measurement_files import read_measurements
 
@@ -208,7 +208,7 @@ def _measured(
             "--algorithm is missing: state what was run, as --algorithm dfedavg"
         )
     kind, hyperparameters, others = _divided(options["algorithm"], values)
-    # the topology itself checks names and values
+    # graphs.topology checks these names and values
     network_options: dict[str, Any] = {
         name.removeprefix("topology."): value
         for name, value in others.items()
@@ -244,7 +244,7 @@ def _measured(
 def _divided(
     name: str, values: Mapping[str, Value]
 ) -> tuple[type[Algorithm], dict[str, Any], dict[str, Value]]:
-    """Return the algorithm's class, its hyperparameters and the other values."""
+    """Return the algorithm's class, its hyperparameters, and all other values."""
     from dataclasses import fields
 
     from dfltheory import algorithms
@@ -253,22 +253,22 @@ def _divided(
 
     kind = builder("algorithm", name)
     by_name = {kind.glossary.get(f.name, f.name): f.name for f in fields(kind)}
-    given: dict[str, Any] = dict(algorithms.spoken(name)[1])
+    hyperparameters: dict[str, Any] = dict(algorithms.spoken(name)[1])
     others = {}
     for key, value in values.items():
         if key in by_name:
-            given[by_name[key]] = value
+            hyperparameters[by_name[key]] = value
         elif key.startswith("algorithm."):
-            given[key.removeprefix("algorithm.")] = value
+            hyperparameters[key.removeprefix("algorithm.")] = value
         else:
             others[key] = value
-    return kind, complete(kind, given), others
+    return kind, complete(kind, hyperparameters), others
 
 
 def _network(
     options: Mapping[str, Any], network_options: Mapping[str, Any], m: int | None
 ) -> object:
-    """Return the matrix of --topology; None: it is unknown."""
+    """Return the matrix or network of --topology; None if it is unknown."""
     import networkx as nx
 
     from dfltheory import graphs

@@ -1,4 +1,4 @@
-"""``dfltheory data``: fetch and verify images, show how clients share them."""
+"""``dfltheory data``: download and verify image sets, and show their partitions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Root = Annotated[
 def data() -> None:
     """Real image sets.
 
-    They are digits (bundled), mnist, fashion_mnist, cifar10, cifar100 and
+    Available are digits (bundled), mnist, fashion_mnist, cifar10, cifar100 and
     tiny_imagenet.
 
     Examples:
@@ -58,10 +58,9 @@ def fetch(
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
-    """Download the official files of a set, check their MD5, and put them in place.
+    """Download the official files of a set, and check their MD5 checksums.
 
-    Files that are right already are left alone; a broken download is tried again and
-    leaves nothing behind.
+    Valid files are kept. A failed download is repeated, and leaves no partial files.
 
     Example:
 
@@ -87,10 +86,10 @@ def verify(
 ) -> None:
     """Compare files with the official MD5 checksums.
 
-    Exit status 1 when one is missing or wrong.
+    Exit status 1 if a file is missing or wrong.
 
-    Without a name, sets without any file are listed and do not count as failures,
-    unless no set has one: then nothing was compared.
+    Without a name, sets without any files are listed as absent, which is a failure only
+    if all sets are absent.
 
     Examples:
 
@@ -101,8 +100,8 @@ def verify(
     from dfltheory.tasks import files
 
     sets, failed, lines = {}, False, []
-    for one in [name] if name else sorted(files.SETS):
-        states = files.verify(one, data_root)
+    for set_name in [name] if name else sorted(files.SETS):
+        states = files.verify(set_name, data_root)
         absent = all(state.state == "missing" for state in states)
         wrong = [state for state in states if state.state != "ok"]
         status = "wrong" if wrong else "ok"
@@ -111,17 +110,17 @@ def verify(
         failed = (
             failed or status == "wrong" or (status == "absent" and name is not None)
         )
-        sets[one] = {
+        sets[set_name] = {
             "status": status,
             "files": [
                 {"path": str(s.path), "state": s.state, "detail": s.detail}
                 for s in states
             ],
         }
-        lines.append(f"{one:<14} {status}")
+        lines.append(f"{set_name:<14} {status}")
         lines += [f"    {state.detail}" for state in wrong if not absent]
     root = files.data_root(data_root)
-    if all(found["status"] == "absent" for found in sets.values()):
+    if all(result["status"] == "absent" for result in sets.values()):
         failed = True
         lines.append(
             "nothing was compared: `dfltheory data fetch NAME` downloads a set;"
@@ -157,7 +156,7 @@ def show(
     data_root: Root = None,
     json: AsJson = False,
 ) -> None:
-    """Divide a set among clients and print which labels each one holds.
+    """Divide a set among clients, and print the labels of each client.
 
     Examples:
 
@@ -187,6 +186,7 @@ def show(
 
 
 def _table(parts: Partition, loaded: ImageSet) -> None:
+    """Print the number of images, and the labels, of each client."""
     from rich.table import Table
 
     shape = " x ".join(map(str, loaded.shape))

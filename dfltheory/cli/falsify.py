@@ -107,22 +107,22 @@ def falsify(
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search for a problem inside a theorem's assumptions that violates its bound.
+    """Search for a problem that meets a theorem's assumptions and violates its bound.
 
-    Corollaries are searched under their schedule. For statements in O(.) a family of
-    problems is sought along which measured/expression grows; it is saved, but refutes
-    nothing, because the ratio may stop growing later. Every hit is run again
-    by the training core and written to a small JSON file (--out, or
-    counterexample-KEY-VARIANT.json here), which --replay runs again. A simpler
-    instance, with fewer pieces and digits, is sought next (at most as long as the
-    search, and 30 s) and written to a file whose name ends in -simple.json; --simplify
-    FILE does the same for a saved counterexample without a limit.
+    Corollaries are searched under their schedule. For statements in O(.) the search
+    looks for a family of problems along which measured/expression grows. Such a family
+    is saved, but it refutes nothing, because the ratio may stop growing later. The
+    training core confirms each hit, which is then written to a small JSON file (--out,
+    or counterexample-KEY-VARIANT.json in the working folder) for --replay. Then a
+    simpler instance with fewer pieces and digits is searched for, at most as long as
+    the search and at most 10 s, and written to a file whose name ends in -simple.json.
+    --simplify FILE does the same for a saved counterexample, without a time limit.
 
-    Exit status 1 when a counterexample is found, replayed or shown, 0 when none is
-    (which proves nothing), 2 when a replay is undecided: a bound or a condition that
-    overflows or underflows, or a refutation that an evaluation at 50 digits does not
-    confirm. A counterexample to a theorem of your own whose algorithm or network is
-    your code needs the theorem as well: FILE.py:NAME --replay COUNTEREXAMPLE.
+    Exit status 1 if a counterexample is found, replayed or shown; 0 if none is found,
+    which proves nothing; 2 if a replay is undecided, because a bound or a condition
+    overflows or underflows, or because an evaluation at 50 digits does not confirm the
+    refutation. If the algorithm or network of your theorem is your own code, replay its
+    counterexample with FILE.py:NAME --replay COUNTEREXAMPLE.
 
     Examples:
 
@@ -175,14 +175,14 @@ def falsify(
 
 
 def _loaded(key: str | None, variant: str | None, trust: bool) -> Theorem | None:
-    """Return the statement that the command names; None without one."""
+    """Return the statement of the command; None without a key."""
     from dfltheory.bounds.reference import load
 
     return None if key is None else load(key, variant, trust=trust)
 
 
 class _Budget(NamedTuple):
-    """When a search ends."""
+    """The limits of a search."""
 
     seconds: float
     candidates: int | None
@@ -191,12 +191,12 @@ class _Budget(NamedTuple):
 
 
 def _check_replay(key: str | None, control: str | None, out: Path | None) -> None:
-    """Check that nothing else is asked with --replay.
+    """Check that no conflicting option is given with --replay.
 
     Raises
     ------
     InputError
-        A registered key, a control or an output is given too.
+        A registered key, a control or an output is given.
     """
     from dfltheory.bounds.reference import is_registered_key
 
@@ -218,7 +218,7 @@ def _search(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Search, and write what was found; status 1 if it refutes the statement."""
+    """Search, and write what was found; exit status 1 if it refutes the statement."""
     from dfltheory.counterexamples import falsify
 
     file = out or Path(f"counterexample-{theorem.key}-{theorem.variant}.json")
@@ -263,7 +263,7 @@ def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
 
 
 def _control(theorem: Theorem, name: str) -> Theorem:
-    """Return the negative control of a statement that has this name."""
+    """Return the negative control of a statement with this name."""
     from dfltheory.errors import one_of
     from dfltheory.experiments.negative_controls import negative_controls
 
@@ -273,7 +273,7 @@ def _control(theorem: Theorem, name: str) -> Theorem:
 
 
 def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
-    """Both sides as fractions; status 1 when the left is the larger."""
+    """Print both sides as fractions; exit status 1 if the left is larger."""
     from dfltheory.counterexamples.digits import whole
     from dfltheory.counterexamples.rational import verify
     from dfltheory.counterexamples.saved import instance_of
@@ -294,9 +294,9 @@ def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
 def _save(
     found: Finding, file: Path, document: Mapping[str, object], as_json: bool
 ) -> None:
-    """Write the counterexample; print it if that fails.
+    """Write the counterexample, or print it if writing fails.
 
-    --replay reads what is printed from a file.
+    The printed document can be copied to a file for --replay.
     """
     try:
         found.save(file)
@@ -307,15 +307,16 @@ def _save(
 
 
 def _best_first(family: tuple[str, dict[str, float]]) -> float:
-    """Return the key that sorts families by ratio, the largest first.
+    """Return a key that sorts families by ratio in descending order.
 
-    Those without a ratio come last.
+    Families without a ratio are last.
     """
     ratio = family[1]["ratio"]
     return math.inf if math.isnan(ratio) else -ratio
 
 
 def _print(found: Finding) -> None:
+    """Print a finding with tables of its families and conditions."""
     from rich.console import Console
     from rich.table import Table
 

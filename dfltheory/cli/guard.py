@@ -1,4 +1,4 @@
-"""Rules for every command: options, numbers, and error messages."""
+"""Common behavior of all commands: options, numbers, and error messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPTIONS_ELSEWHERE = {
     "--horizon": "--rounds",
     "--iterations": "--rounds",
 }
-"""Names of options in other tools, and the options that they correspond to here."""
+"""Option names of other tools, and the corresponding options here."""
 
 _OF_A_RUN = "For one run, `dfltheory train` takes {0} and `dfltheory validate` {1}"
 _OF_TRAINING = "For one run, `dfltheory train` takes {0}"
@@ -76,37 +76,37 @@ FIELDS_OF_OPTIONS = {
     **{f"--{name}": f"algorithm.{name}" for name in ("eta", "K", "rho", "Q", "alpha")},
     **{f"--{name}": f"run.{name}" for name in ("rounds", "seeds", "seed")},
 }
-"""Options of some commands, and the fields of an experiment file that they change."""
+"""Options of some commands, and the corresponding fields of experiment files."""
 
 CONSTANTS_OF_OPTIONS = {"--rounds": "T"}
-"""Options whose glossary name is another one."""
+"""Options with another name in the glossary."""
 
 
 CURVES, NETWORKS, TRAINING = "Curves", "Networks", "Training"
 THEOREMS, FILES = "Is a theorem right?", "Files"
 HEADINGS = (CURVES, NETWORKS, TRAINING, THEOREMS, FILES)
-"""Headings of the groups of commands in ``dfltheory --help``, in their order."""
+"""Headings of the groups of commands in ``dfltheory --help``, in order."""
 
 
 _SCIENTIFIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
 
 
 _STOPS = (OSError, MemoryError, KeyboardInterrupt)
-"""What the system and the user end a command by."""
+"""Exceptions by which the system or the user stops a command."""
 
 
 class StoppedError(DFLTheoryError):
-    """The system or the user has ended a command: a disk, the memory, ctrl-C."""
+    """A command was stopped: by a disk, by lack of memory, or by ctrl-C."""
 
 
 class Group(TyperGroup):
     """The root of the command line.
 
-    Errors of the system are raised as :class:`StoppedError`.
+    It raises system errors as :class:`StoppedError`.
     """
 
     def list_commands(self, ctx: object) -> list[str]:
-        """Names in the order of ``--help``: by heading, as in :data:`HEADINGS`."""
+        """Return the names in the order of ``--help``, by :data:`HEADINGS`."""
         return sorted(self.commands, key=self._position)
 
     def _position(self, name: str) -> int:
@@ -114,7 +114,7 @@ class Group(TyperGroup):
         return HEADINGS.index(panel) if panel in HEADINGS else len(HEADINGS)
 
     def invoke(self, ctx) -> object:
-        """Return what the command returns.
+        """Return the result of the command.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise  # typer ends quietly when a reader such as `head` has seen enough
+            raise  # typer exits silently when a reader such as `head` closes the pipe
         except _STOPS as stop:
             raise StoppedError(stop_message(stop)) from stop
         except RuntimeError as error:
@@ -162,19 +162,19 @@ class Command(TyperCommand):
             raise
         for parameter in self.params:
             given = ctx.params.get(str(parameter.name))
-            # Path("") is the working folder, which an empty variable of a shell does
-            # not mean
+            # Path("") is the working folder, but an empty argument is usually an unset
+            # shell variable
             if isinstance(given, Path) and written.get(str(parameter.name)) == "":
                 name = parameter.opts[-1]
                 if not isinstance(parameter, TyperOption):
-                    name = name.upper()  # an argument is shown in capitals
+                    name = name.upper()  # help shows arguments in capitals
                 raise InputError(f"{name} is empty: give the path of a file or folder")
             for value in given if isinstance(given, (list, tuple)) else [given]:
                 _check_number(parameter.opts[-1], value)
         return left
 
     def _with_whole_numbers(self, args: list[str]) -> list[str]:
-        """Write 1e2 as 100 where an option takes whole numbers."""
+        """Rewrite values such as 1e2 as 100 for options that take integers."""
         options = {
             name
             for parameter in self.params
@@ -198,14 +198,14 @@ def _takes_whole_numbers(parameter: TyperOption) -> bool:
 
 
 def _whole_number(name: str, text: str) -> str:
-    """Return a whole number in scientific notation as digits.
+    """Return an integer in scientific notation as digits.
 
     Other text is returned unchanged.
 
     Raises
     ------
     InputError
-        If it is no whole number.
+        The number is not an integer, or too large.
     """
     if _SCIENTIFIC.fullmatch(text) is None:
         return text
@@ -220,6 +220,7 @@ def _whole_number(name: str, text: str) -> str:
 
 
 def _check_number(name: str, value: object) -> None:
+    """Raise InputError for nan and for integers that exceed 64 bits."""
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         raise InputError(
             f"{name} {value} does not fit into 64 bits: give a smaller number"
@@ -229,10 +230,10 @@ def _check_number(name: str, value: object) -> None:
 
 
 def usage_message(wrong: typer.TyperException) -> str:
-    """Return the message of a usage error, with what to write instead.
+    """Return the message of a usage error, with a suggestion if there is one.
 
-    Users may give the name of another tool, or an option of another command that
-    ``--set`` replaces here.
+    Users may give an option of another tool, or an option of another command that is
+    ``--set`` here.
     """
     message = _with_what_is_allowed(wrong, wrong.format_message())
     # only of an option that the command lacks
@@ -274,7 +275,7 @@ def _with_what_is_allowed(wrong: typer.TyperException, message: str) -> str:
 
 
 def _name_in_set(option: str, is_field: bool) -> str | None:
-    """Return what ``--set`` calls the value of an option, or None.
+    """Return the name of an option's value in ``--set``, or None.
 
     It is a field of an experiment file, or a quantity of the glossary.
     """
@@ -287,29 +288,29 @@ def _name_in_set(option: str, is_field: bool) -> str | None:
 
 
 def _first_sentence(text: str) -> str:
-    """Return the first sentence, without its full stop; ``...`` ends no sentence."""
+    """Return the first sentence without its full stop; ``...`` does not end it."""
     return re.split(r"(?<!\.)\.(?:\s|$)", text, maxsplit=1)[0]
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Return whether torch could not allocate a tensor.
+    """Return whether torch failed to allocate a tensor.
 
-    On a processor torch raises a plain RuntimeError, which only its text identifies.
+    On CPUs torch raises a plain RuntimeError, which only its message identifies.
     """
     return "can't allocate memory" in str(error) or "out of memory" in str(error)
 
 
 def memory_error(error: RuntimeError) -> MemoryError:
-    """Return a torch error of memory as Python's own, with its notes."""
+    """Return a memory error of torch as a MemoryError with the same notes."""
     size = re.search(r"tried to allocate ([^.]+)\.", str(error), re.IGNORECASE)
-    own = MemoryError(f"{size[1]} for one tensor" if size else "a tensor")
+    converted = MemoryError(f"{size[1]} for one tensor" if size else "a tensor")
     for note in getattr(error, "__notes__", ()):
-        own.add_note(note)
-    return own
+        converted.add_note(note)
+    return converted
 
 
 def stop_message(stop: BaseException) -> str:
-    """Return one line that states what stopped the command, where, and what is kept."""
+    """Return a line that states why and where a command stopped, and what is kept."""
     if isinstance(stop, OSError):
         place = " -> ".join(
             str(name) for name in (stop.filename, stop.filename2) if name is not None
@@ -324,7 +325,7 @@ def stop_message(stop: BaseException) -> str:
 
 @contextlib.contextmanager
 def keeping(what: str) -> Iterator[None]:
-    """Add to errors of the system what was done, and ``what`` is kept."""
+    """Add to system errors how far the work got, and ``what`` is kept."""
     from dfltheory.progress import reached
 
     reached.clear()
@@ -336,9 +337,9 @@ def keeping(what: str) -> Iterator[None]:
 
 
 def ended(work: Callable[[], int]) -> int:
-    """Return the exit status of some work.
+    """Run ``work`` and return its exit status.
 
-    Every failure is one error message and status 2.
+    An error is printed as one message, and the status is 2.
     """
     try:
         return work()
@@ -354,15 +355,15 @@ def ended(work: Callable[[], int]) -> int:
 
 def refuse(message: str) -> int:
     """Print an error message and return exit status 2."""
-    if message:  # a group without its command has printed its help
+    if message:  # empty if a group has printed its help
         print(f"dfltheory: {shown(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 
 def lenient() -> None:
-    """Escape characters that a stream's encoding lacks.
+    """Escape characters that the encoding of a stream lacks.
 
-    For example Greek characters, on an ASCII terminal.
+    An example is Greek characters on an ASCII terminal.
     """
     for stream in (sys.stdout, sys.stderr):
         strict = getattr(stream, "errors", None) in ("strict", "surrogateescape")
@@ -371,7 +372,7 @@ def lenient() -> None:
 
 
 def flushed() -> None:
-    """Flush stdout. If that fails, close it, so that it does not fail again at exit."""
+    """Flush stdout; redirect it if that fails, so that it cannot fail again at exit."""
     try:
         sys.stdout.flush()
     except OSError as error:

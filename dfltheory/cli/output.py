@@ -1,6 +1,6 @@
-"""Options and output that commands share.
+"""Options and output shared by all commands.
 
-Text for people, one JSON document for programs.
+Output is text for people, or one JSON document for programs.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Value = float | str
-"""A value of NAME=VALUE: a number, a truth value or text."""
+"""A value in NAME=VALUE: a number, a boolean or text."""
 FIELD_VALUE = "FIELD=VALUE"
 """Metavar of a ``--set`` that changes fields of an experiment file."""
 SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
-"""Of a command whose --set takes several NAME=VALUE at once."""
+"""Settings of commands whose --set accepts several NAME=VALUE arguments."""
 AsJson = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")
 ]
@@ -86,7 +86,7 @@ TaskOptions = Annotated[
 def emit(
     document: Mapping[str, object], text: str | Callable[[], None], as_json: bool
 ) -> None:
-    """Print ``document`` as JSON when asked, else ``text``.
+    """Print ``document`` as JSON if ``as_json`` is true, and otherwise ``text``.
 
     The text is a string, or a function that prints.
     """
@@ -99,13 +99,13 @@ def emit(
 
 
 def leave(ok: bool) -> None:
-    """Leave with exit status 1 if a check failed."""
+    """Exit with status 1 if a check failed."""
     if not ok:
         raise typer.Exit(1)
 
 
 def console(width: int) -> Console:
-    """Return the terminal.
+    """Return a console for tables.
 
     A pipe has no width, and the default of 80 columns would fold every cell.
     """
@@ -117,9 +117,8 @@ def console(width: int) -> Console:
 def assignments(items: list[str] | None) -> dict[str, Value]:
     """Return the values of NAME=VALUE items by name.
 
-    ["K=5", "eta=0.1"] -> {"K": 5, "eta": 0.1}.
-
-    Values are integers, floats or truth values if they are written so, else text.
+    ["K=5", "eta=0.1"] becomes {"K": 5, "eta": 0.1}. Values are integers, floats or
+    booleans if they have that form, and otherwise text.
 
     Raises
     ------
@@ -140,7 +139,7 @@ def assignments(items: list[str] | None) -> dict[str, Value]:
 
 
 def values_of(context: typer.Context, given: list[str] | None) -> dict[str, Value]:
-    """Return the values of ``--set`` and of the further NAME=VALUE arguments.
+    """Return the values of ``--set`` and of further NAME=VALUE arguments.
 
     Raises
     ------
@@ -161,13 +160,13 @@ def values_of(context: typer.Context, given: list[str] | None) -> dict[str, Valu
 
 
 def on_the_line(context: typer.Context, name: str) -> bool:
-    """Return whether the parameter was given on the command line."""
+    """Return whether a parameter was given on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
 def check_picture(path: Path, option: str = "--plot") -> None:
-    """Check, before any work is done, that a picture can be written to ``path``."""
+    """Check before any work is done that a figure can be written to ``path``."""
     from dfltheory.files import check_writable
 
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
@@ -183,16 +182,16 @@ def changes(
     task: list[str] | None,
     further: Mapping[str, object],
 ) -> dict[str, Any]:
-    """Return the values that the command line gives, by dotted field.
+    """Return the values given on the command line, by dotted field.
 
     Parameters
     ----------
     context : Context
         The parsed command.
     fields : mapping
-        Option -> its field.
+        Maps options to fields.
     task : list of str, optional
-        NAME=VALUE of ``--task-option``.
+        NAME=VALUE items of ``--task-option``.
     further : mapping
         Values of ``--set`` by field.
 
@@ -223,10 +222,9 @@ def changes(
 
 
 def first_task(name: str, **values: object) -> dict[str, object]:
-    """Return the [task] of a name with those of the values that are options of it.
+    """Return a [task] with the given values, restricted to options of the task.
 
-    An option whose default is None keeps it, since the task then computes the value
-    itself.
+    Options with the default None are omitted, since the task computes their values.
     """
     from dfltheory.training.options import options_of
 
@@ -243,15 +241,15 @@ def first_task(name: str, **values: object) -> dict[str, object]:
 def path_from(path: Path, folder: Path) -> str:
     """Return a path of the command line relative to ``folder``.
 
-    So relative paths of a document begin.
+    Relative paths in documents are relative to the folder of the document.
     """
     return str(path if folder == Path() else path.resolve())
 
 
 def network_field(text: str, folder: Path) -> tuple[str, str]:
-    """Return field and value of ``--topology`` in a document of ``folder``.
+    """Return the field and value of ``--topology`` in a document of ``folder``.
 
-    It is the file of a matrix, or a name.
+    The value is the file of a matrix, or a name.
     """
     from dfltheory.graphs.files import SUFFIXES
 
@@ -260,7 +258,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
     if "," in text:
         from dfltheory.graphs import TOPOLOGIES
 
-        # imports torch, which other names do not need
+        # imported late, because it imports torch
         from dfltheory.training.setup import networks
 
         sequences = ", ".join(name for name in networks() if name not in TOPOLOGIES)
@@ -272,7 +270,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
 
 
 def number(text: str) -> Value:
-    """Return text as an integer, a float or a truth value where it is one."""
+    """Return text as an integer, a float or a boolean if it has that form."""
     for kind in (int, float):
         try:
             value = kind(text)

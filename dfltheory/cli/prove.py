@@ -62,9 +62,9 @@ def prove(
     from dfltheory.proofs.script import Corollary, Script
 
     theorem = load(key, trust=trust)
-    found = own(script)
-    scripts = [found] if isinstance(found, (Script, Corollary)) else list(found)
-    by_claim: dict[str, Proof] = {one.claim: one for one in scripts}
+    proofs = own(script)
+    scripts = [proofs] if isinstance(proofs, (Script, Corollary)) else list(proofs)
+    by_claim: dict[str, Proof] = {proof.claim: proof for proof in scripts}
     claim = f"{theorem.key}:{theorem.variant}"
     if claim not in by_claim:
         raise InputError(
@@ -87,7 +87,7 @@ def prove(
 
 
 def _flat(theorem: Theorem, script: Proof, others: Mapping[str, Proof]) -> str:
-    """Return the proof as flat text; of a corollary with that of its parent."""
+    """Return the proof as flat text, including that of a corollary's parent."""
     from dfltheory.bounds.reference import load
     from dfltheory.proofs.flat_text import flat_proof
     from dfltheory.proofs.script import Corollary

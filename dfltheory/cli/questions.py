@@ -1,4 +1,4 @@
-"""``dfltheory bound``: step sizes, derivatives, dominating terms."""
+"""``dfltheory bound``: step sizes, derivatives, and dominating terms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def answers(
     derivatives: list[str],
     over: str | None,
 ) -> tuple[dict[str, object], str]:
-    """Return the document and the text of all that is asked.
+    """Return the answers to all questions, as a document and as text.
 
     They are in the order of the command's options.
     """
@@ -44,7 +44,7 @@ def answers(
             number = "" if slope["value"] is None else f" = {slope['value']:.6g}"
             lines.append(f"  d bound / d {name}{number}\n    {slope['formula']}")
     if over is not None:
-        with np.errstate(invalid="ignore"):  # an infinite end is refused as a value
+        with np.errstate(invalid="ignore"):  # infinite values are rejected later
             name, grid = axis(over)
         regimes = dominance(
             theorem, name, grid, **{n: v for n, v in values.items() if n != name}
@@ -61,19 +61,25 @@ def answers(
 def _steps(
     theorem: Theorem, values: Mapping[str, Value]
 ) -> dict[str, dict[str, float | None]]:
-    """Return the admissible interval and the best value of each step size in turn.
+    """Return the admissible interval and the best value of each step size.
 
-    The others have their given values (a given value of its own is set aside).
+    All other step sizes have their given values; the given value of this one is
+    ignored.
     """
     step_name(theorem)
-    found = {}
+    step_sizes = {}
     for name in theorem.step_names:
-        given = {n: v for n, v in values.items() if n != name}
-        interval = admissible_steps(theorem, name, **given)
-        best, bound = best_step(theorem, name, **given)
+        others = {n: v for n, v in values.items() if n != name}
+        interval = admissible_steps(theorem, name, **others)
+        best, bound = best_step(theorem, name, **others)
         high = None if np.isinf(interval.high) else interval.high
-        found[name] = {"low": interval.low, "high": high, "best": best, "bound": bound}
-    return found
+        step_sizes[name] = {
+            "low": interval.low,
+            "high": high,
+            "best": best,
+            "bound": bound,
+        }
+    return step_sizes
 
 
 def _derivative(
@@ -81,7 +87,7 @@ def _derivative(
 ) -> dict[str, object]:
     """Return the formula of a derivative of the bound, and its value.
 
-    The value is in exact arithmetic where every quantity is given.
+    The value is computed in exact arithmetic if all quantities are given.
     """
     formula = theorem.derivative(name)
     if not values:

@@ -68,9 +68,9 @@ def referee(
     negative controls (is the statement with a smaller bound refuted by the same
     search?), verdicts on three standard problems, the corrected variant, and where the
     bound is nonvacuous. The outcome is REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE,
-    next to what was examined and what was not.
+    along with what was and was not examined.
 
-    Exit status 1 when the statement is refuted or the audit reports an error.
+    Exit status 1 if the statement is refuted or the audit reports an error.
 
     Examples:
 

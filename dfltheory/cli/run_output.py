@@ -1,4 +1,4 @@
-"""What ``dfltheory train`` prints and saves of a run."""
+"""Output and files of ``dfltheory train``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def describe(history: History, task: str, topology: str | None) -> dict[str, object]:
-    """Return what was run, what was measured and what was sent, as plain values.
+    """Return the setup, measurements and communication of a run as plain values.
 
-    Measurements are means over seeds. ``sent`` has models, scalars and bits over all
-    links until the end; it is empty if they were not counted.
+    Measurements are means over seeds. ``sent`` contains the total number of models,
+    scalars and bits over all links; it is empty if they were not counted.
     """
     from dataclasses import asdict
 
@@ -51,7 +51,7 @@ def _mean_measures(history: History) -> dict[str, np.ndarray]:
 
 
 def _sent_in_total(history: History) -> dict[str, float]:
-    """Return models, scalars and bits over all links; empty if not counted."""
+    """Return models, scalars and bits sent over all links; empty if not counted."""
     counted = history.sent()
     sent = {}
     for unit in ("models", "scalars", "bits"):
@@ -64,7 +64,7 @@ def save(history: History, document: dict[str, object], out: Path) -> None:
     """Write the files of a run to a folder.
 
     They are history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and
-    run.json; also clients.csv if single clients were measured.
+    run.json; also clients.csv if individual clients were measured.
     """
     from dfltheory import plots
     from dfltheory.files import replacing, write_json
@@ -81,7 +81,7 @@ def save(history: History, document: dict[str, object], out: Path) -> None:
 
 
 def curves(history: History) -> Figure:
-    """Return a figure of the run: a panel for each measure that the task defines."""
+    """Return a figure with a panel for each measure that the task defines."""
     from matplotlib.figure import Figure
 
     from dfltheory.plots import clients, comparison
@@ -100,7 +100,7 @@ def curves(history: History) -> Figure:
         comparison({"run": history}, name, ax, legend=False)
         later = history.measures()[name][:, 1:]
         ax.set(xscale="linear", title=None)
-        # at the common start the consensus error is rounding
+        # the consensus error at a common start is only rounding error
         if name in ("grad_norm_sq", "consensus"):
             ax.set_ylim(
                 bottom=later[later > 0].min() / 2 if (later > 0).any() else None
@@ -115,7 +115,7 @@ def curves(history: History) -> Figure:
 
 
 def print_history(history: History) -> None:
-    """Print a table of at most 21 measured rounds, and what was sent in total."""
+    """Print a table of at most 21 measured rounds, and the total amount sent."""
     from rich.table import Table
 
     names = {

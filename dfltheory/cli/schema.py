@@ -29,7 +29,7 @@ def _claim() -> dict[str, object]:
 
 
 SCHEMAS = {"claim": _claim, "experiment": _experiment, "theorem": _theorem}
-"""Kind of file -> function that returns its JSON schema."""
+"""Functions that return the JSON schema of a kind of file."""
 
 
 def schema(
@@ -39,7 +39,7 @@ def schema(
 ) -> None:
     """Print the JSON schema of a kind of file: its fields, their types and ranges.
 
-    Editors complete and check TOML and JSON files by it.
+    Editors can use it to complete and check TOML and JSON files.
 
     Examples:
 

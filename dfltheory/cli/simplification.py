@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 
 AUTOMATIC = 10.0
-"""Largest number of seconds for the simplification of what a search has found."""
+"""Maximum number of seconds for simplifying the result of a search."""
 
 
 def _simple_file(file: Path) -> Path:
+    """Return the name of the file for the simplified counterexample."""
     return file.with_name(f"{file.stem}-simple.json")
 
 
 def simplify_file(
     file: Path, own: Theorem | None, out: Path | None, as_json: bool
 ) -> None:
-    """Write a simpler counterexample or growing family; status 1 if it refutes."""
+    """Write a simpler counterexample or family; exit status 1 if it refutes."""
     target = out or Path(_simple_file(file).name)
     if target.exists() and target.samefile(file):
         raise InputError(f"--out {target} is the file that is simplified: name another")
@@ -40,7 +41,7 @@ def simplify_file(
 
 
 def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:
-    """Return the simplified instance or family of a file, and its lines."""
+    """Return the simplified instance or family of a file, and lines describing it."""
     from dfltheory.counterexamples.describe import counterexample_lines
     from dfltheory.counterexamples.document import read_document
     from dfltheory.counterexamples.saved import replay, single_instance
@@ -59,10 +60,10 @@ def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:
 def simplify_hit(
     found: Finding, file: Path, seconds: float, checks: float, as_json: bool
 ) -> None:
-    """Write a simpler instance next to what a search has found, where there is one.
+    """Write a simpler version next to the result of a search, if there is one.
 
     Families of statements in O(.) and instances with noise, whose confirmation is
-    costly, stay as they are.
+    expensive, are not simplified.
     """
     if found.instance is None or found.theorem is None:
         return
@@ -92,34 +93,35 @@ def simplify_hit(
 
 
 def show_stored(reference: str, as_json: bool) -> None:
-    """Print the stored status of a statement; status 1 when it is refuted."""
+    """Print the stored status of a statement; status 1 if it is refuted."""
     from dfltheory.bounds.reference import load
     from dfltheory.counterexamples.simplify.stored import lines_of
 
     theorem = load(reference)
-    found = theorem.status
-    lines = [f"{theorem}: {found}"]
-    lines += [f"  {line}" for line in found.counterexample]
-    simple = lines_of(theorem) if found.refuted else ()
+    status = theorem.status
+    lines = [f"{theorem}: {status}"]
+    lines += [f"  {line}" for line in status.counterexample]
+    simple = lines_of(theorem) if status.refuted else ()
     if simple:
         lines += ["simplified:", *(f"  {line}" for line in simple)]
-    if found.refuted:
+    if status.refuted:
         lines.append(
-            f"again: {found.command} (file of the source distribution); {found.search}"
+            f"again: {status.command} (file of the source distribution);"
+            f" {status.search}"
         )
-    elif found.search:
+    elif status.search:
         lines.append(
             f"search again: dfltheory falsify {theorem.key} --variant {theorem.variant}"
         )
     document = {
         "key": theorem.key,
         "variant": theorem.variant,
-        "status": found.to_dict(),
+        "status": status.to_dict(),
     }
     if simple:
         document["simplified"] = list(simple)
     emit(document, "\n".join(lines), as_json)
-    leave(not found.refuted)
+    leave(not status.refuted)
 
 
 __all__ = ["AUTOMATIC", "show_stored", "simplify_file", "simplify_hit"]

@@ -1,4 +1,4 @@
-"""``dfltheory sweep``: run the grid of an experiment file, safe against kills.
+"""``dfltheory sweep``: run the grid of an experiment file, resumable after a kill.
 
 It runs locally or on a cluster.
 """
@@ -67,11 +67,11 @@ def sweep(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run every cell of the grid that an experiment file spans.
+    """Run all cells of the grid that an experiment file defines.
 
-    A sweep that was stopped or killed resumes when the same command is given again:
-    finished cells are kept. A cell that fails is kept with its error, and the others
-    continue. Exit status 1 when a cell failed or a bound is violated.
+    To resume a sweep that was stopped or killed, run the same command again; finished
+    cells are kept. If a cell fails, its error is recorded and the others continue. Exit
+    status 1 if a cell failed or a bound is violated.
 
     Examples:
 
@@ -135,7 +135,7 @@ def sweep(
 
 
 def _cell_document(cell: CellResult) -> dict[str, object]:
-    """Return what ``--json`` prints of a cell."""
+    """Return the entry of a cell in the output of ``--json``."""
     return {
         "hash": cell.key,
         "settings": dict(cell.settings),
@@ -155,7 +155,7 @@ def _has_violation(cell: CellResult) -> bool:
 def _list(experiment: Experiment, as_json: bool) -> None:
     """Print the cells with their hashes.
 
-    A cell that names code has none, since a list imports nothing.
+    A cell that refers to code has no hash, since listing imports nothing.
     """
     cells, lines = [], []
     for cell in experiment.cells:
@@ -169,10 +169,7 @@ def _list(experiment: Experiment, as_json: bool) -> None:
 
 
 def _print(done: Sweep) -> None:
-    """Print each cell, and a row for each variant.
-
-    A cell has its settings and last measurements.
-    """
+    """Print a table with the settings, final measurements and verdicts of each cell."""
     from rich.table import Table
     from rich.text import Text
 
@@ -207,9 +204,9 @@ def _print(done: Sweep) -> None:
 
 
 def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
-    """Return the rows of a cell: one for each variant.
+    """Return the rows of a cell, one for each variant.
 
-    The first of them has the settings.
+    The first row contains the settings.
     """
     from dfltheory.experiments.page_parts import MARKS, verdict_text
     from dfltheory.experiments.verdict_documents import verdict_from_dict

@@ -1,4 +1,4 @@
-"""``dfltheory topology``: constants, check of a matrix, comparison of topologies."""
+"""``dfltheory topology``: constants, matrix checks, and comparison of topologies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dfltheory.errors import InputError
 
 
 class _NameFirst(TyperGroup):
-    """``topology NAME ...`` is short for ``topology show NAME ...``."""
+    """A group in which ``topology NAME ...`` means ``topology show NAME ...``."""
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] != "--help":
@@ -34,9 +34,9 @@ app = typer.Typer(
 
 @app.callback()
 def topology() -> None:
-    """Show what a communication topology costs.
+    """Show the constants of a communication topology.
 
-    The constants are lambda, spectral gap, Phi(lambda, m, Q) and push-sum constants.
+    They are lambda, the spectral gap, Phi(lambda, m, Q) and push-sum constants.
 
     Examples:
 
@@ -89,11 +89,11 @@ def show(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Constants and checks of one topology.
+    """Show constants and checks of one topology.
 
-    A million clients are fine where a closed form is known (ring, torus, exponential,
-    ...): nothing is built then, and only what the closed form gives is printed. Exit
-    status 1 when an assumption fails.
+    A million clients are possible if a closed form is known (ring, torus, exponential,
+    ...). In this case no matrix is built, and only constants in closed form are
+    printed. Exit status 1 if an assumption fails.
 
     Examples:
 
@@ -135,7 +135,7 @@ def show(
                 f"{name} is a file: `dfltheory topology check {name}` checks the matrix"
                 " in it"
             )
-        # torch: for nothing, where the name is right
+        # imports torch, which valid names do not need
         from dfltheory.training.setup import networks
 
         if key in networks():
@@ -188,11 +188,12 @@ def check(
 ) -> None:
     """Check a matrix of your own.
 
-    Every assumption that fails is listed, where it fails, and which theorems need it.
+    The output lists each assumption that fails, where it fails, and which theorems need
+    it.
 
-    Exit status 0 when all hold, 1 when one fails, 2 when the file cannot be read or is
-    no finite square matrix. An edge list without weights is given Metropolis weights
-    (out-degree weights with --directed).
+    Exit status 0 if all hold, 1 if one fails, 2 if the file cannot be read or is not a
+    finite square matrix. Edge lists without weights get Metropolis weights (out-degree
+    weights with --directed).
 
     Examples:
 
@@ -227,9 +228,9 @@ def check(
 
 
 def _numbering(names: list[str] | None) -> str:
-    """Return how the clients of an edge list are numbered.
+    """Return a text on how the clients of an edge list are numbered.
 
-    The text is empty if the file has no other names for them.
+    It is empty if the file does not name them differently.
     """
     if names is None:
         return ""
@@ -274,7 +275,7 @@ def compare(
 
 
 def _options(items: list[str] | None) -> dict[str, object]:
-    """Return the topology's options; ``sides=4x8`` becomes (4, 8)."""
+    """Return the options of a topology; ``sides=4x8`` becomes (4, 8)."""
     options: dict[str, object] = {**assignments(items)}
     if "sides" in options:
         try:

@@ -1,4 +1,4 @@
-"""The report of ``dfltheory topology``: one document, and the text made from it."""
+"""The report of ``dfltheory topology`` as a document and as text."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from dfltheory.graphs.matrices import Matrix
 
 Document = dict[str, Any]
-"""The report, in JSON's types."""
+"""The report as JSON-compatible data."""
 LARGEST_BUILT = 20_000
-"""Up to this many clients the graph is built and its matrix checked even where a closed
-form is known.
+"""Up to this number of clients the graph is built and its matrix checked even if a
+closed form is known.
 """
 
 
 def describe_large(
     name: str, m: int, rule: str | None, Q: int, options: Document
 ) -> Document | None:
-    """Return the document of a large topology by closed forms alone.
+    """Return the document of a large topology from closed forms only.
 
-    None where the topology must be built.
+    The result is None if the topology must be built.
     """
     if m <= LARGEST_BUILT:
         return None
@@ -47,10 +47,7 @@ def describe_large(
 def describe(
     name: str, m: int, rule: str | None, Q: int, options: Document
 ) -> tuple[Document, nx.Graph, Matrix]:
-    """Return the document of a topology whose graph and matrix are built and checked.
-
-    The graph; the matrix.
-    """
+    """Build and check a topology; return its document, graph and matrix."""
     refuse_too_large(name, m, options)
     G = graphs.topology(name, m, **options)
     rule = rule or ("column_stochastic" if G.is_directed() else "metropolis")
@@ -73,7 +70,7 @@ def describe(
 
 
 def report_document(report: Report) -> Document:
-    """Return a check's report as JSON, with the theorems that lose an assumption."""
+    """Return a check's report as JSON, with the theorems whose assumptions fail."""
     return {
         "ok": report.ok,
         "laws": list(report.laws),
@@ -84,7 +81,7 @@ def report_document(report: Report) -> Document:
 
 
 def draw(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
-    """Graph and spectrum into a file."""
+    """Draw the graph and the spectrum to a file."""
     from dfltheory.graphs.plots import plot_topology
     from dfltheory.plots.look import write
 
@@ -92,7 +89,7 @@ def draw(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
 
 
 def description_text(document: Document) -> str:
-    """Return the document for people."""
+    """Return the document as text."""
     d = document
     lines = [f"{d['topology']}: m = {d['m']}, {d['weights']} weights"]
     if "sides" in d:
@@ -136,6 +133,7 @@ def description_text(document: Document) -> str:
 
 
 def _check_lines(check: Document | None) -> list[str]:
+    """Return the lines on the checks of the matrix."""
     if check is None:
         return [
             "  checks                none: known by closed form, no matrix was built"
@@ -151,7 +149,7 @@ def _check_lines(check: Document | None) -> list[str]:
 
 
 def comparison(names: list[str], sizes: list[int], rule: str | None) -> Document:
-    """Gaps of topologies at several sizes, and their fitted exponents."""
+    """Return the gaps of topologies at several sizes, and their fitted exponents."""
     if not names:
         raise InputError(
             "give the names of topologies, as in `dfltheory topology compare ring"
@@ -160,7 +158,7 @@ def comparison(names: list[str], sizes: list[int], rule: str | None) -> Document
     rows = []
     for name in names:
         key = graphs.topology_key(name)
-        # one size has no exponent
+        # an exponent needs several sizes
         fit = graphs.gap_scaling(key, sizes, rule) if len(sizes) > 1 else None
         reports = (
             fit.reports

@@ -1,6 +1,6 @@
-"""``dfltheory train``: run one algorithm and print what was measured.
+"""``dfltheory train``: run one algorithm and print its measurements.
 
-It runs on one task over one network.
+It runs on one task and one network.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ FIELDS = {
     "q": "algorithm.Q",
     "weights": "topology.weights",
 }
-"""Each option's field in the document of the run."""
+"""Fields of the options in the document of the run."""
 
 
 def train(
@@ -199,12 +199,12 @@ def train(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train, and print what is measured over the rounds.
+    """Train, and print measurements over the rounds.
 
-    These are loss, gradient norm, consensus error and accuracy.
+    They are loss, gradient norm, consensus error and accuracy.
 
-    Hyperparameters that the algorithm lacks are refused; those that are not given take
-    its defaults.
+    Hyperparameters that the algorithm does not have are rejected; those that are not
+    given have its defaults.
 
     Examples:
 
@@ -271,7 +271,7 @@ def train(
             )
         images = measure_on
         if config is not None and not on_the_line(context, "measure_on"):
-            images = 0  # all of them
+            images = 0  # all images
         instance = measured_on(instance, images)
         history = instance.run(checkpoint=saved, progress=False if as_json else None)
     network = cell["topology"].get("name") or cell["topology"].get("file")

@@ -1,4 +1,4 @@
-"""What ``dfltheory train`` assumes where neither the command nor a file says it."""
+"""Defaults of ``dfltheory train`` that neither the command nor a file overrides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def take_dirichlet_partition(given: dict[str, object], config: Path | None) -> None:
-    """Set the partition that --dirichlet implies, unless another one is given."""
+    """Set the partition implied by --dirichlet, unless another one is given."""
     written = _written_task(config).get("partition", "dirichlet")
     partition = given.setdefault("task.partition", written)
     if not str(partition).startswith("dirichlet"):
@@ -22,7 +22,7 @@ def take_dirichlet_partition(given: dict[str, object], config: Path | None) -> N
 
 
 def _written_task(config: Path | None) -> dict[str, object]:
-    """Return the [task] of an experiment file, unchecked; empty without a file."""
+    """Return the unchecked [task] of an experiment file; empty without a file."""
     from dfltheory.experiments.experiment_file import load_document
 
     written = {} if config is None else load_document(config).get("task")
@@ -34,7 +34,7 @@ def reject_ambiguous_alpha(
 ) -> None:
     """Raise InputError for an ambiguous --alpha.
 
-    It could be the momentum or the Dirichlet concentration.
+    With a Dirichlet partition it could be the momentum or the concentration.
     """
     written = _written_task(config)
     name = given.get("task.name", written.get("name", task))
@@ -49,7 +49,7 @@ def reject_ambiguous_alpha(
 
 
 def _default_partition(task: object) -> object:
-    """Return the default partition of a task of the package; None without one."""
+    """Return the default partition of a task of the package, if it has one."""
     from dfltheory import tasks
     from dfltheory.training.options import options_of
 
@@ -69,13 +69,13 @@ DEFAULT_HYPERPARAMETERS = {
     "lam": 0.1,
     "gamma": 0.1,
 }
-"""Values of required hyperparameters that neither the command line nor a file gives."""
+"""Values of required hyperparameters if neither the command line nor a file has any."""
 
 
 def default_document(algorithm: str, task: str) -> dict[str, object]:
-    """Return the document of a run without a file.
+    """Return the document of a run without an experiment file.
 
-    The options of the command line are not in it yet.
+    It does not contain the options of the command line.
     """
     from dfltheory.training.options import options_of
 
@@ -89,8 +89,8 @@ def default_document(algorithm: str, task: str) -> dict[str, object]:
 def with_image_defaults(instance: Instance, given: dict[str, object]) -> Instance:
     """Return an instance with the defaults of its kind of task.
 
-    On images a round has one epoch of local steps, and there are 5 measurements in
-    place of 20, since a full gradient over all images costs about as much as a round.
+    On images a round has one epoch of local steps, and there are 5 measurements instead
+    of 20, since a full gradient over all images is about as expensive as a round.
     """
     from dfltheory import tasks
 
@@ -107,7 +107,7 @@ def with_image_defaults(instance: Instance, given: dict[str, object]) -> Instanc
 
 
 def measured_on(instance: Instance, images: int) -> Instance:
-    """Return an instance that is measured on so many images; 0: on all of them."""
+    """Return an instance that is measured on this number of images; 0 means all."""
     from dfltheory import tasks
 
     if not images or not isinstance(instance.task, tasks.Supervised):

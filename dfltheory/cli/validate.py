@@ -45,7 +45,7 @@ FIELDS = {
     "variant": "theorem.variants",
     "steps": "theorem.steps",
 }
-"""Option -> its field in the document of the study."""
+"""Fields of the options in the document of the study."""
 NETWORKS = ["ring", "torus", "exponential", "complete"]
 
 
@@ -159,9 +159,9 @@ def validate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the theorem's algorithm and say whether the bound holds.
+    """Run the theorem's algorithm, and report whether the bound holds.
 
-    It takes the corollary's step sizes. Exit status 1 when a bound is violated.
+    Step sizes follow from the corollary. Exit status 1 if a bound is violated.
 
     Examples:
 
@@ -230,18 +230,18 @@ def _add_axis(
     values: Sequence[tuple[str, object]],
     sweep_one: bool,
 ) -> None:
-    """Put options that may be given several times into a document.
+    """Add options that may be given several times to a document.
 
     Parameters
     ----------
     document : dict
         The document, whose [sweep] gets an axis.
     given : dict
-        Changes of the document by field, which get a single value.
+        Changes of the document by field, to which a single value is added.
     values : list of (field, value)
-        Several fields are those of one section.
+        The options. Different fields must be in the same section.
     sweep_one : bool
-        Whether a single value is an axis, too, so that the report names it.
+        Whether a single value is an axis, too, so that it appears in the report.
     """
     fields = {field for field, _ in values}
     sweep = document.get("sweep", {})
@@ -266,12 +266,12 @@ def _default_document(
     given: Mapping[str, Any],
     trust: bool,
 ) -> dict[str, object]:
-    """Return the document of a command without a file.
+    """Return the document of a command without an experiment file.
 
-    It is the theorem's algorithm at its own schedule, or at the largest admissible step
-    of at most 1/L if it has none.
-    ``K`` is the number of local steps that the user gives. By default it is 5, or 1 if
-    the theorem does not contain it and so covers one local step alone.
+    It runs the theorem's algorithm with its own schedule or, without one, with the
+    largest admissible step size up to 1/L. ``K`` is the given number of local steps. By
+    default it is 5, or 1 if the theorem does not contain it and thus covers only one
+    local step.
     """
     from dfltheory.experiments.cases import VARIANTS, statements
     from dfltheory.training.options import builder, name_of, options_of
@@ -332,7 +332,7 @@ def _default_document(
 
 
 def _check_given(lacking: list[str], key: str) -> None:
-    """Raise InputError if hyperparameters are missing that no schedule supplies."""
+    """Raise InputError for hyperparameters that are missing and not scheduled."""
     if lacking:
         names = ", ".join(lacking)
         options = " ".join(f"--set algorithm.{name}=..." for name in lacking)
@@ -343,7 +343,7 @@ def _check_given(lacking: list[str], key: str) -> None:
 
 
 def _usual_task(theorem: Theorem) -> str:
-    """Return the task that satisfies the assumptions of a theorem, by name."""
+    """Return the name of the task that satisfies the assumptions of a theorem."""
     from dfltheory.verdicts.given_values import BOUNDED_GRADIENTS, TWO_BLOCKS
 
     if theorem.scope.two_blocks:
@@ -352,7 +352,7 @@ def _usual_task(theorem: Theorem) -> str:
 
 
 def _print_and_save(study: Study, out: Path | None, as_json: bool) -> None:
-    """Print a study, and write its report if a folder is given."""
+    """Print a study, and write its report if there is a folder for it."""
     from dfltheory.experiments.report import print_study
 
     report = out / "report.html" if out is not None else None

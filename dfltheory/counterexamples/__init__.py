@@ -1,10 +1,10 @@
-"""The search for problems that satisfy a theorem's assumptions and exceed its bound.
+"""Search for problems that satisfy a theorem's assumptions but violate its bound.
 
-:func:`falsify` searches families of problems whose constants are exact, first globally,
-then locally; the training core runs each hit again. :func:`replay` runs a saved
-counterexample. A search without a hit proves nothing; it reports how far it searched.
-:mod:`rational <dfltheory.counterexamples.rational>` checks a counterexample in exact
-fractions, without the training core.
+:func:`falsify` searches families of problems whose constants are known exactly, first
+globally, then locally. The training core confirms each hit in a separate run.
+:func:`replay` runs a saved counterexample. A search without a hit proves nothing; it
+reports how much was searched. :mod:`rational <dfltheory.counterexamples.rational>`
+checks a counterexample in exact fractions, independently of the training core.
 """
 
 from __future__ import annotations

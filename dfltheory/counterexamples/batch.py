@@ -1,6 +1,7 @@
-"""P candidate problems of one algorithm, on the seeds axis of its own rounds.
+"""A batch of P candidate problems, simulated along the seeds axis of one algorithm.
 
-One instance of an algorithm, which may be a user's own, serves the whole batch.
+A single instance of the algorithm, which may be a third-party one, serves the whole
+batch.
 """
 
 from __future__ import annotations
@@ -20,27 +21,41 @@ from dfltheory.graphs.matrices import to_dense
 from dfltheory.training.instance import Instance
 
 PATHS = 256
-"""Largest number of sequences of random matrices, all of which are simulated."""
+"""Maximum number of sequences of random matrices; all of them are simulated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Candidates that are simulated together for one algorithm.
+    """P candidates that are simulated together for one algorithm.
 
-    There are P of them: starts ``x0`` (P, m, d), matrices ``W`` (P, B, m, m) of which B
-    take turns, or of which each gossip step draws one (``drawn``: all matchings of m
-    clients), and noise ``sigma`` (P, d). With ``one_per_round`` a matrix is drawn for
-    each round, for all its gossip steps.
-
-    With ``copies`` each client stands for so many identical ones, whose models a round
-    replaces by their average: W is the network of the groups. Noise is independent in
-    all of them, so that the group's mean has 1/copies of its variance.
-
-    ``clients``: those of :mod:`.problems`; with noise rounds must be affine in the
-    models. ``valid`` (P,): which of them are inside the statement's scope as far as
-    drawing can decide. ``led``: the ramps s of one client where noise is xi s(x), of
-    one coin xi for all steps; the caller ensures that a run is the same for every xi
-    (:mod:`.families.biased_sam`).
+    Attributes
+    ----------
+    algorithm : Algorithm
+    clients : Ramps
+        The problems. With noise, rounds must be affine in the models.
+    x0 : (P, m, d) array
+        Starting points.
+    W : (P, B, m, m) array
+        Mixing matrices, used in turn; all equally likely matrices if ``drawn``.
+    sigma : (P, d) array
+        Standard deviation of the noise in each coordinate.
+    network : dict of str to array
+        Constants of the networks by glossary name.
+    valid : (P,) array of bool
+        Which candidates are in the statement's scope, as far as is known when they are
+        drawn.
+    led : Ramps or None
+        The ramps s of one client if the noise is xi s(x), with one random sign xi for
+        all steps. The caller ensures that a run is the same for both signs
+        (:mod:`.families.biased_sam`).
+    drawn : bool
+        Whether each gossip step draws a random matching of the clients.
+    one_per_round : bool
+        Whether one matrix is drawn for all gossip steps of a round.
+    copies : int
+        Number of identical clients that each client represents. A round replaces their
+        models by the average, and W is the network of the groups. Noise is independent
+        in all of them, so that a group's mean has 1/copies of its variance.
     """
 
     algorithm: Algorithm
@@ -57,7 +72,7 @@ class Batch:
 
     @classmethod
     def of(cls, instance: Instance) -> Batch:
-        """Return a batch of one: an instance with a task of :mod:`.problems`."""
+        """Return a batch of one candidate from an instance of :mod:`.problems`."""
         task = instance.task
         if not isinstance(task, RampTask | SplitTask):
             raise InputError(f"the task {task.name} is not one of {', '.join(TASKS)}")
@@ -71,8 +86,8 @@ class Batch:
         drawn = isinstance(matching, RandomMatching) and matching.graph is None
         if sequence.random and not drawn:
             raise InputError(
-                "of random networks the exact expectation is known for random_matching"
-                " alone"
+                "the exact expectation is not implemented for random networks other"
+                " than random_matching"
             )
         if drawn:
             W = matchings(task.m)
@@ -83,11 +98,12 @@ class Batch:
         led = task.led if isinstance(task, RampTask) else None
         if drawn and any(task.sigmas):
             raise InputError(
-                "of noise and a random network together no exact expectation is known"
+                "the exact expectation is not implemented for noise on a random network"
             )
         if any(task.sigmas) and led is None and not task.problem.affine:
             raise InputError(
-                "noise needs affine gradients: one ramp each, and of two blocks k = 0"
+                "noise needs affine gradients: one ramp per client, and k = 0 for two"
+                " blocks"
             )
         return cls(
             instance.algorithm,
@@ -101,10 +117,10 @@ class Batch:
         )
 
     def grouped(self) -> Batch:
-        """Return the batch with one client for each group of identical ones.
+        """Return the batch with each group of identical clients reduced to one client.
 
-        A round takes the mean of each group. Without such groups it is the batch
-        itself.
+        A round then averages each group. Without such groups the batch itself is
+        returned.
         """
         count = self.x0.shape[1]
         fixed = self.period == 1 and not self.drawn and self.led is None
@@ -116,16 +132,17 @@ class Batch:
         return self
 
     def _consists_of_groups(self, size: int) -> bool:
-        """Return whether consecutive clients are identical, in groups of ``size``.
+        """Return whether consecutive groups of ``size`` clients are identical.
 
         The network must have one weight for each pair of groups.
         """
         rows = [getattr(self.clients, n) for n, a in self.clients.axes.items() if a]
         matrices = [self.W[:, 0], self.W[:, 0].swapaxes(1, 2)]
-        every = (*rows, self.x0, *matrices)
-        return all((a == np.repeat(a[:, ::size], size, 1)).all() for a in every)
+        arrays = (*rows, self.x0, *matrices)
+        return all((a == np.repeat(a[:, ::size], size, 1)).all() for a in arrays)
 
     def _of_groups(self, size: int) -> Batch:
+        """Return the batch with one client for each group of ``size`` clients."""
         axes = self.clients.axes.items()
         first = {n: getattr(self.clients, n)[:, ::size] for n, a in axes if a}
         return replace(
@@ -137,7 +154,7 @@ class Batch:
         )
 
     def alone(self, index: int, x0: np.ndarray, T: int) -> Instance:
-        """Return one candidate, from x0[index] (m, d) for T rounds, as an instance."""
+        """Return one candidate as an instance of T rounds from x0[index] (m, d)."""
         fields = self._all_clients(self.clients.describe(index))
         if self.led is not None:
             noise = self.led.describe(index)
@@ -163,7 +180,7 @@ class Batch:
         return Instance(task, self.algorithm, network, T, x0=start, sources=sources)
 
     def _all_clients(self, task: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of a task with each client as often as it stands for."""
+        """Return the fields of a task with each client repeated ``copies`` times."""
         if self.copies == 1:
             return task
         whole = dict(task)
@@ -179,12 +196,12 @@ class Batch:
 
     @property
     def m(self) -> int:
-        """How many clients there are."""
+        """Number of clients, counting copies."""
         return self.x0.shape[1] * self.copies
 
     @property
     def sigma_of_groups(self) -> np.ndarray:
-        """The noise of the mean of a group (P, d)."""
+        """Standard deviation of the noise of a group's mean, (P, d)."""
         return self.sigma / np.sqrt(self.copies)
 
     @property
@@ -194,14 +211,14 @@ class Batch:
 
     @property
     def period(self) -> int:
-        """How many matrices take turns."""
+        """Number of matrices."""
         return self.W.shape[1]
 
     @property
     def longest(self) -> float:
-        """Maximum number of rounds that can be run.
+        """Maximum number of rounds that can be simulated.
 
-        Where matrices are drawn, all possible sequences of them must be run.
+        For random networks all possible sequences of matrices must be simulated.
         """
         if not self.drawn or self.period == 1:
             return np.inf
@@ -209,14 +226,14 @@ class Batch:
 
     @property
     def draws_a_round(self) -> int:
-        """How many matrices a round draws, where they are drawn."""
+        """Number of matrices that a round draws if networks are random."""
         return 1 if self.one_per_round else self.algorithm.gossip_steps
 
     @property
     def chance(self) -> bool:
         """Whether runs are random.
 
-        They are not where noise is ``led`` such that a run is the same for every coin.
+        They are not if the noise is ``led``, as runs are then the same for both signs.
         """
         return self.drawn or (self.led is None and bool(self.sigma.any()))
 

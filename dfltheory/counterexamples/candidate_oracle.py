@@ -1,10 +1,10 @@
 """Gradients and communication of all candidates of a batch.
 
-Row p N + n of the state is run n of candidate p. Run 0 has no noise; with noise, of
-which rounds must be affine, the others are the answers to one unit of it each, whose
-squares add up to the variance. If the clients can change places, the answers to the
-noise of the first one are those of all. If a matrix is drawn anew in each round, the
-runs are all sequences of matrices, which are equally likely.
+Row p N + n of the state is run n of candidate p. Run 0 has no noise. With noise, rounds
+must be affine, and each other run is the response to one unit of noise; the squared
+responses add up to the variance. If the clients are interchangeable, the responses to
+the noise of the first one represent all clients. If a matrix is drawn in each round,
+the runs are all sequences of matrices, which are equally likely.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ ENVIRONMENT = "falsify"
 
 
 class Candidates(Oracle):
-    """The oracle of all candidates: exact gradients, and the ``noise`` of the runs.
+    """The oracle of all candidates: exact gradients, plus the ``noise`` of the runs.
 
-    Each of the ``answers`` to the noise stands for ``weight`` clients. Second moments
-    of the ``moments`` steps of a round are kept.
+    Each response to the noise represents ``weight`` clients. Second moments of the
+    ``moments`` steps of a round are recorded.
     """
 
     environment = ENVIRONMENT
@@ -52,9 +52,9 @@ class Candidates(Oracle):
     def sample(self) -> Tensor | None:
         """Return the noise of the next step, (P N, m, d).
 
-        All of it falls into the first round.
+        Only the first round has noise.
         """
-        if self._moments:  # of SAM's gradients the last is stepped along
+        if self._moments:  # SAM steps along the last of its gradients
             step = (self.drawn - 1) % self._moments
             answers = (self._last[:, 1:] - self._last[:, :1]) ** 2
             self._variances[step] += self._weight * answers.sum((1, 3)).mean(-1)
@@ -76,16 +76,17 @@ class Candidates(Oracle):
         if self._led is not None:
             g += torch.from_numpy(self._led.gradient(points).reshape(y.shape))
         if self._moments:
-            # the algorithm goes on with g itself
+            # a copy, since the algorithm may change g in place
             self._last = g.numpy().reshape(self._shape).copy()
         return g
 
 
 class CandidatesMix(Mix):
-    """The network of all candidates in the oracle's round.
+    """The networks of all candidates.
 
-    The matrices of each candidate are used in turn. If they are drawn, run n has those
-    of its digits in base B, the number of matrices.
+    The matrices of a candidate are used in turn. If they are drawn at random, the
+    digits of n in base B, the number of matrices, are the sequence of matrices of run
+    n.
     """
 
     environment = ENVIRONMENT
@@ -115,7 +116,7 @@ class CandidatesMix(Mix):
 
 @unknown_methods_rejected()
 def draws_of(batch: Batch) -> int:
-    """Minibatches that one round takes."""
+    """Return the number of minibatches that one round draws."""
     oracle = Candidates(batch, 1)
     x = torch.from_numpy(batch.x0.copy())
     state = batch.algorithm.init(x, oracle)

@@ -1,4 +1,4 @@
-"""Values by glossary name of candidates of the search, and of runs that confirm one."""
+"""Values of candidates, and of runs that confirm them, by glossary name."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 SIMULATED = 4096
-"""Largest number of simulated rounds; later ones repeat the last of a stationary
+"""Maximum number of simulated rounds. Later ones repeat the last rounds of a stationary
 state.
 """
 
 
 class CandidateRuns(Source):
-    """Runs of P candidates at the horizons (H,), as :func:`.core.run` measured them.
+    """Runs of P candidates at the horizons (H,), as measured by :func:`.core.run`.
 
-    Values are (P,) arrays, and (H, P) where they depend on the horizon.
+    Values are arrays (P,), or (H, P) if they depend on the horizon.
     """
 
     refutes = True
@@ -69,14 +69,14 @@ class CandidateRuns(Source):
         return values
 
     def cited_push_sum(self) -> Values:
-        """Those of each candidate's network."""
+        """Return the cited push-sum constants of each candidate's network."""
         batch = self._batch
         return cited_on(batch.W, batch.copies, batch.x0.shape[-1])
 
     def computed(
         self, theorem: Theorem, values: Values
     ) -> tuple[Values, dict[str, RoundingError]]:
-        """Of each candidate on its one matrix; nan where it cannot be computed."""
+        """Return computed quantities of each candidate; nan if they are unknown."""
         batch = self._batch
         if batch.drawn:
             names = [quantity.name for quantity in computed_quantities(theorem)]
@@ -101,7 +101,7 @@ class CandidateRuns(Source):
         return Gap(np.maximum(gap, 0.0), _gap_error(self._batch))
 
     def _diversity(self, diversity: np.ndarray) -> np.ndarray:
-        """delta_u along the run to each horizon; 1 where it is not finite."""
+        """Return delta_u of the run up to each horizon; 1 if it is not finite."""
         squares = np.stack([mean_diversity(diversity, int(T)) for T in self._horizons])
         roots = np.sqrt(squares)
         return np.where(np.isfinite(roots), roots, 1.0)
@@ -112,19 +112,26 @@ def candidate_values(
 ) -> tuple[Values, np.ndarray]:
     """Return the values of candidates, and which of them are valid problems.
 
-    f0_gap is at the upper end of its rounding error. Values that are not finite are
-    replaced by numbers in their range, and the candidate is not valid.
+    f0_gap is at the upper limit of its rounding error. A candidate with an infinite or
+    undefined value is invalid, and an arbitrary value in the range of the quantity
+    replaces it.
     """
-    found = run_values(CandidateRuns(batch, path, horizons), theorem).at_upper_gap
-    valid = batch.valid & np.isfinite(found["f_star"]) & np.isfinite(path.value).all(0)
+    computed_values = run_values(
+        CandidateRuns(batch, path, horizons), theorem
+    ).at_upper_gap
+    valid = (
+        batch.valid
+        & np.isfinite(computed_values["f_star"])
+        & np.isfinite(path.value).all(0)
+    )
     values = {}
-    for name, value in found.items():
+    for name, value in computed_values.items():
         finite = np.isfinite(value)
         if name != "B" or "B" in theorem.needs:
             valid = valid & (finite if finite.ndim < 2 else finite.all(0))
         quantity = theorem.glossary.get(name)
-        inside = 1.0 if quantity is None else in_range(quantity)
-        values[name] = np.where(finite, value, inside)
+        fallback = 1.0 if quantity is None else in_range(quantity)
+        values[name] = np.where(finite, value, fallback)
     for name in ("L", "L_u", "L_v"):
         if name in values:
             positive = values[name] > 0
@@ -134,10 +141,11 @@ def candidate_values(
 
 
 class CounterexampleRun(RecordedRun):
-    """A run of the training core, with what its candidate knows and no run reports.
+    """A run of the training core, completed by values that only its candidate knows.
 
-    That is the gap's rounding error, second moment and gradient diversity along the
-    trajectory, constants of convex problems, and windows of push-sum.
+    These are the rounding error of the gap, the second moment and the gradient
+    diversity along the trajectory, the constants of convex problems, and the windows of
+    push-sum.
     """
 
     def __init__(self, run: History, batch: Batch, horizon: int):
@@ -146,7 +154,7 @@ class CounterexampleRun(RecordedRun):
         self._candidate: dict[str, float] | None = None
 
     def constants(self, theorem: Theorem) -> Values:
-        """Return the constants of the run, and those known of the candidate."""
+        """Return the constants of the run and of the candidate."""
         batch = self._batch
         known = super().constants(theorem)
         values = {name: value for name, value in known.items() if value is not None}
@@ -171,7 +179,7 @@ class CounterexampleRun(RecordedRun):
     def start(self, theorem: Theorem) -> Values:
         """Return the quantities of the start, without the measured distance to x*."""
         values = super().start(theorem)
-        values.pop("x_star_sq", None)  # the candidate's, at the upper end of its error
+        values.pop("x_star_sq", None)  # the candidate's value includes its error
         if self._batch.two:
             values["x0_spread"] = self._of_candidate(theorem)["x0_spread"]
         return values
@@ -193,7 +201,7 @@ class CounterexampleRun(RecordedRun):
         return super().derived(theorem, {"rho": 0.0, **values})
 
     def _of_candidate(self, theorem: Theorem) -> dict[str, float]:
-        """Return the candidate's own values, simulated up to the horizon."""
+        """Return the candidate's values, simulated up to the horizon."""
         if self._candidate is None:
             rounds = simulated_rounds(theorem, min(self._horizon, SIMULATED))
             path = simulate(self._batch, rounds)
@@ -206,6 +214,7 @@ class CounterexampleRun(RecordedRun):
     def _convex_constants(
         self, theorem: Theorem, names: frozenset[str] | set[str]
     ) -> Values:
+        """Return the named constants of a convex problem that the candidate knows."""
         path = simulate(self._batch, 1)
         values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
         return {
@@ -218,7 +227,7 @@ def counterexample_values(
 ) -> Values:
     """Return the values of a run of one candidate.
 
-    f0_gap is at the upper end of its error.
+    f0_gap is at the upper limit of its rounding error.
     """
     return dict(
         run_values(CounterexampleRun(run, batch, horizon), theorem).at_upper_gap
@@ -226,9 +235,9 @@ def counterexample_values(
 
 
 def mean_diversity(diversity: np.ndarray, horizon: int) -> np.ndarray:
-    """Return an upper bound of the mean diversity of the rounds 0..horizon-1.
+    """Return an upper bound of the mean diversity over the rounds 0..horizon-1.
 
-    It holds if the last rounds of ``diversity`` (R, P) repeat.
+    It assumes that the last rounds of ``diversity`` (R, P) repeat.
     """
     measured = diversity[:horizon]
     repeated = (horizon - len(measured)) * diversity[-CYCLE:].max(0)
@@ -236,15 +245,15 @@ def mean_diversity(diversity: np.ndarray, horizon: int) -> np.ndarray:
 
 
 def simulated_rounds(theorem: Theorem, rounds: int) -> int:
-    """Return how many rounds to run so that the measure of ``rounds`` is known.
+    """Return the number of rounds to run for the measure before round ``rounds``.
 
-    It is known before round ``rounds``. A measure of two blocks depends on the next
-    round.
+    It is one more for two blocks, whose measure depends on the next round.
     """
     return rounds + theorem.scope.two_blocks
 
 
 def _gap_error(batch: Batch) -> np.ndarray:
+    """Return the rounding error of f(x^0) - f* of each candidate."""
     return batch.clients.unsure(batch.x0[..., 0])["f_error"]
 
 

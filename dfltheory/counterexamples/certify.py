@@ -1,6 +1,6 @@
 """Confirmation of a counterexample by the training core.
 
-The core runs it at its horizon or a shorter one.
+The core runs the instance up to its horizon, or to a shorter one if that suffices.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ if TYPE_CHECKING:
     from dfltheory.training.instance import Instance
 
 ROUNDS = (300, 3000, FULL)
-"""Rounds of the core's runs, which are tried in turn until the bound is exceeded."""
+"""Numbers of rounds that the core runs, tried in turn until the bound is exceeded."""
 FEW = (16, 64)
-"""Numbers of independent runs of an instance with noise that are tried first: they
-suffice where the bound is exceeded by far.
+"""Numbers of independent runs of an instance with noise that are tried first. They
+suffice if the bound is exceeded by a wide margin.
 """
 RUNS = ((4000, 40000), (20000, 80000))
-"""Largest number of these runs, and of their rounds in total. The second pair is used
-if the mean is above the bound and its confidence limit is not.
+"""Largest number of further runs, and of their rounds in total. The second pair is used
+if the mean exceeds the bound but its lower confidence limit does not.
 """
 CONFIDENCE = 0.999
-"""Of the lower limit, over all numbers of runs that are tried."""
+"""Confidence of the lower limit, jointly over all numbers of runs that are tried."""
 COINS = 16
-"""Number of runs that must be equal if noise has the same effect for every coin."""
+"""Number of runs that must agree if the result is the same for both signs of the noise.
+"""
 
 
 class ConditionSlack(TypedDict):
@@ -61,20 +62,20 @@ class ConditionSlack(TypedDict):
 
 @dataclass(frozen=True)
 class Certificate:
-    """The two evaluations of an instance, and whether the theorem covers it.
+    """Two independent evaluations of an instance, and whether the theorem covers it.
 
-    One is the exact expectation in floating point, the other the training core.
+    They are the exact expectation in floating point, and runs of the training core.
 
     Attributes
     ----------
     exact : dict
         ``ratio, measured, bound`` at the horizon ``T`` of the instance.
     core : dict
-        ``rounds`` that were run, the horizon ``T`` of the ratio, ``measured, bound,
-        ratio`` (``low``: lower confidence limit with noise), and ``still``: whether the
-        state is stationary, so that its measure holds for all later rounds.
+        ``rounds`` that were run; ``measured, bound, ratio`` at the horizon ``T`` of the
+        ratio; with noise ``low``, the lower confidence limit; and ``still``, whether
+        the state is stationary, so that the measure is known in all later rounds.
     core_at_horizon : float or None
-        The core's ratio at the horizon of the instance, if it ran so far or is
+        The core's ratio at the horizon of the instance, if it ran that far or is
         stationary.
     conditions : list of dict
         Each condition with its slack.
@@ -96,22 +97,24 @@ class Certificate:
 
     @property
     def violated(self) -> bool:
-        """Whether both evaluations exceed the bound, confirmed at 50 digits.
+        """Whether the instance refutes the statement, confirmed at 50 digits.
 
-        The instance must satisfy the assumptions.
+        It does if both evaluations exceed the bound and the theorem covers the
+        instance.
         """
         return self.suspected and not self.undecided
 
     @property
     def suspected(self) -> bool:
-        """Whether both evaluations exceed the bound in floating point.
+        """Whether the instance refutes the statement in floating point.
 
-        The instance must satisfy the assumptions.
+        It does if both evaluations exceed the bound and the theorem covers the
+        instance.
         """
-        seen = max(
+        core_ratio = max(
             self.core.get("low", self.core["ratio"]), self.core_at_horizon or 0.0
         )
-        return not self.obstacles and self.exact["ratio"] > 1 and seen > 1
+        return not self.obstacles and self.exact["ratio"] > 1 and core_ratio > 1
 
 
 def core_says(certificate: Mapping[str, Any]) -> str:
@@ -145,9 +148,9 @@ def number(value: float) -> str:
 
 
 def certify(instance: Instance, theorem: Theorem) -> Certificate:
-    """Evaluate an instance exactly and by the training core.
+    """Evaluate an instance by its exact expectation and by the training core.
 
-    Assumptions and conditions are checked too.
+    The assumptions and conditions of the theorem are checked, too.
     """
     batch, T = _batch(instance, theorem), instance.rounds
     noisy = batch.chance
@@ -158,7 +161,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     exact: dict[str, float] = {}
     core: dict[str, float] = {}
     at_T, period = None, 0
-    off = 0.0  # what rounding of the constants may put the bound off by, relatively
+    off = 0.0  # relative error of the bound from rounding of the constants
     values: Values = {}
     run: History | None = None
     at_once = noisy or (only and T <= SIMULATED)
@@ -177,29 +180,30 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
                 run, theorem, values, batch, T, only, period
             )
         exceeds = max(core.get("low", core["ratio"]), at_T or 0.0) > 1.0
-        # and at its own horizon, where that can be run
+        # the bound must also be exceeded at the instance's horizon if it can be run
         exceeds &= noisy or at_T is not None or T > FULL
         if seeds < enough and not exceeds:
             continue
-        # nothing is open
+        # more runs or rounds cannot change the verdict
         if exceeds or exact["ratio"] <= 1.0 + off or (noisy and core["ratio"] <= 1.0):
             break
     assert run is not None  # the first numbers of rounds and runs are always tried
     obstacles, conditions = _inside(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
         obstacles.append(
-            f"it exceeds the bound by {exact['ratio'] - 1:.1g} of it, and rounding may"
-            f" by {off:.1g}"
+            f"it exceeds the bound by a relative {exact['ratio'] - 1:.1g}, which may be"
+            f" a rounding error (up to {off:.1g})"
         )
     if theorem.scope.samplewise and batch.led is not None:
         obstacles.append(
-            "it assumes samples as smooth as the clients, and this noise depends on the"
-            " state"
+            "it assumes that samples are as smooth as the clients, but this noise"
+            " depends on the state"
         )
     data = lowered_measure(run, theorem)
     if batch.led is not None and np.ptp(data, axis=0).max() > 1e-9 * data.max():
         obstacles.append(
-            "its runs differ by chance, of which the exact expectation knows one"
+            "its runs depend on the random signs of the noise, and the exact"
+            " expectation covers only one of them"
         )
     certificate = Certificate(exact, core, at_T, conditions, obstacles)
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
@@ -220,16 +224,16 @@ def _measured_run(
 
 
 def _batch(instance: Instance, theorem: Theorem) -> Batch:
-    """Return the candidate as a batch.
+    """Return the instance as a batch of one candidate.
 
-    It has one client for each group of identical ones where that is exact.
+    Each group of identical clients is reduced to one client if that is exact.
     """
     batch = Batch.of(instance)
     return batch.grouped() if group_means_suffice(theorem) else batch
 
 
 def _numbers_of_runs(batch: Batch, T: int) -> list[int]:
-    """How many independent runs are tried, in turn."""
+    """Return the numbers of independent runs to try, in order."""
     if batch.led is not None:
         return [COINS]
     if not batch.chance:
@@ -238,7 +242,11 @@ def _numbers_of_runs(batch: Batch, T: int) -> list[int]:
 
 
 def _runs(T: int, most: int, rounds: int) -> int:
-    """At most so many runs, and so many rounds in total if that is enough for some."""
+    """Return a number of runs at horizon T.
+
+    It is at most ``most``, and at most ``rounds`` in total unless that allows fewer
+    than ``FEW[-1]`` runs.
+    """
     return min(most, max(FEW[-1], rounds // T))
 
 
@@ -247,16 +255,16 @@ def exact_expectation(
 ) -> tuple[dict[str, float], list[str]]:
     """Return the exact expectation at the horizon, and the obstacles.
 
-    The obstacles say why the theorem does not cover the instance. Constants and
-    conditions are as :func:`certify` has them, from a short run; the training core does
-    not confirm the ratio.
+    Constants and conditions are those of :func:`certify`, from a short run. The
+    training core does not confirm the ratio.
 
     Returns
     -------
     dict
         ``ratio, measured, bound, T, still``.
     list of str
-        The obstacles; with a ratio that rounding may have lifted above 1 among them.
+        Why the theorem does not cover the instance, including a ratio that may exceed 1
+        only because of rounding.
     """
     batch, T = _batch(instance, theorem), instance.rounds
     in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
@@ -266,14 +274,14 @@ def exact_expectation(
     off = _relative_error(theorem, values, exact)
     obstacles, _ = _inside(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
-        obstacles.append(f"rounding may put the bound off by {off:.1g} of it")
+        obstacles.append(f"the bound has a relative rounding error of up to {off:.1g}")
     if theorem.scope.samplewise and batch.led is not None:
-        obstacles.append("it assumes samples as smooth as the clients")
+        obstacles.append("it assumes that samples are as smooth as the clients")
     return exact, obstacles
 
 
 def _relative_error(theorem: Theorem, values: Values, exact: dict[str, float]) -> float:
-    """Return the relative rounding error of a bound that is exceeded; else 0."""
+    """Return the relative rounding error of the bound if it is exceeded, else 0."""
     if not (exact["ratio"] > 1 and exact["bound"]):
         return 0.0
     return float(bound_error(theorem, values)) / exact["bound"]
@@ -282,7 +290,8 @@ def _relative_error(theorem: Theorem, values: Values, exact: dict[str, float]) -
 def _doubts(theorem: Theorem, values: Values, certificate: Certificate) -> list[str]:
     """Return why floating point cannot decide; empty if it can.
 
-    Reasons are abnormal numbers, or a refutation without confirmation.
+    Reasons are numbers close to overflow or underflow, or a refutation that is not
+    confirmed at 50 digits.
     """
     exact, core = certificate.exact, certificate.core
     at_horizon = values | {"T": exact["T"]}
@@ -293,20 +302,20 @@ def _doubts(theorem: Theorem, values: Values, certificate: Certificate) -> list[
     at_once = certificate.core_at_horizon
     if at_once is not None and at_once > 1:
         return doubts
-    least = core.get("low", core["ratio"]) * core["bound"]
+    core_measured = core.get("low", core["ratio"]) * core["bound"]
     at_core = values | {"T": core["T"]}
     return doubts + unconfirmed(
-        theorem, at_core, core["bound"], least, conditions=False
+        theorem, at_core, core["bound"], core_measured, conditions=False
     )
 
 
 def _inside(
     run: History, theorem: Theorem, values: Values
 ) -> tuple[list[str], list[ConditionSlack]]:
-    """Why the theorem does not cover the run, and each condition with its slack."""
+    """Return why the theorem does not cover the run, and each condition's slack."""
     outside = obstacle_of(run, theorem, values)
     if any(name not in values for name in theorem.needs):
-        return [outside or "some quantity is not known"], []
+        return [outside or "some quantity is unknown"], []
     needed = {name: values[name] for name in theorem.needs}
     conditions: list[ConditionSlack] = [
         {"condition": c.name, "slack": float(np.asarray(slack)), "holds": bool(ok)}

@@ -1,14 +1,14 @@
-"""Closed forms that refute a statement without a search, at any horizon.
+"""Closed forms that refute a statement at any horizon, without a search.
 
-Each function here returns the largest measured / bound of one family of problems whose
-left-hand side is known exactly: beyond 1 the statement is false. All problems have L =
-1 and satisfy every assumption of the statements; 0 means that a family does not apply.
-:func:`strongest` returns the best family.
+Each function returns the largest measured / bound over one family of problems whose
+left-hand side is known exactly. A value above 1 refutes the statement; 0 means that the
+family does not apply. All problems have L = 1 and satisfy every assumption of the
+statements. :func:`strongest` returns the family with the largest ratio.
 
-*Far valley.* The clients of each family stay in a bounded range forever. Outside of it
-all clients may share one more valley, of any depth and with no steeper gradients, which
-no run visits. So f(x^0) - f* can be any number that is not below its value without the
-valley, and the left-hand side is the same.
+*Far valley.* The clients of each family stay in a bounded range forever. Outside of
+that range, all clients may share an additional valley of any depth, with gradients that
+are no steeper, which no run visits. So f(x^0) - f* can be any number that is at least
+its value without the valley, and the left-hand side does not change.
 """
 
 from __future__ import annotations
@@ -28,38 +28,37 @@ if TYPE_CHECKING:
 
 HORIZONS = 10.0 ** np.arange(2, 17)
 STEPS = 10.0 ** np.arange(-7, 0)
-"""Step sizes that are tried where the statement has no schedule."""
+"""Step sizes that are tried if the statement has no schedule."""
 VALLEYS = (0.0, 1.0, 1e4, 1e8)
-"""Values of f(x^0) - f* that are tried; at least that of the problem without a
-valley.
+"""Values of f(x^0) - f* that are tried. If one is too small, its value without a valley
+is used instead.
 """
 FAR_HORIZONS = 10.0 ** np.arange(2, 31)
 GAPS = (1.0, 0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-9, 1e-13)
 """Values of 1 - lam that are tried."""
 SMALLEST_GRADIENT = 1e-9
-"""Limits of gradients below this are not used: rounding contributes about 1e-15 to
-them.
+"""Smaller limits of gradients are not used, since their rounding error is about 1e-15.
 """
 STEEPEST, SPREAD = 2.0, 1.0
-"""Largest gradient, and heterogeneity, of two parabolas around +-1 that are linear
-beyond distance 2.
+"""Largest gradient, and heterogeneity, of two parabolas around +-1 whose gradients are
+constant beyond distance 2.
 """
 
 
 def noise_for_ever(theorem: Theorem) -> float:
     """Return the ratio of stationary noise (:mod:`.families.stationary_noise`).
 
-    The noise is in the shared model, or in the personal part. Noise of two values
-    +-sigma keeps x within max(s, sigma) =: B of the minimum. Neither SAM nor momentum;
-    lam = 0. The personal parts are not averaged, so that their noise does not depend on
-    m.
+    The noise is in the shared model or in the personal part. Noise that takes the
+    values +-sigma keeps x within max(s, sigma) =: B of the minimum. There is no SAM and
+    no momentum, and lam = 0. The effect of noise in the personal parts does not depend
+    on m, since they are not averaged.
     """
     blocks = ("shared", "personal") if theorem.scope.two_blocks else ("shared",)
     return max(_noise(theorem, block) for block in blocks)
 
 
 def _noise(theorem: Theorem, block: str) -> float:
-    """Return the ratio of stationary noise in one block; the other is stationary."""
+    """Return the ratio of stationary noise in one block."""
     if not _plain_steps(theorem):
         return 0.0
     sizes, counts = 10.0 ** np.arange(-4, 3), (1, 2, 16, 256, 4096)
@@ -69,7 +68,7 @@ def _noise(theorem: Theorem, block: str) -> float:
         sizes, sizes, counts, local, HORIZONS, steps, VALLEYS, indexing="ij"
     )
     sigma, s0, m, K, T, eta, valley = (axis.ravel() for axis in grid)
-    reach = np.maximum(s0, sigma)
+    largest_gradient = np.maximum(s0, sigma)
     known = {
         "m": m,
         "K": K,
@@ -77,8 +76,8 @@ def _noise(theorem: Theorem, block: str) -> float:
         "eta": eta,
         "f0_gap": np.maximum(s0**2 / 2, valley),
         "x0_sq": s0**2,
-        "B": reach,
-        "S2": reach**2 + sigma**2,
+        "B": largest_gradient,
+        "S2": largest_gradient**2 + sigma**2,
         "sigma_l": sigma,
         "sigma_v" if block == "personal" else "sigma_u": sigma,
     }
@@ -96,8 +95,8 @@ def _noise(theorem: Theorem, block: str) -> float:
 def two_parabolas(theorem: Theorem) -> float:
     """Return the ratio of two clients with f_1' = x - 1 and f_2' = k (x + 1).
 
-    They start where their mean is stationary. See :func:`parabola_gradients` for the
-    left-hand side. No noise and no SAM; a fixed W of two clients.
+    They start at their limiting mean; :func:`parabola_gradients` derives the left-hand
+    side. There is no noise and no SAM, and W is a fixed matrix of two clients.
     """
     if not _plain_steps(theorem) or theorem.lhs.measure == "two_block_weighted":
         return 0.0
@@ -108,7 +107,7 @@ def two_parabolas(theorem: Theorem) -> float:
     grid = np.meshgrid(
         curvatures, local, GAPS, FAR_HORIZONS, steps, VALLEYS, gossips, indexing="ij"
     )
-    # 1 - lam of a gossip step has at least three digits in floating point
+    # so that 1 - lam of a gossip step is accurate to three digits
     exact = grid[2] / grid[-1] >= GAPS[-1]
     k, K, gap, T, eta, valley, Q = (axis[exact] for axis in grid)
     per_gossip_step = (1 - gap) ** (1 / Q)
@@ -135,11 +134,11 @@ def parabola_gradients(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return f'(xbar^0) and the mean of f'(xbar^t)^2 over t < T of two parabolas.
 
-    ``lam`` is that of a round. K local steps map x_i to c_i + (1 - a_i)(x_i - c_i), a_i
-    = 1 - (1 - eta k_i)^K. The round is stationary at mean +- r with a_1 (x_1 - c_1) =
-    -a_2 (x_2 - c_2) =: pull and r = -lam pull/(1 - lam). Both start at that mean. The
-    deviation of f'(xbar^t) from its limit is first (mu_1^t - mu_2^t)/(mu_1 - mu_2),
-    with mu the eigenvalues of the round.
+    ``lam`` is that of a whole round. K local steps map x_i to c_i + (1 - a_i)(x_i -
+    c_i), with a_i = 1 - (1 - eta k_i)^K. The round is stationary at mean +- r with a_1
+    (x_1 - c_1) = -a_2 (x_2 - c_2) =: pull and r = -lam pull/(1 - lam). Both clients
+    start at that mean. The deviation of f'(xbar^t) from its limit is first (mu_1^t -
+    mu_2^t)/(mu_1 - mu_2), where mu_1 and mu_2 are the eigenvalues of the round.
     """
     shrink_1, shrink_2 = (
         -np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k)
@@ -167,7 +166,7 @@ def parabola_gradients(
 
 
 def matrices_in_turn(theorem: Theorem) -> float:
-    """Return the ratio of the two parabolas where W = I and W = 11'/2 take turns.
+    """Return the ratio of the two parabolas if W alternates between I and 11'/2.
 
     Windows of 2 rounds have q = 0.
     """
@@ -200,9 +199,9 @@ def gradients_in_turn(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return f'(xbar^t) of two parabolas at even and at odd t.
 
-    They start where two rounds return to. Two rounds are 2 K local steps and one
-    averaging. One round later the client i is at c_i + (1 - a_i)(x - c_i),
-    a_i = 1 - (1 - eta k_i)^K.
+    They start at the fixed point of two rounds, which consist of 2 K local steps and
+    one average. At odd t client i is at c_i + (1 - a_i)(x - c_i), with a_i = 1 - (1 -
+    eta k_i)^K.
     """
     shrink_1, shrink_2 = (
         -np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k)
@@ -224,16 +223,16 @@ CLOSED_FORMS = MappingProxyType(
 
 
 def strongest(theorem: Theorem) -> tuple[str, float]:
-    """Return the family of the largest ratio, and that ratio."""
+    """Return the family with the largest ratio, and that ratio."""
     ratios = {name: ratio(theorem) for name, ratio in CLOSED_FORMS.items()}
     return max(ratios.items(), key=itemgetter(1))
 
 
 def _plain_steps(theorem: Theorem) -> bool:
-    """Return whether a round is plain local steps and one average.
+    """Return whether a round consists of plain local steps and one average.
 
-    The left-hand side must be the mean over the first T rounds. Without a network a
-    round may be a single step, as of local SGD.
+    The left-hand side must be the mean over the first T rounds. If the statement has no
+    network, a round may be a single step, as in local SGD.
     """
     return (
         "lam_admm" not in {*theorem.needs, *theorem.schedule}
@@ -251,10 +250,10 @@ def _local_steps(theorem: Theorem, tried: tuple[int, ...]) -> tuple[int, ...]:
 def _complete(
     theorem: Theorem, known: Mapping[str, float | np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return all constants of a theorem.
+    """Return all quantities that a theorem needs.
 
-    These are the given ones, the schedule's step size, 1 for L, L_u, L_v, delta, Q and
-    window, and 0 for the others.
+    They are the ``known`` ones, the step size of the schedule, 1 for L, L_u, L_v,
+    delta, Q and window, and 0 for all others.
     """
     size = np.zeros_like(known["T"])
     values = dict.fromkeys(theorem.needs, size)
@@ -279,9 +278,9 @@ def _complete(
 def _largest_ratio(
     theorem: Theorem, left: np.ndarray, known: Mapping[str, np.ndarray]
 ) -> float:
-    """Return the largest left / bound where the conditions hold.
+    """Return the largest left / bound at which all conditions hold.
 
-    Steps must be shorter than 1/L.
+    Step sizes must be below 1/L.
     """
     values = {name: known[name] for name in theorem.needs}
     checked = theorem.check_conditions(**values)
@@ -293,7 +292,7 @@ def _largest_ratio(
 
 
 def _geometric(below_one: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """Return the sum of mu^t over t < T, by 1 - mu."""
+    """Return the sum of mu^t over t < T, given ``below_one`` = 1 - mu."""
     with np.errstate(divide="ignore"):  # mu = 0
         return -np.expm1(T * np.log1p(-below_one)) / below_one
 

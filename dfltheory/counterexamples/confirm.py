@@ -1,7 +1,7 @@
-"""The second evaluation of a finding: bound and conditions at 50 digits.
+"""A second evaluation of bound and conditions, at 50 digits.
 
-A bound or a side of a condition that overflows or underflows leaves the finding
-undecided, and so does every refutation that the evaluation at 50 digits does not share.
+A finding is undecided if its bound or a side of a condition overflows or underflows, or
+if the evaluation at 50 digits does not confirm the refutation.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 SMALLEST, LARGEST = 1e-290, 1e300
-"""Bounds and sides outside of this range may have lost digits to underflow, or been
-near to overflow.
+"""Bounds and sides of conditions outside of this range may be inaccurate because of
+underflow or overflow.
 """
 AGREEMENT = 1e-6
-"""By how much, relatively, a bound in floating point may deviate from the bound at 50
-digits.
+"""Largest relative deviation of a bound in floating point from the bound at 50 digits.
 """
 
 
@@ -53,14 +52,14 @@ def abnormal(
     reasons = []
     if not _is_normal(exact["bound"]):
         reasons.append(
-            f"the bound is {exact['bound']:g} in floating point, which is no normal"
-            " number"
+            f"the bound is {exact['bound']:g} in floating point, which is outside of"
+            f" [{SMALLEST:g}, {LARGEST:g}]"
         )
     if not math.isfinite(exact["measured"]):
         reasons.append(f"the measured value is {exact['measured']:g} in floating point")
     needed = {name: values[name] for name in theorem.needs if name in values}
     if len(needed) < len(theorem.needs):
-        return reasons  # a missing quantity is an obstacle of its own
+        return reasons  # missing quantities are reported as obstacles
     evaluation = Evaluation(theorem, needed)
     for condition, *sides in theorem.condition_sides(**needed):
         formulas = (condition.left, condition.right)
@@ -70,7 +69,7 @@ def abnormal(
             ):
                 reasons.append(
                     f"a side of condition {condition.name} is {value:g} in floating"
-                    " point, which is no normal number"
+                    f" point, which is outside of [{SMALLEST:g}, {LARGEST:g}]"
                 )
     return reasons
 
@@ -89,11 +88,11 @@ def unconfirmed(
     theorem : Theorem
         The refuted statement.
     values : mapping
-        Every quantity that the theorem needs, the horizon T among them.
+        All quantities that the theorem needs, including the horizon T.
     bound, measured : float
-        As floating point has them; the measured value exceeds the bound there.
+        Both sides in floating point; ``measured`` exceeds ``bound``.
     conditions : bool
-        Whether the conditions are confirmed too.
+        Whether to confirm the conditions, too.
 
     Returns
     -------
@@ -145,9 +144,9 @@ def _is_normal(value: float) -> bool:
 
 
 def _may_be_zero(evaluation: Evaluation, formula: Expr) -> bool:
-    """Return whether an exact zero is possible, rather than a number that underflows.
+    """Return whether a side may be exactly zero, rather than underflow to it.
 
-    It is also possible after the cancellation of larger terms.
+    It may also be zero because larger terms cancel.
     """
     try:
         enclosure = evaluation.enclosure(formula)

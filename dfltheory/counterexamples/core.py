@@ -1,4 +1,4 @@
-"""The rounds of all candidates of a batch, and what is measured of them."""
+"""Simulation of all candidates of a batch, and what is measured in each round."""
 
 from __future__ import annotations
 
@@ -20,29 +20,42 @@ from dfltheory.counterexamples.candidate_oracle import (
 from dfltheory.errors import InputError
 
 REST = 4e-16
-"""States that move by less than this share of their size are stationary."""
+"""A state is stationary if its relative change in a round is at most this."""
 CYCLE = 4
-"""Maximum number of rounds after which a state is tested for repetition."""
+"""Longest cycle of states, in rounds, that is detected on a fixed network."""
 FULL = 20000
 """Maximum number of simulated rounds for candidates that have not converged.
 
-The training core runs no more than that in full.
+The training core runs at most this many rounds, too.
 """
 _LOOK = 16
+"""Number of rounds between two tests for stationarity."""
 
 
 @dataclass(eq=False)
 class Path:
-    """What was measured of the first rounds, before each of them: (R, P) arrays.
+    """Quantities measured before each of the first R rounds of P candidates.
 
-    ``left``: by measure; ``value``: E f(xbar^t), or F(ubar^t, V^t); ``diversity``: of
-    grad_u F_i at (ubar^t, v_i^{t+1}); ``moment`` (P,): sup over steps of (1/m) sum_i
-    E||g||^2; ``still`` (P,): after how many rounds the state comes again, 1 where
-    nothing moves any more, 0 where it does not; ``translating`` (P,): until which round
-    all clients move on at the pace of the last ones and meet no knot, 0 where they do
-    not;
-    ``x`` (P, m, d): the last models, without noise; ``size`` (P,): the largest root
-    mean square of models.
+    Attributes
+    ----------
+    left : dict of str to (R, P) array
+        Left-hand sides by measure.
+    value : (R, P) array
+        E f(xbar^t), or F(ubar^t, V^t) for two blocks.
+    moment : (P,) array
+        Largest (1/m) sum_i E||g||^2 over all steps.
+    still : (P,) array
+        Number of rounds after which the state repeats: 1 if it is stationary, 0 if it
+        does not repeat.
+    x : (P, m, d) array
+        The final models, without noise.
+    diversity : (R, P) array, optional
+        Variance over the clients of grad_u F_i at (ubar^t, v_i^{t+1}).
+    translating : (P,) array
+        Last round until which all clients provably keep their velocity and cross no
+        knot; 0 if they do not move at constant velocity.
+    size : (P,) array
+        Largest root mean square of the models over all rounds.
     """
 
     left: dict[str, np.ndarray]
@@ -57,26 +70,26 @@ class Path:
 
 @unknown_methods_rejected()
 def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
-    """Simulate ``rounds`` rounds of all candidates, and measure them.
+    """Simulate at most ``rounds`` rounds of all candidates, and measure them.
 
-    Fewer rounds are run where nothing moves any more. The gradients' second ``moments``
-    are measured if asked for.
+    The simulation ends early once no candidate moves any more. Second moments of the
+    gradients are measured only if ``moments`` is true.
     """
     noise, weight = _noise(batch)
     P, m, _ = batch.x0.shape
     if rounds > batch.longest:
         raise InputError(
-            f"of {rounds} rounds of a random network the ways are too many:"
-            f" {batch.longest:.0f}"
+            f"rounds = {rounds} is too large for a random network, of which all"
+            f" sequences are simulated: at most {batch.longest:.0f}"
         )
-    ways = batch.period ** (rounds * batch.draws_a_round) if batch.drawn else 1
-    N = ways if noise is None else noise.shape[1] // P
+    sequences = batch.period ** (rounds * batch.draws_a_round) if batch.drawn else 1
+    N = sequences if noise is None else noise.shape[1] // P
     models, means, others, moment, still = _states(
         batch, rounds, N, noise, weight, moments
     )
 
     def by_candidate(a: np.ndarray) -> np.ndarray:
-        """(R, P N, ...) -> (P, R, N, ...)."""
+        """Reshape (R, P N, ...) to (P, R, N, ...)."""
         return np.moveaxis(a.reshape(len(a), P, N, *a.shape[2:]), 0, 1)
 
     models, means = by_candidate(models), by_candidate(means)  # (P, R, N, m, d)
@@ -91,7 +104,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
         flat = spread.reshape(*spread.shape[:3], -1)
         path.left["consensus"] = _mean_sq(flat, weight) / m
     if noise is not None:
-        # no expectation is known
+        # gradients are not affine off the ramp: the expectation is unknown
         path.value[:, _may_leave_ramp(batch, models[..., 0], weight)] = np.nan
     path.x = models[:, -1, 0]
     path.size = np.sqrt((models[:, :, 0] ** 2).sum(-1).mean(-1).max(1))
@@ -102,7 +115,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
 
 
 def _translating(batch: Batch, x: np.ndarray) -> np.ndarray:
-    """Path.translating of models x (P, R, m)."""
+    """Return :attr:`Path.translating` for models x (P, R, m)."""
     if x.shape[1] < 3:
         return np.zeros(batch.size)
     last, pace = x[:, -1], x[:, -1] - x[:, -2]
@@ -118,10 +131,10 @@ def _translating(batch: Batch, x: np.ndarray) -> np.ndarray:
 
 
 def _noise(batch: Batch) -> tuple[Tensor | None, float]:
-    """Return one unit of noise of each draw, client and block, and its weight.
+    """Return unit noise for every draw, client and coordinate, and its weight.
 
-    The noise of a round is (draws, P N, m, d); the weight is how many clients each unit
-    stands for. Without noise, or where networks are drawn, the noise is None.
+    The noise of a round has shape (draws, P N, m, d), and each unit of it represents
+    ``weight`` clients. It is None without noise, or if networks are drawn at random.
     """
     P, m, d = batch.x0.shape
     if batch.drawn or not batch.chance:
@@ -134,7 +147,7 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
 
 
 def _interchangeable(batch: Batch) -> bool:
-    """Return whether in all candidates clients answer to noise interchangeably."""
+    """Return whether all clients respond to noise identically in every candidate."""
     m = batch.x0.shape[1]
     if batch.period > 1 or np.ptp(batch.clients.slopes, axis=1).max() != 0:
         return False
@@ -152,10 +165,19 @@ def _states(
     weight: float,
     moments: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray]:
-    """Simulate the rounds, and return their states, moment and periods.
+    """Simulate the rounds.
 
-    Models (R + 1, P N, m, d), means, auxiliary points (R + 1, P N, d), second moment,
-    and after how many rounds each last state comes again.
+    Returns
+    -------
+    models : (R + 1, P N, m, d) array
+    means : (R + 1, P N, d) array
+        Mean models.
+    auxiliary : (R + 1, P N, d) array or None
+        Auxiliary points of the algorithm, if it has any.
+    moment : (P,) array
+        As in :class:`Path`.
+    still : (P,) array
+        As in :class:`Path`.
     """
     draws = draws_of(batch) if moments else 0
     algorithm = batch.algorithm
@@ -173,7 +195,7 @@ def _states(
         state = replace(state, z=state.x)
         kept.append(state)
         if (t + 1 == rounds or t % _LOOK == 0) and len(kept) > batch.period:
-            still = _comes_again(kept, batch, runs)
+            still = _repetition_periods(kept, batch, runs)
             before = kept[-1 - batch.period]
             certain = noise is None and not batch.drawn
             if certain and _stationary(before, state, batch.size, share=0.0).all():
@@ -195,7 +217,7 @@ def _states(
 
 
 def _stacked(states: list[State]) -> State:
-    """Stack the states of all rounds along the axis of the seeds."""
+    """Stack the states of all rounds along the seeds axis."""
     whole = {}
     for f in fields(states[0]):
         rows = [getattr(state, f.name) for state in states]
@@ -206,27 +228,28 @@ def _stacked(states: list[State]) -> State:
     return replace(states[-1], **whole)
 
 
-def _comes_again(kept: list[State], batch: Batch, runs: int) -> np.ndarray:
-    """Return after how many rounds each last state comes again, at the same matrices.
+def _repetition_periods(kept: list[State], batch: Batch, runs: int) -> np.ndarray:
+    """Return the periods (P,) with which the final states repeat; 0 without repetition.
 
-    It is 0 where it does not.
+    Only multiples of the network's own period are tested.
     """
-    found = np.zeros(batch.size, dtype=int)
+    periods = np.zeros(batch.size, dtype=int)
     longest = min(max(CYCLE, batch.period), len(kept) - 1)
     for lag in range(batch.period, longest + 1, batch.period)[::-1]:
         same = _stationary(kept[-1 - lag], kept[-1], batch.size, runs)
-        found = np.where(same, lag, found)
-    return found
+        periods = np.where(same, lag, periods)
+    return periods
 
 
 def _stationary(
     before: State, after: State, size: int, runs: int = 1, share: float = REST
 ) -> np.ndarray:
-    """Return which candidates' states have not moved.
+    """Return which candidates have the same state before and after.
 
-    Every tensor that is the clients' own counts, in the first of so many runs: it has
-    no noise, and what the others add to a variance only increases. No candidate is
-    stationary while a number that is common to all changes.
+    All tensors with one row per client are compared, in the first of the ``runs`` of a
+    candidate. That run has no noise; the others only add to variances, which never
+    decrease. No candidate is stationary while a scalar of the state changes, since all
+    candidates share it.
     """
     still = np.ones(size, dtype=bool)
     for f in fields(after):
@@ -246,9 +269,10 @@ def _stationary(
 
 
 def _may_leave_ramp(batch: Batch, x: np.ndarray, weight: float) -> np.ndarray:
-    """Return for which candidates noise may lead models x (P, R, N, m) off the ramp.
+    """Return the candidates in which noise may move models x (P, R, N, m) off the ramp.
 
-    Gradients are affine on the ramp. Coins add up to the sum of all answers at most.
+    Gradients are affine only on the ramp. The noise is a sum of responses with random
+    signs, so its absolute value is at most the sum of the absolute responses.
     """
     reach = np.abs(_answers(x)).sum(2).cumsum(1)
     reach = reach.sum(-1, keepdims=True) if weight > 1 else reach
@@ -258,22 +282,25 @@ def _may_leave_ramp(batch: Batch, x: np.ndarray, weight: float) -> np.ndarray:
 
 
 def _answers(a: np.ndarray) -> np.ndarray:
-    """Return what one unit of noise each changes: runs 1, 2, ... less run 0."""
+    """Return the response to each unit of noise: runs 1, 2, ... minus run 0."""
     return a[:, :, 1:] - a[:, :, :1]
 
 
 def _total(a: np.ndarray, weight: float) -> np.ndarray:
     """Return the sum over the noise of all rounds so far, (R, P).
 
-    Answers at lag 0, 1, ... are independent.
+    ``a`` (P, R, N, n) holds the contributions of the noise of one round after 0, 1, ...
+    further rounds. Noise of different rounds is independent, so that contributions add
+    up.
     """
     return weight * np.cumsum(a.sum((2, 3)), axis=1).T
 
 
 def _mean_sq(a: np.ndarray, weight: float) -> np.ndarray:
-    """Return E ||a||^2 of (P, R, N, n), (R, P): the squared mean and the variance.
+    """Return E ||a||^2 (R, P) from the runs a (P, R, N, n).
 
-    Without noise it is the runs' mean.
+    With noise it is the squared mean plus the variance, otherwise the average over the
+    runs.
     """
     if not weight:
         return (a**2).sum(-1).mean(2).T
@@ -283,9 +310,10 @@ def _mean_sq(a: np.ndarray, weight: float) -> np.ndarray:
 def _mean_value(
     value: np.ndarray, slope: np.ndarray, x: np.ndarray, weight: float
 ) -> np.ndarray:
-    """Return E F, (R, P), of its values (P, R, N).
+    """Return E F (R, P) from the values (P, R, N) of F in all runs.
 
-    ``slope`` at ``x`` (P, R, N, n) gives the variance's share.
+    The gradients ``slope`` at ``x`` (P, R, N, n) determine the contribution of the
+    variance.
     """
     if not weight:
         return value.mean(2).T
@@ -295,7 +323,7 @@ def _mean_value(
 def _one_block(
     batch: Batch, means: np.ndarray, others: np.ndarray | None, weight: float
 ) -> Path:
-    """Measure the means (P, R, N, d) of runs of one block."""
+    """Measure one-block runs, given their mean models (P, R, N, d)."""
     clients, (P, R, N, d) = batch.clients, means.shape
 
     def slope(points: np.ndarray) -> np.ndarray:
@@ -309,12 +337,12 @@ def _one_block(
     left = {"grad_norm_sq": _mean_sq(g, weight)}
     if others is not None:
         left["grad_norm_sq_w"] = _mean_sq(slope(others), weight)
-    # the one minimizer; a convex problem without a curve may have many
+    # without a curve a convex problem may have several minimizers
     if (clients.curve > 0).any():
-        least = np.where(
+        minimizer = np.where(
             clients.curve > 0, clients.minimizer(batch.x0.mean((1, 2))), np.nan
         )
-        left["dist_sq"] = _mean_sq(means - least[:, None, None, None], weight)
+        left["dist_sq"] = _mean_sq(means - minimizer[:, None, None, None], weight)
     value = clients.value(means.reshape(P, R * N, 1, d)).mean(-1).reshape(P, R, N)
     left["loss"] = value = _mean_value(value, g, means, weight)
     zero = np.zeros(batch.size)
@@ -322,22 +350,25 @@ def _one_block(
 
 
 def _two_blocks(batch: Batch, x: np.ndarray, weight: float) -> Path:
-    """Measure runs x (P, R, N, m, 2) of two blocks.
+    """Measure two-block runs x (P, R, N, m, 2).
 
-    The shared part is taken before round t, the personal part also after it (V^{t+1}).
+    Gradients are taken at the shared part before round t, and at the personal part both
+    before and after it (V^{t+1}).
     """
     (P, R, N, m, _), shape = x.shape, x[:, 1:].shape
 
     def slope(points: np.ndarray) -> np.ndarray:
         return batch.clients.gradient(points.reshape(P, -1, m, 2)).reshape(shape)
 
-    here = x[:, :-1].copy()
-    here[..., 0] = here[..., 0].mean(-1, keepdims=True)
-    g = slope(here)
-    after = slope(np.stack([here[..., 0], x[:, 1:, ..., 1]], -1))[..., 0]
-    value = batch.clients.value(here.reshape(P, -1, m, 2)).mean(-1).reshape(P, R - 1, N)
+    at_mean = x[:, :-1].copy()
+    at_mean[..., 0] = at_mean[..., 0].mean(-1, keepdims=True)
+    g = slope(at_mean)
+    after = slope(np.stack([at_mean[..., 0], x[:, 1:, ..., 1]], -1))[..., 0]
+    value = (
+        batch.clients.value(at_mean.reshape(P, -1, m, 2)).mean(-1).reshape(P, R - 1, N)
+    )
     flat = (P, R - 1, N, 2 * m)
-    value = _mean_value(value, g.reshape(flat) / m, here.reshape(flat), weight)
+    value = _mean_value(value, g.reshape(flat) / m, at_mean.reshape(flat), weight)
     left = {
         "grad_u_sq": _mean_sq(g[..., 0].mean(-1)[..., None], weight),
         "grad_u_sq_next": _mean_sq(after.mean(-1)[..., None], weight),
@@ -349,17 +380,18 @@ def _two_blocks(batch: Batch, x: np.ndarray, weight: float) -> Path:
 
 @unknown_methods_rejected()
 def fixed_points(batch: Batch, x: np.ndarray, steps: int = 6) -> np.ndarray:
-    """Find solutions of round(x) = x near x (P, m, d), by Newton's method.
+    """Find fixed points of a round near the models x (P, m, d), by Newton's method.
 
-    A round begins with the models alone. Exact for piecewise affine rounds once the
-    piece is right; whether the result is stationary is seen when it is run.
+    A round starts from the models alone, with all other state at its initial value. The
+    result is exact for piecewise affine rounds once the iterates are on the right
+    piece. Callers find out whether it is stationary by simulating it.
     """
     P, m, d = x.shape
     n = m * d
     many = Batch(batch.algorithm, batch.clients, x, batch.W, np.zeros_like(batch.sigma))
 
     def after(points: np.ndarray) -> np.ndarray:
-        """(P, N, n) -> the same, one round later."""
+        """Map points (P, N, n) to those one round later."""
         N = points.shape[1]
         whole = changed(many, x0=points.reshape(P, N, m, d)[:, 0])
         oracle = Candidates(whole, 1, N)
@@ -375,7 +407,7 @@ def fixed_points(batch: Batch, x: np.ndarray, steps: int = 6) -> np.ndarray:
         moved = after(np.concatenate([flat, flat + width * np.eye(n)], axis=1))
         now = moved[:, :1]
         jacobian = np.swapaxes((moved[:, 1:] - now) / width, 1, 2) - np.eye(n)
-        # a candidate that overflows stays where it is
+        # a candidate that overflows is not moved
         known = np.where(np.isfinite(jacobian), jacobian, 0.0)
         inverse = np.linalg.pinv(known, rcond=1e-12)
         move = np.einsum("pij,pnj->pni", inverse, flat - now)

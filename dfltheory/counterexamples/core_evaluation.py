@@ -1,4 +1,4 @@
-"""Both sides of a statement as the runs of the training core have them."""
+"""Both sides of a statement, measured in runs of the training core."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 STILL = 200
-"""Number of last rounds that must repeat a few values bit for bit for a state to be
-stationary.
+"""Number of final rounds whose measure may take only a few distinct values if the state
+is to count as stationary.
 """
 
 
 def lowered_measure(run: History, theorem: Theorem) -> np.ndarray:
     """Return the theorem's measure in every round in which it is known, (S, R).
 
-    Values are at the lower end of their rounding error.
+    Values are lower limits that allow for rounding error.
     """
     name = theorem.lhs.measure
     data = measured(run, name)
     if data is None:
-        raise InputError(f"the run does not measure {name}, which {theorem} is about")
+        raise InputError(f"the run does not measure {name}, which {theorem} bounds")
     return LeftHandSide(run, theorem).lowered(
         data[:, : run.rounds + 1 - rounds_ahead(name)]
     )
@@ -58,12 +58,11 @@ def deterministic_result(
     only: bool,
     period: int,
 ) -> tuple[dict[str, float], float | None]:
-    """Return the result of a run without randomness, and the ratio at T.
+    """Return the result of a deterministic run at its worst horizon, and at T.
 
-    The result is that of its worst horizon.
-
-    Rounds that were not run repeat the last ``period`` ones, if exact expectation and
-    run are stationary; else they count as 0. With ``only`` the horizon T alone is
+    The second result is the ratio at T, or None if it is unknown. Rounds that were not
+    run repeat the last ``period`` ones if both the exact expectation and the run are
+    stationary; otherwise they count as 0. With ``only``, no horizon except T is
     evaluated.
     """
     data = lowered_measure(run, theorem)[0]
@@ -76,7 +75,7 @@ def deterministic_result(
     still = bool(period) and len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
     if not still:
         known, repeats = np.append(data, 0.0), 1
-    elif theorem.lhs.measure in ADDS_UP:  # whose rounding errors add up
+    elif theorem.lhs.measure in ADDS_UP:
         sizes = sizes_of(theorem, batch, simulate(batch, 1), values, T)
         largest = 0.0 if run.model_sq is None else np.sqrt(run.model_sq.max())
         sizes = replace(sizes, size=np.maximum(sizes.size, largest))
@@ -119,9 +118,9 @@ def noisy_result(
 
 
 def _interval(theorem: Theorem, samples: np.ndarray, confidence: float) -> Interval:
-    """Return the interval of the left-hand side from its measure (S, R).
+    """Return the confidence interval of the left-hand side.
 
-    The measure is given in every round.
+    ``samples`` (S, R) is the measure of S runs in every round.
     """
     match theorem.lhs.aggregate:
         case "min":

@@ -1,17 +1,18 @@
-"""Points of the unit cube, on which the search moves, as the numbers of candidates."""
+"""Decoding of points of the unit cube, in which the search moves, into numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 LEAST = 1e-5
-"""The least share of the largest step size."""
+"""Smallest fraction of the largest admissible step size."""
 
 
 class Reader:
-    """Reader that turns columns of the unit cube into numbers, one after the other.
+    """Reader that converts the columns of points in the unit cube to numbers.
 
-    A column that the cube does not have is 0.5, and is counted.
+    Columns are read in order. Reading beyond the last one returns 0.5 and is counted,
+    which yields the dimension of a search space.
     """
 
     def __init__(self, u: np.ndarray):
@@ -26,23 +27,23 @@ class Reader:
         return np.full(len(self.u), 0.5)
 
     def log(self, low: float, high: float) -> np.ndarray:
-        """Return numbers in [low, high], uniform in their logarithm."""
+        """Return log-uniform numbers in [low, high]."""
         return low * (high / low) ** self.unit()
 
     def between(self, low: float, high: float) -> np.ndarray:
-        """Return numbers in [low, high], uniform."""
+        """Return uniform numbers in [low, high]."""
         return low + (high - low) * self.unit()
 
     def log_or_zero(self, low: float, high: float, zero: float = 0.25) -> np.ndarray:
-        """Exactly 0 for a share ``zero`` of the interval, then logarithmic."""
+        """Return 0 with probability ``zero``, otherwise log-uniform numbers."""
         u = self.unit()
         share = np.clip((u - zero) / (1 - zero), 0, 1)
         return np.where(u < zero, 0.0, low * (high / low) ** share)
 
     def share(self) -> np.ndarray:
-        """Return a share of the largest step size.
+        """Return a fraction of the largest step size.
 
-        It is exactly 1 for a part of the interval, else logarithmic.
+        It is exactly 1 with probability 0.15, otherwise log-uniform in [``LEAST``, 1].
         """
         u = self.unit()
         return np.where(u > 0.85, 1.0, LEAST ** np.clip(1 - u / 0.85, 0, 1))

@@ -1,8 +1,8 @@
-"""Points of the unit cube as problems, networks, starts and algorithms.
+"""Decoding of points of the unit cube into problems, networks, starts and algorithms.
 
-A statement's units are free: a candidate is drawn with L near 1 and a step size inside
-the region that the conditions leave, and then stated in units in which that step size
-and the SAM radius are 1. So one algorithm serves the whole batch.
+A statement does not depend on units. A candidate is drawn with L near 1 and a step size
+that the conditions admit, and is then scaled to units in which that step size and the
+SAM radius are 1. So all candidates of a batch share one algorithm.
 """
 
 from __future__ import annotations
@@ -32,10 +32,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The parts of a search space.
+    """The discrete choices of a search space.
 
-    These are a family (None: problems that are fitted to nothing), a network, numbers
-    of steps, and whether all clients are identical.
+    Attributes
+    ----------
+    name : str
+    network : Draw
+    counts : dict of str to int
+        Numbers of local and gossip steps.
+    identical : bool
+        Whether all clients are identical.
+    family : Family or None
+        The family of problems; None for piecewise-linear problems that are not fitted
+        to the network and step sizes.
     """
 
     name: str
@@ -46,7 +55,12 @@ class Layout:
 
 
 def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> Batch:
-    """Return the candidates of the points that ``read`` holds."""
+    """Return the candidates at the points of ``read``.
+
+    The constants of unfitted problems determine the step sizes. A family then fits its
+    problems to the step sizes and networks, and all numbers are scaled to the units of
+    the algorithm.
+    """
     free, fixed = hyperparameters(theorem)
     two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     family = layout.family
@@ -72,32 +86,32 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     state_noise = None
     if family is not None and first is not None:
         sam = rho if has_radius else np.zeros(P)
-        at = _round_data(theorem, W, network["lam"], drawn, steps, first, sam)
-        fitted, start = family.decode(read, at)
+        round_data = _round_data(theorem, W, network["lam"], drawn, steps, first, sam)
+        fitted, start = family.decode(read, round_data)
         fitted = fitted.repeated(m)
         if family.state_noise:
-            state_noise = family.noise(fitted, at)
+            state_noise = family.noise(fitted, round_data)
             sigma = state_noise.constants()["B"][:, None]
         if isinstance(clients, Splits):
             clients = _with_personal_parts(clients, fitted, m)
         else:
             clients = fitted
         x0[..., 0] = np.repeat(start, m // start.shape[1], 1)
-    X = 1 / rho if has_radius else np.ones(P)
-    f = steps[first] * X**2 if first is not None else np.ones(P)
-    sizes, V = _in_units(free, steps, first, f)
-    every = {**fixed, **drawn}
-    hyper = {n: v for n, v in every.items() if n in {*free, *fixed}} | sizes
-    lengths = np.stack([X, V][: 1 + two], -1)
+    length_scale = 1 / rho if has_radius else np.ones(P)
+    value_scale = steps[first] * length_scale**2 if first is not None else np.ones(P)
+    sizes, personal_scale = _in_units(free, steps, first, value_scale)
+    all_values = {**fixed, **drawn}
+    hyper = {n: v for n, v in all_values.items() if n in {*free, *fixed}} | sizes
+    lengths = np.stack([length_scale, personal_scale][: 1 + two], -1)
     return Batch(
         algorithm_class(theorem)(**hyper),
-        clients.scaled(f, X, V),
+        clients.scaled(value_scale, length_scale, personal_scale),
         x0 * lengths[:, None],
         W,
-        sigma * f[:, None] / lengths,
+        sigma * value_scale[:, None] / lengths,
         network,
         valid & same,
-        None if state_noise is None else state_noise.scaled(f, X),
+        None if state_noise is None else state_noise.scaled(value_scale, length_scale),
         layout.network.drawn,
         layout.network.one_per_round,
         layout.network.copies,
@@ -105,7 +119,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
 
 
 def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Ramps:
-    """Clients from whose constants step sizes are drawn."""
+    """Return clients from whose constants step sizes are drawn."""
     two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     if layout.family is not None:
         if two:
@@ -123,8 +137,8 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Ramps:
 def _free_starts(theorem: Theorem, read: Reader, m: int) -> np.ndarray:
     """Return starts (P, m, d).
 
-    Of one block fixed points of the rounds are tried as starts too, so that clients
-    start at different points for two blocks and for consensus errors alone.
+    Clients start at different points only for two blocks and for consensus errors. For
+    other measures the search tries fixed points of the rounds as starts.
     """
     two = theorem.scope.two_blocks
     disagreeing = two or theorem.lhs.measure == "consensus"
@@ -135,7 +149,7 @@ def _free_starts(theorem: Theorem, read: Reader, m: int) -> np.ndarray:
 def _usable(
     constants: dict[str, np.ndarray], valid: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the constants, with 1 in place of what is infinite, and of L = 0."""
+    """Return the constants, with 1 in place of infinite ones and of zeros among L."""
     usable = {n: np.where(np.isfinite(v), v, 1.0) for n, v in constants.items()}
     for name in ("L", "L_u", "L_v"):
         if name in usable:
@@ -149,7 +163,7 @@ def _computed(
 ) -> dict[str, np.ndarray]:
     """Return the theorem's computed quantities.
 
-    Where one is not finite, it is a value in its range.
+    One that is not finite is replaced by an arbitrary value in its range.
     """
     columns = computed_on(theorem, W, copies, known)
     for name, values in columns.items():
@@ -167,18 +181,18 @@ def _round_data(
     first: str,
     sam: np.ndarray,
 ) -> RoundData:
-    """Return what a family is fitted to."""
+    """Return the data of a round that a family is fitted to."""
     if W.shape[-1] == 2:
-        given = W[:, 0, [0, 1], [1, 0]]
+        sent_shares = W[:, 0, [0, 1], [1, 0]]
     else:
-        given = (1 - lam)[:, None] / np.array([2, 2])
-    with np.errstate(invalid="ignore"):  # clients that do not communicate
-        heaviest = 2 * given.max(-1) / given.sum(-1)
+        sent_shares = (1 - lam)[:, None] / np.array([2, 2])
+    with np.errstate(invalid="ignore"):  # 0/0 if clients do not communicate
+        heaviest = 2 * sent_shares.max(-1) / sent_shares.sum(-1)
     names = algorithm_class(theorem).glossary
     terms = {names.get(name, name): size for name, size in steps.items()}
     return RoundData(
         eta=steps[first],
-        lam=(1 - given.sum(-1)) ** drawn.get("Q", 1),
+        lam=(1 - sent_shares.sum(-1)) ** drawn.get("Q", 1),
         rho=sam,
         K=int(drawn.get("K", drawn.get("K_u", 1))),
         penalty=terms.get("lam_admm"),
@@ -187,7 +201,7 @@ def _round_data(
 
 
 def _with_personal_parts(personal: Splits, shared: Ramps, m: int) -> Splits:
-    """Return the personal parts, with these functions of the shared part."""
+    """Return problems with these personal parts and shared parts."""
     if personal.m != m:
         personal = replace(personal, b=np.zeros((len(shared.left), m)))
     return replace(personal, **{name: getattr(shared, name) for name in Ramps.axes})
@@ -199,7 +213,10 @@ def _in_units(
     first: str | None,
     f: np.ndarray,
 ) -> tuple[dict[str, float], np.ndarray]:
-    """Return step sizes in units of the first, and the unit of the personal part."""
+    """Return step sizes relative to the first, and the scale of the personal part.
+
+    ``f`` is the scale of function values.
+    """
     sizes: dict[str, float] = {}
     V = np.ones(len(f))
     for name, size in steps.items():

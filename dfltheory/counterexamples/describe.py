@@ -1,6 +1,6 @@
-"""A counterexample in at most five lines of text.
+"""Description of a counterexample in at most five lines of text.
 
-The lines are functions, network and start, algorithm, outcome.
+The lines describe functions, network and start, algorithm, and outcome.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def counterexample_lines(finding: Finding) -> tuple[str, ...]:
     """Describe the counterexample of a finding in lines of text.
 
-    For a statement in O(.) it is the last member of its family of problems.
+    For a statement in O(.), the last member of the family is described.
     """
     theorem, divergence = finding.theorem, finding.divergence
     if divergence is not None and theorem is not None:
@@ -47,7 +47,7 @@ def counterexample_lines(finding: Finding) -> tuple[str, ...]:
 
 
 def excess_words(finding: Finding) -> str:
-    """By how much a finding exceeds its bound, in a few words."""
+    """Describe by how much a finding exceeds the bound of its statement."""
     divergence = finding.divergence
     if divergence is None:
         return f"{finding.ratio:.3g} times the bound"
@@ -75,7 +75,7 @@ def network_line(instance: Instance) -> str:
 
 
 def algorithm_line(instance: Instance) -> str:
-    """Describe the algorithm with its hyperparameters, and the number of rounds."""
+    """Describe the algorithm, its hyperparameters and the number of rounds."""
     algorithm = instance.algorithm
     usual = {f.name: f.default for f in fields(Algorithm)}
     chosen = {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}
@@ -91,7 +91,7 @@ def algorithm_line(instance: Instance) -> str:
 
 
 def functions_line(task: Task) -> str:
-    """Describe the clients' functions, by their gradients."""
+    """Describe the gradients of the clients' functions."""
     if isinstance(task, Clipped):
         centers = ", ".join(_text(c) for c in np.ravel(task.c))
         return (
@@ -132,19 +132,21 @@ def functions_line(task: Task) -> str:
 
 
 def _ramps(problem: Ramps, function: str, variable: str) -> str:
+    """Return the gradients of all clients as formulas; one if all are equal."""
     texts = [_gradient(problem, client, variable) for client in range(problem.m)]
     if len(set(texts)) == 1:
         gradients = f"{function}_i'({variable}) = {texts[0]}"
     else:
-        named = (
+        numbered = (
             f"{function}_{i}'({variable}) = {text}"
             for i, text in enumerate(texts, start=1)
         )
-        gradients = ", ".join(named)
+        gradients = ", ".join(numbered)
     return f"{gradients}; clip(x, a, b) = min(max(x, a), b)"
 
 
 def _gradient(problem: Ramps, client: int, variable: str) -> str:
+    """Return the gradient of one client as a formula: constant, ramps, and curve."""
     parts = [_text(problem.left[0, client])] if problem.left[0, client] else []
     ramps = zip(
         problem.knots[0, client],
@@ -210,7 +212,7 @@ def _family_lines(divergence: Divergence) -> list[str]:
 
 
 def left_side_words(theorem: Theorem) -> str:
-    """Describe in a few words what the statement bounds."""
+    """Describe the left-hand side of the statement in a few words."""
     lhs = theorem.lhs
     return f"{lhs.aggregate} of {lhs.measure} over rounds {lhs.first} .. {lhs.last}"
 

@@ -1,6 +1,6 @@
-"""Fractions as text, however long.
+"""Fractions of any length as text.
 
-``str`` refuses whole numbers of more than 4,300 digits.
+``str`` rejects integers of more than 4,300 digits.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from fractions import Fraction
 import sympy as sp
 
 SHOWN = 10**300
+"""Fractions with larger numerators or denominators are abbreviated."""
 
 
 def short(value: Fraction, digits: int = 15) -> str:
-    """As it is where it is short, else so many digits of it."""
+    """Return the fraction as text, abbreviated to ``digits`` digits if it is long."""
     fits = max(value.denominator, abs(value.numerator)) < SHOWN
     return str(value) if fits else f"{about(value, digits)}..."
 
@@ -28,7 +29,7 @@ def about(value: Fraction, digits: int) -> str:
 
 
 def whole(value: Fraction) -> str:
-    """All of its digits."""
+    """Return the fraction as text with all of its digits."""
     over, under = (f"{Decimal(n):f}" for n in (value.numerator, value.denominator))
     return over if under == "1" else f"{over}/{under}"
 

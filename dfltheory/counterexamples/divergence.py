@@ -1,10 +1,10 @@
-"""Statements in O(.): families of problems along which measured / expression grows.
+"""Families of problems along which measured / expression grows, for O(.).
 
-An O(.) hides a constant, so that no single run contradicts it, and neither do finitely
-many: the ratio may stop growing beyond the range examined. A growing family is a reason
-to look for a closed form, which can refute the statement. Families have one parameter.
-Random bases are drawn of every kind of problem, each parameter in turn is multiplied by
-1, 4, 16, ..., and the exponent of the ratio is fitted to the last points.
+An O(.) hides a constant, so no single run contradicts it, and neither do finitely many:
+the ratio may stop growing beyond the range examined. A growing family is a reason to
+look for a closed form, which can refute the statement. The search draws base problems
+of every kind, multiplies one parameter after the other by 1, 4, 16, ..., and fits the
+exponent of the ratio to the last points.
 """
 
 from __future__ import annotations
@@ -28,33 +28,50 @@ if TYPE_CHECKING:
 
 FACTORS = (1.0, 4.0, 16.0, 64.0)
 JOINTLY = (1.0, 2.0, 4.0, 8.0)
-"""Factors of two parameters that grow together: their product is the number of steps
-that must be run.
+"""Factors of two parameters that grow together, whose product is the number of
+simulated steps.
 """
 DIVERGES = 0.2
-"""A ratio counts as growing when its last two local exponents exceed this."""
+"""A ratio counts as growing if its last two local exponents exceed this."""
 LEVELS = 0.8
-"""A ratio whose local exponent falls faster than this from one factor to the next is
-levelling off.
+"""A ratio levels off if its local exponent falls below this fraction of the preceding
+one.
 """
 STRUCTURE = ("T", "K", "K_u", "K_v", "gap", "alpha")
-"""Parameters that no O(.) may hide; the others are constants of the problem, which
-authors may mean to.
+"""Parameters that no O(.) may hide. All others are constants of the problem, which
+authors may intend to hide.
 """
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """A one-parameter family and the growth of its ratio.
+    """A one-parameter family of problems, and the growth of its ratio.
 
-    ``ratios`` = measured / expression at ``values`` of ``parameter``. ``member``: which
-    kind of problem (:mod:`.growth`).  ``T*K``: both grow by the same factor, and of
-    ``K*T*T`` T by its square; ``values`` are those of the first one. ``gap`` and
-    ``alpha`` stand for 1/(1 - lam) and 1/(1 - alpha). ``exponent`` [``low``, ``high``]
-    of the ratio in the parameter.  ``structural``: whether no O(.) may hide it.
-    ``settled``: whether it grows against each term alone.  ``base``: the first member.
-    ``core``: the ratio of the last member as the training core measures it (with its
-    own noise).
+    Attributes
+    ----------
+    key, variant : str
+        The statement.
+    member : str
+        The kind of problem (:mod:`.growth`).
+    parameter : str
+        The parameter that grows. In ``T*K`` both grow by the same factor, and in
+        ``K*T*T`` T grows by its square. ``gap`` is 1/(1 - lam), and ``alpha`` is 1/(1 -
+        alpha).
+    values : tuple of float
+        Values of the first parameter.
+    ratios : tuple of float
+        measured / expression at these values.
+    exponent, low, high : float
+        Exponent of the ratio in the parameter, with its lower and upper limits.
+    structural : bool
+        Whether no O(.) may hide the parameter.
+    settled : bool
+        Whether the ratio also grows relative to each single term of the expression.
+    base : dict
+        Numbers of the first member.
+    core : float or None
+        Ratio of the last member in runs of the training core with its own noise, if
+        ``ratios`` come from an exact recursion.
     """
 
     key: str
@@ -75,7 +92,8 @@ class Divergence:
     def grows(self) -> bool:
         """Whether the ratio grows in a parameter that no O(.) may hide.
 
-        This is about the range examined. A ratio that is already levelling off there
+        It grows over the range examined. Growth that levels off there, or that some
+        term of the expression may catch up with,
         does not count.
         """
         slopes = _slopes(self.values, self.ratios)
@@ -112,23 +130,23 @@ class Divergence:
 def steepest(
     theorem: Theorem, budget: float, seed: int, clock: Clock = wall
 ) -> tuple[Divergence | None, dict[str, dict[str, float]], int]:
-    """Return the steepest family found within a budget.
+    """Return the family with the steepest growth found within a budget.
 
-    The search ends with the first family that grows. The kinds take turns.
+    The kinds of problems take turns. The search ends with the first family that grows.
 
     Returns
     -------
     best : Divergence or None
-        The steepest family.
+        The family with the steepest growth.
     rows : dict
-        Largest ratio and number of members of each kind.
+        Largest ratio and number of members for each kind and parameter.
     count : int
-        Number of members in all.
+        Total number of members.
 
     Raises
     ------
     InputError
-        If no problem of any kind can be measured, so that nothing would be searched.
+        No problem of any kind can be measured, so that the search would be empty.
     """
     _require_measurable(theorem, seed)
     rng, end = np.random.default_rng(seed), clock(0) + budget
@@ -148,21 +166,21 @@ def steepest(
         turn += 1
         base = member.draw(rng)
         for parameter in member.varied:
-            found = along(theorem, member, base, parameter, late)
+            family = along(theorem, member, base, parameter, late)
             row = rows.setdefault(
                 f"{member.name}, {parameter}", {"ratio": 0.0, "evaluations": 0}
             )
             row["evaluations"] += len(FACTORS)
-            if found is not None:
-                row["ratio"] = max(row["ratio"], *found.ratios)
-                best = found if best is None or _rank(found) > _rank(best) else best
+            if family is not None:
+                row["ratio"] = max(row["ratio"], *family.ratios)
+                best = family if best is None or _rank(family) > _rank(best) else best
             if late():
                 break
     return best, rows, count()
 
 
 def _require_measurable(theorem: Theorem, seed: int) -> None:
-    """Raise InputError if one first problem of each kind is an error."""
+    """Raise InputError if no kind of problem can be measured for the statement."""
     rng = np.random.default_rng(seed)
     reasons = []
     for member in kinds(theorem):
@@ -179,6 +197,7 @@ def _require_measurable(theorem: Theorem, seed: int) -> None:
 
 
 def _rank(found: Divergence) -> tuple[bool, bool, float]:
+    """Return the key by which families are compared; larger is better."""
     return found.grows, found.structural and found.settled, found.low
 
 
@@ -191,35 +210,37 @@ def along(
 ) -> Divergence | None:
     """Return the family from ``base`` along one parameter.
 
-    A ratio that grows is followed one factor further. None outside of what an algorithm
-    or a statement takes, where an evaluation at 50 digits does not confirm the
-    expression of a ratio that grows, and once it is ``late``.
+    A family whose ratio grows is extended by one further member. The result is None if
+    a member is outside of the range of the algorithm or the statement, if the
+    evaluation at 50 digits does not confirm the expression of a growing ratio, or if
+    ``late`` returns true.
     """
     factors = JOINTLY if "*" in parameter else FACTORS
     points = [
         _point(theorem, member, base, parameter, factor, late) for factor in factors
     ]
-    found = _fitted(theorem, member, base, parameter, points)
-    if found is None or not found.grows:
-        return found
+    family = _fitted(theorem, member, base, parameter, points)
+    if family is None or not family.grows:
+        return family
     factor = factors[-1] ** 2 / factors[-2]
     further = _point(theorem, member, base, parameter, factor, late)
     points.append(further)
-    found = _fitted(theorem, member, base, parameter, points)
-    if found is None or not found.grows or further is None:
-        return found
+    family = _fitted(theorem, member, base, parameter, points)
+    if family is None or not family.grows or further is None:
+        return family
     if not _confirmed(theorem, points):
         return None
     core = member.core(theorem, enlarged(base, parameter, factor))
-    return found if core is None else replace(found, core=core / further[2])
+    return family if core is None else replace(family, core=core / further[2])
 
 
 def structural(parameter: str) -> bool:
-    """Return whether no O(.) may hide this parameter (or product)."""
+    """Return whether no O(.) may hide this parameter or product of parameters."""
     return set(parameter.split("*")) <= set(STRUCTURE)
 
 
 Point = tuple[float, float, float, Numbers]
+"""Factor, measured value, value of the expression, and quantities of a member."""
 
 
 def _point(
@@ -230,12 +251,12 @@ def _point(
     factor: float,
     late: Callable[[], bool],
 ) -> Point | None:
-    """Factor, measured, expression and glossary of one member, or None."""
+    """Return one member of a family as a point; None if it cannot be measured."""
     if late():
         return None
-    at = enlarged(base, parameter, factor)
+    numbers = enlarged(base, parameter, factor)
     try:
-        measured, values = member.measure(theorem, at)
+        measured, values = member.measure(theorem, numbers)
         bound = expression(theorem, values)
     except DFLTheoryError:
         return None  # outside of the range of an algorithm, a task or the statement
@@ -249,7 +270,7 @@ def _point(
 def enlarged(base: Numbers, parameter: str, factor: float) -> Numbers:
     """Return the numbers of a member.
 
-    Each parameter is multiplied by the factor, as often as it is named.
+    A parameter is multiplied by the factor once for each occurrence of its name.
     """
     names = parameter.split("*")
     return base | {name: base[name] * factor ** names.count(name) for name in names}
@@ -262,6 +283,7 @@ def _fitted(
     parameter: str,
     points: list[Point | None],
 ) -> Divergence | None:
+    """Return the family with its fitted exponent; None if a member is missing."""
     whole = [point for point in points if point is not None]
     if len(whole) < len(points):
         return None
@@ -287,10 +309,10 @@ def _fitted(
 
 
 def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> bool:
-    """Return whether the ratio grows against every term of the expression.
+    """Return whether the ratio grows relative to every term of the expression.
 
-    Terms that do not lead yet are included. Each term has its own exponent between the
-    last two members; those that are 0 there do not count.
+    This excludes growth that ends as soon as another term dominates. Exponents are
+    those between the last two members; terms that are 0 there are ignored.
     """
     before, after = (
         theorem.evaluate_terms(where="nan", **point[3]) for point in points[-2:]
@@ -306,9 +328,9 @@ def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> 
 
 
 def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
-    """Return whether the evaluation at 50 digits gives the same expressions.
+    """Return whether the evaluation at 50 digits confirms the expressions.
 
-    The conditions must be satisfied in it too.
+    It must confirm the conditions, too.
     """
     return not any(
         unconfirmed(theorem, values, bound, math.inf)
@@ -317,30 +339,33 @@ def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
 
 
 def expression(theorem: Theorem, values: Numbers) -> float:
-    """Return the right-hand side without its constant; nan where a condition fails."""
+    """Return the right-hand side without its constant; nan if a condition fails."""
     return float(np.asarray(theorem.evaluate(where="nan", **values)))
 
 
 def _slopes(values: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
-    """Return the local exponents between neighbors."""
+    """Return the local exponents between consecutive members."""
     return np.diff(np.log(ratios)) / np.diff(np.log(values))
 
 
 def again(family: Divergence, theorem: Theorem) -> Divergence:
-    """Measure the family anew from its base.
+    """Measure a saved family again, starting from its base.
 
-    It is an error where it can no longer be measured.
+    Raises
+    ------
+    DataError
+        The statement does not cover the family, or the family cannot be measured.
     """
     member = MEMBERS[family.member]
     if not theorem.order or not replayed(theorem, member):
-        raise DataError(f"{member.name} is no kind of problem that {theorem} is about")
-    found = along(theorem, member, family.base, family.parameter)
-    if found is None:
+        raise DataError(f"{theorem} does not cover problems of the kind {member.name}")
+    measured_again = along(theorem, member, family.base, family.parameter)
+    if measured_again is None:
         raise DataError(
-            f"the family of {theorem} from its base {family.base} cannot be measured,"
-            " or an evaluation at 50 digits does not confirm its expression"
+            f"the family of {theorem} with the base {family.base} cannot be measured,"
+            " or the evaluation at 50 digits does not confirm its expression"
         )
-    return found
+    return measured_again
 
 
 __all__ = [

@@ -1,12 +1,9 @@
-"""Reader of files about counterexamples.
+"""Reader of counterexample files: instances, families, outcomes, ``--json`` output.
 
-They are instances, families, outcomes, and what ``--json`` printed. It is the only
-reader of them.
-
-Such files are sent around, so nothing in them is trusted. Every field is read with its
-type: numbers are finite, in range and few enough that a replay ends; names are looked
-up in fixed lists; unknown fields are refused. Each refusal is one line that names file,
-field and value.
+All such files are read by this module. Files may come from other people, so they are
+not trusted. Every field is checked for its type; numbers must be finite, in range, and
+small enough that a replay ends; names are looked up in fixed lists; unknown fields are
+rejected. An error message contains the file, the field and its value.
 """
 
 from __future__ import annotations
@@ -44,17 +41,17 @@ from dfltheory.files import read_json, reading
 from dfltheory.training.instance import Instance
 
 Document = dict[str, Any]
-"""The content of a file, each field of which has been read with its type."""
+"""The content of a file, after all fields have been checked."""
 FORMAT = 2
 KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome")
 BYTES = 2**21
-"""No file of these kinds is larger."""
+"""Maximum size of a file."""
 LARGE, SMALL = 1e9, 1e-12
 CLIENTS, PERIOD, LONGEST, STEPS = 64, 4, 64, 64
 HORIZON = 10**18
 WORK = 512
-"""Rounds times local steps at most of the first member of a family; the last one has
-256 times as many.
+"""Maximum product of rounds and local steps for the first member of a family. The last
+member has 256 times as many.
 """
 
 
@@ -63,81 +60,79 @@ def read_document(
     required: tuple[str, ...] = (),
     parse_float: Callable[[str], float] = float,
 ) -> Document:
-    """Return the file's content, every field read with its type.
+    """Return the content of a file, after checking every field.
 
-    Fields that are not ``required`` may be absent.
-
-    ``parse_float`` reads its decimal numbers
-    (:class:`~dfltheory.documents.WrittenNumber` keeps the digits).
+    Fields that are not ``required`` may be missing. ``parse_float`` converts decimal
+    numbers (:class:`~dfltheory.documents.WrittenNumber` keeps their digits).
 
     Raises
     ------
     InputError
         The file is missing, too large, or not a regular file.
     DataError
-        The file is no such document, is of an older format, or the first field that is
-        not what it must be.
+        The file is not such a document, has an older format, or has an invalid field,
+        the first of which is reported.
     """
     data = read_json(path, BYTES, parse_float)
     with reading(path, "a counterexample"):
         try:
             if isinstance(data, dict) and data.get("format") == 1:
                 raise InputError(
-                    f"it is of format 1, and this version reads format {FORMAT}: search"
+                    f"its format is 1, but this version reads format {FORMAT}: search"
                     " again, or replay it with the version that wrote it"
                 )
             return _document(data, required)
         except CodeNeededError as wrong:
             raise DataError(f"{path} cannot be replayed by itself: {wrong}") from None
         except DFLTheoryError as wrong:
-            raise DataError(f"{path} holds no counterexample: {wrong}") from None
+            raise DataError(f"{path} contains no counterexample: {wrong}") from None
 
 
 def built(data: object, known: Iterable[str | type] = ()) -> Instance:
     """Build the instance of a document.
 
-    It consists of a task of :mod:`.problems`, an algorithm that is the package's, or
-    that has been imported, or is one of the ``known`` classes, and few enough numbers
-    that a replay ends.
+    The task must be one of :mod:`.problems`. The algorithm must be one of the package,
+    one that has been imported, or one of the ``known`` classes. The numbers must be
+    small enough that a replay ends.
     """
     _small("instance", data)
-    given = named("instance", data, ("task", "algorithm", "run"), ("topology",))
-    task = named("instance.task", given["task"], ("name",), None)
+    sections = named("instance", data, ("task", "algorithm", "run"), ("topology",))
+    task = named("instance.task", sections["task"], ("name",), None)
     one_of(*TASKS)("instance.task.name", task["name"])
-    algorithm = named("instance.algorithm", given["algorithm"], ("name",), None)
+    algorithm = named("instance.algorithm", sections["algorithm"], ("name",), None)
     cls = class_of(line(200)("instance.algorithm.name", algorithm["name"]), known)
-    if ":" in algorithm["name"]:  # its module may have been imported under another name
-        given = given | {"algorithm": algorithm | {"name": reference_to(cls)}}
-    point = rows(number(-LARGE, LARGE), 2, 1)
-    topology = given.get("topology", {})
+    if ":" in algorithm["name"]:  # the module may have been imported by another name
+        sections = sections | {"algorithm": algorithm | {"name": reference_to(cls)}}
+    coordinates = rows(number(-LARGE, LARGE), 2, 1)
+    topology = sections.get("topology", {})
     record(_topology_fields(topology) if cls.needs_topology else {})(
         "instance.topology", topology
     )
     run = record(
-        {"rounds": whole(1, HORIZON), "x0": rows(point, CLIENTS, 1)},
+        {"rounds": whole(1, HORIZON), "x0": rows(coordinates, CLIENTS, 1)},
         {"seed": whole(0, 2**63), "seeds": whole(1, 1), "evaluate_every": whole(1, 1)},
     )
-    run("instance.run", given["run"])
-    instance = Instance.of(given, "instance", own=True)
-    m, d = instance.task.m, instance.task.d
-    x0 = given["run"]["x0"]
+    run("instance.run", sections["run"])
+    instance = Instance.of(sections, "instance", own=True)
+    clients, dimension = instance.task.m, instance.task.d
+    x0 = sections["run"]["x0"]
     must(
         "instance.run.x0",
         x0,
-        np.shape(instance.x0) == (m, d),
-        f"{m} x {d} numbers, as the task has clients",
+        np.shape(instance.x0) == (clients, dimension),
+        f"{clients} x {dimension} numbers, to match the task",
     )
-    batch = Batch.of(instance)  # which refuses noise that it cannot take the mean of
+    batch = Batch.of(instance)  # rejects noise without an exact expectation
     if batch.chance and instance.rounds > min(NOISY, batch.longest):
         raise InputError(
-            f"rounds = {instance.rounds} are too many for such a problem with noise or"
-            " a random network"
+            f"rounds = {instance.rounds} is too large for a problem with noise or a"
+            " random network"
         )
     return instance
 
 
 def _topology_fields(topology: object) -> dict[str, Read]:
-    """Return the readers of the fields of a topology, which depend on its kind."""
+    """Return the readers for the fields of a topology, which depend on its kind."""
     matrix = rows(rows(number(-1, 1), CLIENTS), CLIENTS)
     fields: dict[str, Read] = {
         "matrices": rows(matrix, PERIOD, 1),
@@ -151,7 +146,7 @@ def _topology_fields(topology: object) -> dict[str, Read]:
 
 
 def _small(place: str, value: object) -> None:
-    """Refuse what is not plain, finite, short and in range."""
+    """Raise an error for values that are not plain, finite, short and in range."""
     match value:
         case dict():
             for name, inner in mapping(anything, 40, line(40, r"\w+"))(
@@ -182,6 +177,7 @@ _count = whole(0, 10**15)
 
 
 def _family(place: str, value: object) -> Document:
+    """Read the [divergence] of a document, a family of problems."""
     ratios = rows(any_number, 8, 2)
     family = record(
         {
@@ -260,6 +256,7 @@ _FIELDS: dict[str, Read] = {
 
 
 def _document(data: object, required: tuple[str, ...]) -> Document:
+    """Read the fields of a document, and check that they are consistent."""
     document = record({name: _FIELDS[name] for name in required}, _FIELDS)("", data)
     about = [
         name for name in ("instance", "divergence") if document.get(name) is not None
@@ -270,8 +267,8 @@ def _document(data: object, required: tuple[str, ...]) -> Document:
         named("the document", document, needed, None)
     if len(about) != 1 and (about or document.get("violated", True)):
         raise InputError(
-            "it must have an instance or a divergence, and has"
-            f" {' and '.join(about) or 'none'}"
+            "it must contain either an instance or a divergence, but contains"
+            f" {' and '.join(about) or 'neither'}"
         )
     return document
 

@@ -1,4 +1,4 @@
-"""The search for a counterexample to a statement, under each of its readings."""
+"""The search for a counterexample to each reading of a statement."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 TRIED = 6
-"""How many families' best candidates are handed to the training core, the best
-first.
+"""Number of families whose best candidates the training core may evaluate, in order of
+fitness.
 """
 COMMON = "common start"
 SEPARATE_STARTS = "separate starts"
 STATE_NOISE = "noise that depends on the state"
 
 Progress = Callable[[str, float, int], None]
-"""Called with the stage of a search, its best ratio, and its number of candidates."""
+"""Called with the stage of a search, its best ratio and number of candidates."""
 
 
 def falsify(
@@ -47,31 +47,39 @@ def falsify(
 ) -> Finding:
     """Search for a problem that meets a theorem's assumptions and violates its bound.
 
-    Half of the budget goes to the strictest reading (:func:`readings`), which is
-    reported first. Corollaries are searched under their schedule. For statements in
-    O(.) it looks for a one-parameter family along which measured / expression grows,
-    which is no refutation (:attr:`Finding.growing`).
+    The budget is shared among the readings of the statement (:func:`readings`), the
+    strictest first. Corollaries are searched under their schedule. For statements in
+    O(.) the search looks for a one-parameter family along which measured / expression
+    grows, which is no refutation (:attr:`Finding.growing`).
 
     Parameters
     ----------
-    key, variant : the statement: a key of the registry (``printed`` unless a variant is
-        given), a Theorem, or ``FILE.py:NAME``
-    seconds : budget of the search (the confirmation by the training core comes on top)
-    candidates : the budget in problems that are tried, in place of ``seconds``: then
-        two searches from one seed try the same ones on any machine
-    seed : of the search
-    enough : stop once measured / bound exceeds this; else the best ratio in the time
-        given is sought
-    progress : called now and then with what is done ("searching" or "confirming"), the
-        best ratio so far and the number of candidates
+    key : str or Theorem
+        The statement: a registered key, a Theorem, or ``FILE.py:NAME``.
+    variant : str, optional
+        Variant of a registered statement; ``printed`` by default.
+    seconds : float
+        Time limit of the search. Confirmation by the training core takes additional
+        time.
+    candidates : int, optional
+        Limit on the number of candidates, instead of ``seconds``. Searches with the
+        same limit and seed are identical on all machines.
+    seed : int
+        Seed of the search.
+    enough : float
+        Stop as soon as measured / bound exceeds this. By default the search uses its
+        whole budget to find the largest ratio.
+    progress : callable, optional
+        Called repeatedly with the stage ("searching" or "confirming"), the best ratio
+        so far, and the number of candidates.
 
     Raises
     ------
     UnknownNameError
         The key is unknown.
     InputError
-        The statement is not searched (lemmas and displays inside proofs), the budget is
-        not > 0, or the seed is below 0.
+        The statement cannot be searched (lemmas and displays inside proofs), the budget
+        is not positive, or the seed is negative.
     """
     theorem = load(key, variant)
     budget = seconds if candidates is None else candidates
@@ -95,47 +103,53 @@ def falsify(
             " 'last'), min or mean"
         )
     started, before = time.monotonic(), clock(0)
-    found: dict[str, Finding] = {}
-    asked = readings(theorem)
-    for k, (name, reading) in enumerate(asked):
-        left = budget - (clock(sum(one.evaluations for one in found.values())) - before)
-        share = max(left, 0.0) / (len(asked) - k)
-        if found and share < 0.05 * budget:
+    findings: dict[str, Finding] = {}
+    statement_readings = readings(theorem)
+    for k, (name, reading) in enumerate(statement_readings):
+        left = budget - (
+            clock(sum(finding.evaluations for finding in findings.values())) - before
+        )
+        share = max(left, 0.0) / (len(statement_readings) - k)
+        if findings and share < 0.05 * budget:
             break
         if theorem.order:
-            found[name] = _order(reading, share, seed, clock)
+            findings[name] = _order(reading, share, seed, clock)
         else:
-            found[name] = _constants(reading, share, seed, enough, progress, clock)
-        enough_found = found[name].violated and found[name].ratio >= enough
-        if found[name].growing or enough_found:
+            findings[name] = _constants(reading, share, seed, enough, progress, clock)
+        is_enough = findings[name].violated and findings[name].ratio >= enough
+        if findings[name].growing or is_enough:
             break
-    return _strictest(found, theorem, time.monotonic() - started)
+    return _strictest(findings, theorem, time.monotonic() - started)
 
 
 def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
     """Return the ways to read a statement, the strictest first.
 
-    Each reading covers the problems of the one before it. ``common start``: all clients
-    start at one point. ``separate starts``, where the scope does not require a common
-    start: starts are free. ``noise that depends on the state``, where the scope does
-    not require that samples are as smooth as the clients (``samplewise``): noise is
-    added. A counterexample under the first reading does not depend on separate starts.
+    Each reading covers all problems of the preceding one, so that a counterexample to
+    the first one refutes all of them.
+
+    * ``common start``: all clients start at one point.
+    * ``separate starts``: starts are free. It exists if the scope does not require a
+      common start.
+    * ``noise that depends on the state``: such noise is admitted. It exists if the
+      scope does not require samples as smooth as the clients (``samplewise``).
     """
-    own = theorem.scope
-    strict = replace(own, common_start=True, samplewise=True)
+    own_scope = theorem.scope
+    strict = replace(own_scope, common_start=True, samplewise=True)
     scopes = {COMMON: strict}
-    if not own.common_start and not theorem.order:
+    if not own_scope.common_start and not theorem.order:
         scopes[SEPARATE_STARTS] = replace(strict, common_start=False)
-    if not own.samplewise and not theorem.order:
-        scopes[STATE_NOISE] = own
+    if not own_scope.samplewise and not theorem.order:
+        scopes[STATE_NOISE] = own_scope
     statements = []
     for name, scope in scopes.items():
-        statement = theorem if scope == own else replace(theorem, scope=scope)
+        statement = theorem if scope == own_scope else replace(theorem, scope=scope)
         statements.append((name, statement))
     return statements
 
 
 def _order(theorem: Theorem, budget: float, seed: int, clock: Clock) -> Finding:
+    """Search for a family that refutes a statement in O(.)."""
     started = time.monotonic()
     best, families, evaluations = steepest(theorem, budget, seed, clock)
     if best is None:
@@ -165,6 +179,7 @@ def _constants(
     progress: Progress | None,
     clock: Clock,
 ) -> Finding:
+    """Search for a counterexample to a statement with explicit constants."""
     started = time.monotonic()
     first: float | None = None
 
@@ -180,7 +195,7 @@ def _constants(
         searched = sum(arm.evaluations for arm in arms)
         ratios = [float(arm.ratio[arm.best]) for arm in arms]
         progress("confirming", float(np.nanmax([0.0, *ratios])), searched)
-    found = best_of(theorem, arms)  # which measures further candidates
+    confirmed = best_of(theorem, arms)  # evaluates further candidates
     families = together(
         (arm.space.name, float(arm.ratio[arm.best]), arm.evaluations) for arm in arms
     )
@@ -195,9 +210,9 @@ def _constants(
         families=families,
         refused=refused_families(theorem),
     )
-    if found is None:
+    if confirmed is None:
         return nothing
-    family, instance, certificate = found
+    family, instance, certificate = confirmed
     return replace(
         nothing,
         violated=certificate.violated,
@@ -211,7 +226,7 @@ def _constants(
 
 
 def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
-    """Return the best value of each niche of the terms of the bound."""
+    """Return the best value in each niche, by term of the bound."""
     terms: Terms = {}
     count = len(theorem.parts)
     for k, name in enumerate(theorem.parts):
@@ -223,7 +238,7 @@ def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
 
 
 def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, float]]:
-    """Return the largest ratio and number of candidates of families by name."""
+    """Return largest ratio and number of candidates of each family, by name."""
     families: dict[str, dict[str, float]] = {}
     for name, ratio, evaluations in rows:
         row = families.setdefault(name, {"ratio": float("nan"), "evaluations": 0})
@@ -233,11 +248,11 @@ def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, fl
 
 
 Terms = dict[str, dict[str, float]]
-"""For each term of the bound its ``share`` and ``without``, see :class:`Finding`."""
+"""``share`` and ``without`` of each term of the bound, see :class:`Finding`."""
 
 
 def largest(searches: list[Terms]) -> Terms:
-    """Return the terms of several searches of a statement, with the largest values."""
+    """Return the largest values of each term over several searches."""
     largest: Terms = {}
     for terms in searches:
         for name, row in terms.items():
@@ -248,9 +263,9 @@ def largest(searches: list[Terms]) -> Terms:
 
 
 def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> Finding:
-    """Return what was found under the strictest reading that refutes.
+    """Return the finding for the strictest reading that is refuted.
 
-    Without one it is the finding of the best candidate of all readings.
+    If none is refuted, it is the finding with the largest ratio.
     """
     findings = list(found.values())
     ratios = np.nan_to_num([finding.ratio for finding in findings], nan=-1.0)
@@ -265,10 +280,10 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
             rows.append((family, row["ratio"], row["evaluations"]))
     return replace(
         best,
-        evaluations=sum(one.evaluations for one in findings),
+        evaluations=sum(entry.evaluations for entry in findings),
         seconds=seconds,
         families=together(rows),
-        terms=largest([one.terms for one in findings]),
+        terms=largest([entry.terms for entry in findings]),
         refused=_refused_by_all(findings),
         readings=readings,
         theorem=theorem,
@@ -276,18 +291,19 @@ def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> F
 
 
 def _refused_by_all(found: Iterable[Finding]) -> dict[str, str]:
-    """Return the families that have candidates under no reading."""
-    every = [one.refused for one in found]
-    common = set(every[0]).intersection(*every)
-    return {name: reason for name, reason in every[0].items() if name in common}
+    """Return the families that have no candidates under any reading."""
+    refusals = [finding.refused for finding in found]
+    common = set(refusals[0]).intersection(*refusals)
+    return {name: reason for name, reason in refusals[0].items() if name in common}
 
 
 def best_of(
     theorem: Theorem, arms: list[Arm]
 ) -> tuple[str, Instance, Certificate] | None:
-    """Return the best candidate that the core confirms, with its family.
+    """Return the family, instance and certificate of the best confirmed candidate.
 
-    Without one it is the best that the core has evaluated.
+    If the training core confirms none, the result is the best candidate that it has
+    evaluated; None if it has evaluated none.
     """
     first = None
     for arm in arms[:TRIED]:

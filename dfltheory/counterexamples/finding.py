@@ -1,4 +1,4 @@
-"""What a search for a counterexample found."""
+"""The result of a search for a counterexample."""
 
 from __future__ import annotations
 
@@ -23,21 +23,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one search says of one variant of one theorem.
+    """The result of one search for one variant of one theorem.
 
-    ``violated``: a counterexample was found, and the training core confirms it. No
-    finite family of problems violates a statement in O(.); see :attr:`growing`.
-    ``ratio`` measured / bound of the best ``instance``, which ``family`` of candidates
-    gave (for statements in O(.): the largest ratio along the diverging family, relative
-    to its first), ``evaluations`` how many candidates were looked at, ``families`` the
-    best ratio and the evaluations of each family that was tried, ``readings`` the ratio
-    under each reading of the statement, the strictest first, and whether it is refuted
-    under it, ``first`` the seconds after which a ratio above 1 was seen (of O(.): a
-    divergence), and ``terms`` for each term of the bound the largest ratio where it is
-    half of the bound or more (``share``) and the largest measured / (bound ``without``
-    it), above 1 where it is necessary, and ``refused`` the families that have no
-    candidates for the statement, with the reason. A search that finds nothing proves
-    nothing.
+    A search without a counterexample proves nothing.
+
+    Attributes
+    ----------
+    key, variant : str
+        The statement.
+    violated : bool
+        Whether a counterexample was found and confirmed by the training core. No finite
+        family of problems violates a statement in O(.); see :attr:`growing`.
+    ratio : float
+        measured / bound of the best ``instance``. For statements in O(.), the last
+        ratio of the family relative to its first.
+    evaluations : int
+        Number of candidates.
+    seconds : float
+        Duration of the search.
+    seed : int
+    family : str
+        Name of the family of candidates that the instance is from.
+    instance : Instance or None
+    certificate : Certificate or None
+    divergence : Divergence or None
+        For a statement in O(.), the family with the steepest growth.
+    families : dict
+        Best ratio and number of candidates of each family.
+    theorem : Theorem or None
+    readings : dict
+        For each reading of the statement, the strictest first, its ratio and whether it
+        is refuted.
+    first : float or None
+        Seconds until the first ratio above 1, or until a growing family.
+    terms : dict
+        For each term of the bound, ``share`` is the largest ratio at which the term is
+        at least half of the bound, and ``without`` is the largest measured / (bound
+        without the term). If that is above 1, the term is necessary.
+    refused : dict
+        Families without candidates for the statement, with the reason.
     """
 
     key: str
@@ -105,7 +129,7 @@ class Finding:
         """Write the counterexample as a small JSON file, for :func:`replay`."""
         if self.divergence is None and self.instance is None:
             raise InputError(
-                f"there is no counterexample to {self.key} [{self.variant}] to be saved"
+                f"there is no counterexample to {self.key} [{self.variant}] to save"
             )
         document = self.to_dict()
         del document["families"]
@@ -160,7 +184,7 @@ class Finding:
 
     @property
     def _read(self) -> str:
-        """Each reading with its ratio, where there are several."""
+        """The ratio of each reading as text, if there are several."""
         if len(self.readings) < 2:
             return ""
         text = ""
@@ -171,7 +195,7 @@ class Finding:
 
     @property
     def _doubt(self) -> str:
-        """Why a ratio above 1 is no counterexample."""
+        """Why a ratio above 1 is not a counterexample."""
         if self.certificate is None or not self.ratio > 1:
             return ""
         core, outside = self.certificate.core, "; ".join(self.certificate.obstacles)
@@ -186,7 +210,7 @@ class Finding:
 def shown_ratio(ratio: float) -> str:
     """Return a ratio measured / bound to four digits, as text.
 
-    Where no candidate could be judged it is in words.
+    A ratio that is nan is described in words.
     """
     return "none judged" if math.isnan(ratio) else f"{ratio:.4g}"
 

@@ -1,4 +1,4 @@
-"""The left-hand side of P candidates, at the lower end of its rounding error."""
+"""The left-hand side of P candidates, as a lower limit that allows for rounding."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 LONG = (10**3, 10**4, FULL, 10**5, 10**6, 10**7, 10**9)
 """Horizons beyond the simulated rounds, for stationary candidates."""
 ADDS_UP = ("f_gap", "dist_sq", "consensus")
-"""Measures whose rounding error grows with the horizon, as errors of the models add
-up.
+"""Measures whose rounding error grows with the horizon, since errors of the models
+accumulate.
 """
 SHARED_GRADIENTS = {
     "two_block": "grad_u_sq",
@@ -41,11 +41,12 @@ def left_side(
 ) -> np.ndarray:
     """Return the theorem's measure in every round, (R, P).
 
-    It is at the lower end of its rounding error; nan if the algorithm does not have it.
+    Values are lower limits that allow for rounding error; nan if the algorithm does not
+    define the measure.
 
-    For measures whose rounding errors add up, a last row holds the lower end at any
-    horizon up to ``T``: for a stationary state, whose steps may be rounded away, and 0
-    for others, of which nothing is known.
+    For measures in ``ADDS_UP``, an additional last row is a lower limit at any horizon
+    up to ``T``. It covers stationary states, whose steps may be rounded away, and is 0
+    for other candidates.
     """
     name = theorem.lhs.measure
     if name in SHARED_GRADIENTS:
@@ -62,9 +63,9 @@ def left_side(
         return measure_error(theorem.lhs, sizes).lowered(data)
     rounds = np.append(np.arange(1, len(data) + 1), T)[:, None]
     error = measure_error(theorem.lhs, replace(sizes, rounds=rounds))
-    least = error.lowered(np.append(data, data[-1:], 0))
-    least[-1, path.still != 1] = 0.0
-    return least
+    lower = error.lowered(np.append(data, data[-1:], 0))
+    lower[-1, path.still != 1] = 0.0
+    return lower
 
 
 def sizes_of(
@@ -74,16 +75,21 @@ def sizes_of(
     known: Mapping[str, Numbers],
     T: int = LONG[-1],
 ) -> Sizes:
-    """Magnitudes of candidates after ``T`` rounds, for their rounding errors."""
-    reach = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
-    size = np.maximum(path.size, reach)
+    """Return the magnitudes in candidates that determine their rounding errors.
+
+    They are upper bounds over ``T`` rounds.
+    """
+    largest_start = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
+    size = np.maximum(path.size, largest_start)
     noise = np.sqrt((batch.sigma**2).sum(-1))
     lam, eta = known.get("lam", known.get("q")), known.get("eta")
     unsure = batch.clients.unsure(batch.x0[..., 0])
     blocks = {}
-    for b in "uv":
-        blocks[f"_{b}"] = Block(
-            known.get(f"eta_{b}"), known.get(f"K_{b}", 1), known.get(f"L_{b}")
+    for block in "uv":
+        blocks[f"_{block}"] = Block(
+            known.get(f"eta_{block}"),
+            known.get(f"K_{block}", 1),
+            known.get(f"L_{block}"),
         )
     return Sizes(
         eps=np.finfo(float).eps,
@@ -112,7 +118,7 @@ def sizes_of(
 
 
 def _largest_slope(path: Path) -> np.ndarray | float:
-    """Return the largest ||grad f(xbar)||; 0 if it was not measured."""
+    """Return the largest ||grad f(xbar)|| of the run; 0 if it was not measured."""
     if "grad_norm_sq" not in path.left:
         return 0.0
     return np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))

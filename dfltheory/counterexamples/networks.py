@@ -1,7 +1,4 @@
-"""Mixing matrices for candidates.
-
-They are those of the package that keep the law of a theorem's scope.
-"""
+"""Networks for candidates that satisfy the scope of a theorem."""
 
 from __future__ import annotations
 
@@ -42,17 +39,28 @@ if TYPE_CHECKING:
 _NAMES = ("delta", "C", "q", "window")
 Drawn = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
 NetworkLaw = Callable[[np.ndarray], str | None]
-"""Returns why a matrix breaks the law; None where it obeys it."""
+"""Returns why a matrix violates the law; None if it satisfies it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A kind of network of m clients.
+    """A kind of network.
 
-    ``draw`` gives W (P, B, m, m), of which B take turns, its constants, and which of
-    them fit; ``drawn``: each gossip step draws one of them, or with ``one_per_round``
-    each round, for all its gossip steps. With ``copies`` each of the m clients
-    represents so many identical ones.
+    Attributes
+    ----------
+    name : str
+    m : int
+        Number of clients, or of groups of clients.
+    draw : callable
+        Returns matrices W (P, B, m, m), their constants, and which of them satisfy the
+        law.
+    drawn : bool
+        Whether each gossip step draws one of the B matrices; otherwise they are used in
+        turn.
+    one_per_round : bool
+        Whether one matrix is drawn for all gossip steps of a round.
+    copies : int
+        Number of identical clients that each of the m clients represents.
     """
 
     name: str
@@ -64,60 +72,65 @@ class Draw:
 
 
 TURNS = ("in turn", "matchings")
-"""For statements about windows of rounds alone."""
+"""Kinds of networks for statements about windows of rounds."""
 PUSHED = ("unbalanced", "random digraph")
-"""For push-sum alone."""
+"""Kinds of networks for push-sum."""
 GROUPS = {"two groups of 4": 4, "two groups of 32": 32}
-"""Sizes of groups of identical clients, whose average each round takes: [[1 - w, w],
-[w, 1 - w]] between two groups, and 1/size of it between their members.
+"""Sizes of groups of identical clients that each round averages. The weights are [[1 -
+w, w], [w, 1 - w]] between two groups, divided evenly among their members.
 """
 MATCHED = (3, 4)
-"""Clients of whom each round draws a matching, for statements about random networks."""
+"""Numbers of clients of random matchings, for statements about random networks."""
 
 
 def networks(theorem: Theorem) -> list[Draw]:
     """Return the kinds of networks to search, the simplest first.
 
-    They keep the scope's law and the algorithm's own.
+    They satisfy the laws of the scope and of the algorithm.
 
     Raises
     ------
     InputError
-        No matrix of the search does.
+        No matrix of the search satisfies them.
     """
     law = theorem.scope.network
     if isinstance(law, str) and law not in LAWS:
         raise InputError(
-            f"falsify cannot search {theorem}: it has no matrices of the law {law!r}"
+            f"falsify cannot search {theorem}: no matrices are available for the law"
+            f" {law!r}"
         )
     if law == "none":
         return [_draw("server", 2, server, None)]
     pushes = algorithm_class(theorem).mixing == "column-stochastic"
-    own = None if isinstance(law, str) else law
-    if own is None:
-        found = [_draw(name, *KINDS[name], None) for name in _kinds(theorem, pushes)]
+    law_function = None if isinstance(law, str) else law
+    if law_function is None:
+        draws = [_draw(name, *KINDS[name], None) for name in _kinds(theorem, pushes)]
         if groups_matter(theorem):
-            pair = found[0]
+            pair = draws[0]
             for name, size in GROUPS.items():
-                found.append(replace(pair, name=name, copies=size))
+                draws.append(replace(pair, name=name, copies=size))
     else:
         names = [name for name in KINDS if name not in TURNS]
         if not pushes:
             names = [name for name in names if name not in PUSHED]
-        found = [_draw(name, *KINDS[name], own) for name in names if _fits(name, own)]
+        draws = [
+            _draw(name, *KINDS[name], law_function)
+            for name in names
+            if _fits(name, law_function)
+        ]
     for kind in _drawn_kinds(theorem):
-        found += [_matched(m, kind) for m in MATCHED if _all_obey(m, own)]
-    if not found:
-        name = getattr(own, "__qualname__", "its own law")
+        draws += [_matched(m, kind) for m in MATCHED if _all_obey(m, law_function)]
+    if not draws:
+        name = getattr(law_function, "__qualname__", "its own law")
         raise InputError(
-            f"falsify cannot search {theorem}: no matrix of the search obeys its law"
-            f" {name}"
+            f"falsify cannot search {theorem}: no matrix of the search satisfies its"
+            f" law {name}"
         )
-    return found
+    return draws
 
 
 def _kinds(theorem: Theorem, pushes: bool) -> list[str]:
-    """Return the kinds of networks for a law of the package; ``pair`` is the first."""
+    """Return the kinds of networks for a predefined law; ``pair`` is the first."""
     law = theorem.scope.network
     kinds = ["pair"]
     if law == "doubly stochastic" and not theorem.scope.two_blocks:
@@ -130,11 +143,13 @@ def _kinds(theorem: Theorem, pushes: bool) -> list[str]:
 
 
 def _all_obey(m: int, law: NetworkLaw | None) -> bool:
-    """Return whether all matchings of m clients obey a law of a theorem's own."""
+    """Return whether all matchings of m clients satisfy a law function, if any."""
     return law is None or all(law(W) is None for W in matchings(m))
 
 
 def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> Draw:
+    """Return a kind of network from the function that returns its matrices."""
+
     def draw(read: Reader, copies: bool) -> Drawn:
         W = make(read, copies)
         return _known(W if W.ndim == 4 else W[:, None], law)
@@ -145,15 +160,15 @@ def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> Draw:
 def group_means_suffice(theorem: Theorem) -> bool:
     """Return whether the means of groups of identical clients determine both sides.
 
-    They do if neither second moments nor errors of single clients, nor personal parts,
-    are in them.
+    They do unless a side contains second moments, consensus errors or personal parts,
+    which depend on single clients.
     """
     single = "S2" in theorem.needs or theorem.lhs.measure == "consensus"
     return not (theorem.scope.two_blocks or single)
 
 
 def groups_matter(theorem: Theorem) -> bool:
-    """Whether groups are searched: the number of clients is in the statement."""
+    """Return whether to search groups, as the statement depends on m."""
     names = set(theorem.needs)
     for rule in theorem.schedule.values():
         names |= {str(symbol) for symbol in sp.sympify(rule).free_symbols}
@@ -162,19 +177,19 @@ def groups_matter(theorem: Theorem) -> bool:
 
 
 def _drawn_kinds(theorem: Theorem) -> list[str]:
-    """Return the kinds of draws to search.
+    """Return the kinds of random draws to search.
 
-    These are the ones that the theorem covers, by their mean-square contraction alone.
-    One draw for each round differs from one for each gossip step if a round may have
-    several.
+    They are those that the theorem covers, if it depends on them only by their
+    mean-square contraction. One draw per round differs from one per gossip step only if
+    a round may have several gossip steps.
     """
-    scope, asked = theorem.scope, {*_NAMES, "lam_min"} & {*theorem.needs}
+    scope, other_constants = theorem.scope, {*_NAMES, "lam_min"} & {*theorem.needs}
     keeps = callable(scope.network) or scope.network in (
         "symmetric",
         "doubly stochastic",
     )
     of_sequence = getattr(scope.network, "of", "matrix") == "sequence"
-    if not keeps or scope.two_blocks or asked or of_sequence:
+    if not keeps or scope.two_blocks or other_constants or of_sequence:
         return []
     free, _ = hyperparameters(theorem)
     if "Q" in free:
@@ -183,9 +198,9 @@ def _drawn_kinds(theorem: Theorem) -> list[str]:
 
 
 def _matched(m: int, kind: str) -> Draw:
-    """Return matchings with lam^2 = ||E W'W - 11'/m||.
+    """Return random matchings with lam^2 = ||E W'W - 11'/m||.
 
-    They are drawn for each gossip step or for each round.
+    One is drawn for each gossip step or for each round.
     """
     W = matchings(m)
     lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
@@ -201,14 +216,14 @@ def _matched(m: int, kind: str) -> Draw:
 
 
 def _fits(name: str, law: NetworkLaw) -> bool:
-    """Return whether one of many draws obeys the law."""
+    """Return whether at least one of 64 draws satisfies the law."""
     _, make = KINDS[name]
     read = Reader(np.random.default_rng(0).random((64, 8)))
     return any(law(W) is None for W in make(read, False))
 
 
 def _known(W: np.ndarray, law: NetworkLaw | None) -> Drawn:
-    """Return the matrices with the constants that the glossary has for them."""
+    """Return the matrices with their constants by glossary name."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:
         return W, _push_sum(W), ones > 0 if law is None else ones < 0
@@ -230,22 +245,23 @@ def _known(W: np.ndarray, law: NetworkLaw | None) -> Drawn:
 def computed_on(
     theorem: Theorem, W: np.ndarray, copies: int, known: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return the theorem's computed quantities on each matrix of W (P, 1, m, m).
+    """Return the theorem's computed quantities (P,) on each matrix of W (P, 1, m, m).
 
-    They are (P,) each. W is that of groups of ``copies`` identical clients.
-
-    A value is at the upper end of its rounding error; nan where it cannot be computed,
-    or where several matrices take turns.
+    W is the network of groups of ``copies`` identical clients. Values are upper limits
+    that allow for rounding error; nan if they cannot be computed or if W has several
+    matrices per candidate.
     """
     quantities = {q.name: q for q in computed_quantities(theorem)}
     columns = {name: np.full(len(W), np.nan) for name in quantities}
     if not quantities or W.shape[1] > 1:
         return columns
     for i in range(len(W)):
-        own = {n: v[i] for n, v in known.items() if np.shape(v) == (len(W),)}
-        found, errors = computed_values(theorem, own, whole_network(W[i, 0], copies))
-        for name, value in found.items():
-            with suppress(InputError):  # beyond its range by its rounding error
+        candidate = {n: v[i] for n, v in known.items() if np.shape(v) == (len(W),)}
+        computed, errors = computed_values(
+            theorem, candidate, whole_network(W[i, 0], copies)
+        )
+        for name, value in computed.items():
+            with suppress(InputError):  # the rounding error may exceed its range
                 columns[name][i] = quantities[name].check(value + errors[name])
     return columns
 
@@ -253,8 +269,8 @@ def computed_on(
 def cited_on(W: np.ndarray, copies: int, dim: int) -> dict[str, np.ndarray]:
     """Return the cited C and q of push-sum on each sequence of W (P, B, m, m).
 
-    W is that of groups of ``copies`` identical clients. The values are infinite where
-    no window of rounds is strongly connected.
+    W is the network of groups of ``copies`` identical clients. The values are infinite
+    if no window of rounds is strongly connected.
     """
     C, q = np.full(len(W), math.inf), np.full(len(W), math.inf)
     for i, matrices in enumerate(W):
@@ -269,22 +285,23 @@ def cited_on(W: np.ndarray, copies: int, dim: int) -> dict[str, np.ndarray]:
 
 
 def in_range(quantity: Quantity) -> float:
-    """Return a value of the quantity, for candidates that have none."""
+    """Return an arbitrary value in the quantity's range, as a placeholder."""
     if quantity.high < math.inf:
         return (quantity.low + quantity.high) / 2
     return max(1.0, quantity.low + 1.0)
 
 
 def _push_sum(W: np.ndarray) -> dict[str, np.ndarray]:
-    matrices, at = np.unique(W, axis=0, return_inverse=True)
-    rows = np.array([_constants(one.tobytes(), one.shape) for one in matrices])
-    constants = dict(zip(_NAMES, rows[at.ravel()].T, strict=True))
+    """Return the push-sum constants of matrices W (P, B, m, m)."""
+    matrices, index = np.unique(W, axis=0, return_inverse=True)
+    rows = np.array([_constants(matrix.tobytes(), matrix.shape) for matrix in matrices])
+    constants = dict(zip(_NAMES, rows[index.ravel()].T, strict=True))
     return constants | {"lam": constants["q"]}
 
 
 @lru_cache(maxsize=4096)
 def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
-    """delta, C, q and window of matrices that take turns; nan where there are none."""
+    """Return delta, C, q and window of matrices used in turn; nan if undefined."""
     W = np.frombuffer(data).reshape(shape)
     with suppress(GraphError):
         constants = push_sum_constants(list(W) if len(W) > 1 else W[0])
@@ -296,7 +313,7 @@ def _constants(data: bytes, shape: tuple[int, ...]) -> tuple[float, ...]:
 def _cited_graph(
     data: bytes, shape: tuple[int, ...], copies: int
 ) -> CitedConstants | None:
-    """Degree, diameter and window of graphs that take turns; None without window."""
+    """Return constants of graphs used in turn; None without a connected window."""
     links = np.frombuffer(data, dtype=bool).reshape(shape)
     weights = links / links.sum(1, keepdims=True)
     matrices = [whole_network(matrix, copies) for matrix in weights]

@@ -1,6 +1,7 @@
-"""One problem of :class:`.Ramps` or :class:`.Splits` as a task of the training core.
+"""Single problems of :class:`.Ramps` or :class:`.Splits` as tasks of the training core.
 
-The tasks do not use the code of the candidates: they are its second witness.
+The tasks share no code with the simulation of candidates, which they check
+independently.
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ def _coins(sigma: float) -> FiniteSupport | float:
 
 
 class RampTask(Synthetic):
-    """One problem of :class:`Ramps` (d = 1) with a ``curve``.
+    """A single problem of :class:`Ramps` (d = 1), with a ``curve``.
 
-    Its noise has two points, +-sigma. ``led``: knots, widths, slopes of ramps and
-    (left,): then the noise is xi s(x), xi = +-1 each with probability 1/2, s by these
-    ramps, and sigma must be the largest |s|. Such F_i(.; xi) are not as smooth as f_i,
-    and no theorem is given sigma_l, since most assume that they are.
+    Its noise takes the values +-sigma. With ``led`` the noise is xi s(x), where xi =
+    +-1 with probability 1/2 each, and s is the sum of ramps that ``led`` lists: knots,
+    widths, slopes, and (left,). Then sigma must be the largest |s|. Such sample losses
+    F_i(.; xi) are less smooth than f_i, so no sigma_l is reported: most theorems assume
+    that samples are as smooth as the clients.
     """
 
     name = "ramps"
@@ -59,8 +61,8 @@ class RampTask(Synthetic):
         if led:
             if len(led) != 4 or len(led[3]) != 1:
                 raise InputError(
-                    "led must be knots, widths and slopes of ramps, and one number far"
-                    " left"
+                    "led must list knots, widths and slopes of ramps, and the one value"
+                    " to the left of all ramps"
                 )
             self.led = Ramps.one([led[0]], [led[1]], [led[2]], led[3])
             largest = float(self.led.constants()["B"][0])
@@ -93,7 +95,7 @@ class RampTask(Synthetic):
 
     @cached_property
     def x_star(self) -> Tensor | None:
-        """The minimizer (1,) of f, where a curve leaves one alone."""
+        """The minimizer (1,) of f; None without a curve, as it need not be unique."""
         return (
             torch.as_tensor(self.problem.minimizer(np.zeros(1)))
             if self._curve
@@ -103,7 +105,7 @@ class RampTask(Synthetic):
     def gradient(self, x: Tensor, batch: Tensor | None = None) -> Tensor:
         """Return the gradients at ``x``, with the noise of the ``batch``.
 
-        With ``led`` the noise is the coin of the batch times s(x).
+        With ``led``, ``batch`` holds the signs xi that multiply s(x).
         """
         if batch is None or self.led is None:
             return super().gradient(x, batch)
@@ -134,16 +136,16 @@ class RampTask(Synthetic):
         )
 
     def hessian(self, x: Tensor) -> Tensor:
-        """Return f_i'' of all clients: the ramps' slopes at ``x``, and the curve."""
+        """Return f_i'' of all clients: slope of the ramps at ``x``, plus the curve."""
         knots, widths, slopes = self._ramps
         inside = (x >= knots) & (x < knots + widths)
         return (slopes * inside).sum(-1)[..., None, None] + self._curve
 
 
 class SplitTask(Personal):
-    """One problem of :class:`Splits`: one shared number and one personal number.
+    """A single problem of :class:`Splits`: one shared and one personal coordinate.
 
-    There is Gaussian noise in each block.
+    Both blocks have Gaussian noise.
     """
 
     name = "split"
@@ -208,6 +210,6 @@ class SplitTask(Personal):
 
 Ramps.task, Splits.task = RampTask, SplitTask
 TASKS = {name_of_task(task): task for task in (RampTask, SplitTask)}
-"""The tasks that a counterexample may name, as its document names them."""
+"""Tasks of counterexamples, by the name in a document."""
 
 __all__ = ["TASKS", "RampTask", "SplitTask"]

@@ -1,14 +1,14 @@
-r"""Clients on the line with piecewise-linear gradients, many problems at once.
+"""Clients on the line with piecewise-linear gradients, many problems at once.
 
-Points x are (P, N, m, d): P problems, N points of each, m clients; or (P, N, 1, d), the
-same for all clients. :class:`Ramps`,
+Points x have shape (P, N, m, d): N points for each of P problems and m clients, or (P,
+N, 1, d) if all clients are evaluated at the same points. :class:`Ramps`,
 
     f_i'(x) = left_i + sum_k s_ik clip(x - a_ik, 0, w_ik) + h x
 
-is any continuous piecewise-linear function that far away is constant, or where h > 0
-rises with slope h: clipped quadratics, bumps, plateaus and traps, and what is strongly
-convex. L, B, sigma_g, beta and f* are attained at finitely many points (between knots
-everything is linear or quadratic), so that they are found by looking there.
+represents any continuous piecewise-linear function whose slope far away is h >= 0:
+clipped quadratics, bumps, plateaus and traps, and with h > 0 strongly convex problems.
+L, B, sigma_g, beta and f* are attained at finitely many points, since between knots all
+functions are linear or quadratic. They are therefore exact.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Row = Sequence[float]
 
 
 def name_of_task(task: type) -> str:
-    """Return the name of one of these tasks in a document."""
+    """Return the name of a task in documents."""
     return f"{task.__module__}:{task.__name__}"
 
 
 def per_problem(a: np.ndarray, axes: int) -> np.ndarray:
-    """One number of each problem, with that many further axes."""
+    """Append axes to numbers (P,) of each problem, for broadcasting."""
     return a.reshape(-1, *(1,) * axes)
 
 
@@ -44,8 +44,8 @@ def per_problem(a: np.ndarray, axes: int) -> np.ndarray:
 class Ramps:
     """P problems of m clients with n ramps each.
 
-    ``knots, widths, slopes`` (P, m, n), ``left`` (P, m), and the ``curve`` h >= 0 that
-    all clients have in common, (P,) or one for all.
+    ``knots``, ``widths`` and ``slopes`` have shape (P, m, n), and ``left`` has shape
+    (P, m). The ``curve`` h >= 0, (P,) or (1,), is common to all clients.
     """
 
     task: ClassVar[type[Task]]
@@ -61,19 +61,22 @@ class Ramps:
     def one(cls, *numbers: ArrayLike, curve: float = 0.0) -> Self:
         """Return a single problem from its numbers, in the order of the fields.
 
-        InputError where they do not fit.
+        Raises
+        ------
+        InputError
+            The shapes of the numbers do not match, or a size is negative.
         """
         arrays: list[np.ndarray] = []
-        for (name, axes), given in zip(cls.axes.items(), numbers, strict=True):
+        for (name, axes), values in zip(cls.axes.items(), numbers, strict=True):
             try:
-                arrays.append(np.array([given], dtype=float))
+                arrays.append(np.array([values], dtype=float))
             except ValueError:  # rows of different lengths
                 raise InputError(f"{name} has rows of different lengths") from None
             shape = arrays[0].shape[: 1 + axes]
             if arrays[-1].shape != shape or len(shape) != 1 + axes:
                 size = " x ".join(map(str, shape[1:])) or "no list of"
                 raise InputError(
-                    f"{name} must have {size} numbers, as the clients have"
+                    f"{name} must have {size} numbers, to match the number of clients"
                 )
             if name in cls.sizes and (arrays[-1] < 0).any():
                 raise InputError(f"{name} must be >= 0, and has {arrays[-1].min():g}")
@@ -82,7 +85,7 @@ class Ramps:
         return cls(*arrays, curve=np.array([float(curve)]))
 
     def describe(self, index: int) -> dict[str, Any]:
-        """One problem as the [task] of a document."""
+        """Return one problem as the [task] of a document."""
         fields: dict[str, Any] = {"name": name_of_task(self.task)}
         for name in self.axes:
             fields[name] = getattr(self, name)[index].tolist()
@@ -107,14 +110,14 @@ class Ramps:
 
     @property
     def affine(self) -> bool:
-        """Whether all gradients are affine wherever a run of the search goes."""
+        """Whether all gradients are affine, given that runs stay on the one ramp."""
         return self.knots.shape[-1] == 1
 
     @cached_property
     def _each(self) -> list[np.ndarray]:
         """Knots, widths and slopes (n, P, 1, m), ramp by ramp.
 
-        Sums over few ramps are fast in this order.
+        Sums over a few ramps are fast in this layout.
         """
         return [
             np.moveaxis(a, -1, 0)[:, :, None].copy()
@@ -134,7 +137,7 @@ class Ramps:
         return slope[..., None]
 
     def value(self, x: np.ndarray) -> np.ndarray:
-        """f_i (P, N, m), with f_i(0) = -(what the ramps left of 0 have gathered)."""
+        """Return f_i (P, N, m); the integrals of the ramps start at their knots."""
         knots, widths, slopes = self._each
         reach = np.maximum(x[..., 0] - knots, 0.0)
         inside = np.minimum(reach, widths)
@@ -143,9 +146,9 @@ class Ramps:
         return self.left[:, None] * x[..., 0] + (slopes * area).sum(0) + bowl
 
     def convex(self, curve: np.ndarray) -> Ramps:
-        """Return the same ramps, all of them upward, and a ``curve`` (P,).
+        """Return problems with ascending ramps and a ``curve`` (P,).
 
-        Every client is then convex.
+        All clients are convex.
         """
         return Ramps(
             self.knots, self.widths, np.abs(self.slopes), self.left, curve=curve
@@ -153,10 +156,10 @@ class Ramps:
 
     @cached_property
     def _at_knots(self) -> tuple[np.ndarray, np.ndarray]:
-        """All clients' knots in order (P, n), and their gradients there (P, n, m).
+        """All clients' sorted knots (P, n), and their gradients there (P, n, m).
 
-        Where f bends far away too, there is one more point on either side; between
-        these two every f_i' is zero.
+        With a curve there is an additional point on either side, far enough that every
+        f_i' has its zeros between these two.
         """
         both = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
         knots = np.sort(both.reshape(len(both), -1), axis=-1)
@@ -174,10 +177,10 @@ class Ramps:
     def _exact_slopes(self) -> np.ndarray:
         """Slopes f' at the knots (P, n).
 
-        Those below their rounding error are computed in rational numbers.
+        Those below their rounding error are recomputed in rational numbers.
         """
-        knots, at = self._at_knots
-        slopes = at.mean(-1)
+        knots, gradients = self._at_knots
+        slopes = gradients.mean(-1)
         error = 1e-15 * Ramps.parts(self, np.abs(knots).max(1)).max(1)
         for row, k in np.argwhere(np.abs(slopes) <= error[:, None]):
             slopes[row, k] = float(self._exact_slope(int(row), float(knots[row, k])))
@@ -201,12 +204,12 @@ class Ramps:
     def minimizer(self, start: np.ndarray) -> np.ndarray:
         """Return the minimizer of convex problems nearest to ``start`` (P,).
 
-        It is nan where there is none.
+        It is nan if there is none.
         """
         return self._nearest_zero(start, self._at_knots[1].mean(-1))
 
     def _nearest_zero(self, start: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Return where f' is zero, nearest to ``start``.
+        """Return the zero of f' nearest to ``start`` (P,); nan if there is none.
 
         ``slope`` is f' at the knots (P, n).
         """
@@ -214,7 +217,7 @@ class Ramps:
         rows, last = np.arange(len(knots)), knots.shape[1] - 1
 
         def zero(k: np.ndarray) -> np.ndarray:
-            """Where f' is zero between the knots k and k + 1."""
+            """Return the zero of f' between the knots k and k + 1."""
             k = np.clip(k, 0, last - 1)
             low, high = slope[rows, k], slope[rows, k + 1]
             share = np.where(
@@ -229,43 +232,53 @@ class Ramps:
         return np.where(falls | (slope[:, 0] > 0), np.nan, np.clip(start, low, high))
 
     def at_minimizer(self, start: np.ndarray) -> dict[str, np.ndarray]:
-        """Return constants of convex problems at their minimizers, (P,) each.
+        """Return constants of convex problems at their minimizers.
 
-        These are the squared distance of the ``start`` (P,) to the nearest minimizer,
-        the root of (1/m) sum_i f_i'(x*)^2, which all minimizers have in common, and f*
-        less the mean of the clients' own minima; not finite where there is none. All
-        are at the upper end of their rounding error.
+        Each is an upper limit (P,) that allows for rounding error, and not finite if
+        there is no minimizer.
+
+        Returns
+        -------
+        dict
+            ``x_star_sq``, the squared distance of ``start`` (P,) to the nearest
+            minimizer; ``sigma_star``, the root of (1/m) sum_i f_i'(x*)^2, which is the
+            same at all minimizers; and ``Gamma``, f* minus the mean of the clients' own
+            minima.
         """
-        best, off = self.minimizer(start), self.unsure(start[:, None])["x_error"]
-        there = Ramps.gradient(self, np.nan_to_num(best)[:, None, None, None])[
+        best, error = self.minimizer(start), self.unsure(start[:, None])["x_error"]
+        gradients = Ramps.gradient(self, np.nan_to_num(best)[:, None, None, None])[
             :, 0, :, 0
         ]
-        across = np.sqrt((there**2).mean(-1)) + off * Ramps.constants(self)["L"]
+        sigma_star = (
+            np.sqrt((gradients**2).mean(-1)) + error * Ramps.constants(self)["L"]
+        )
         minima = [self._least([i]) for i in range(self.m)]
-        with np.errstate(invalid="ignore"):  # of two that fall for ever
+        with np.errstate(invalid="ignore"):  # inf - inf if both are unbounded
             gap = self._least() - np.mean(minima, axis=0)
         Gamma = np.maximum(gap, 0.0) + 2 * self.unsure(start[:, None])["f_error"]
         return {
-            "x_star_sq": (np.abs(start - best) + off) ** 2,
-            "sigma_star": across,
+            "x_star_sq": (np.abs(start - best) + error) ** 2,
+            "sigma_star": sigma_star,
             "Gamma": Gamma,
         }
 
     def unsure(self, start: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the rounding errors of f and of x*.
+        """Return rounding errors (P,) of f and of x*.
 
-        ``f_error`` is that of f at the ``start`` (P, N) or at its least, ``x_error``
-        that of x* of convex problems. A gradient's parts add to G at most, those of a
-        value to G times the breadth of knots and start, however small f itself is; and
-        a zero of f' moves by the error of f' over its slope there, but not beyond the
-        next knots, unless f' is so nearly zero at them that its sign is found in
+        ``f_error`` is the error of f at ``start`` (P, N) and at its minimum. The terms
+        of a gradient have an absolute sum of at most G, and those of a value at most G
+        times the extent of knots and start, however small f itself is.
+
+        ``x_error`` is the error of x* of convex problems. A zero of f' moves by the
+        error of f' divided by its slope there, but not beyond the next knots. If f' at
+        a knot is so close to zero that its sign is uncertain, the sign is computed in
         rational numbers.
         """
-        knots, at = self._at_knots
-        own = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
-        breadth = np.abs(own).max((1, 2)) + np.abs(start).max(1)
+        knots, gradients = self._at_knots
+        ends = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
+        breadth = np.abs(ends).max((1, 2)) + np.abs(start).max(1)
         parts = Ramps.parts(self, breadth)
-        slope, rows, gaps = at.mean(-1), np.arange(len(knots)), np.diff(knots)
+        slope, rows, gaps = gradients.mean(-1), np.arange(len(knots)), np.diff(knots)
         nearest = self.minimizer(start[:, 0])
         best = np.nan_to_num(nearest)
         k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
@@ -275,8 +288,7 @@ class Ramps:
         moved = np.minimum(np.where(rises, error, 0), gap)
         moved = np.where(best == start[:, 0], 0.0, moved)
         exact = self._nearest_zero(start[:, 0], self._exact_slopes)
-        # without a minimizer by a slope below rounding: the problem with the slope 0 is
-        # meant
+        # if only a slope below rounding error rules out a minimizer, treat it as 0
         shift = np.where(np.isnan(exact), 0.0, np.abs(exact - best))
         moved = np.where(np.isnan(nearest), moved, np.maximum(moved, shift))
         return {
@@ -287,66 +299,66 @@ class Ramps:
     def parts(self, breadth: np.ndarray) -> np.ndarray:
         """Return the sum of the absolute terms of each client's gradient, (P, m).
 
-        It holds within ``breadth`` (P,).
+        It is an upper bound for |x| <= ``breadth`` (P,).
         """
         steps = (np.abs(self.slopes) * self.widths).sum(-1)
         return np.abs(self.left) + steps + per_problem(self.curve * breadth, 1)
 
     def constants(self) -> dict[str, np.ndarray]:
-        """Return the constants of every problem, (P,) each, exactly.
+        """Return the exact constants of every problem, (P,) each.
 
         They are ``L, mu, mu_each, B, sigma_g, beta, f_star``.
         """
-        knots, at = self._at_knots
+        knots, gradients = self._at_knots
         gaps = np.diff(knots)[..., None]
-        rises = np.diff(at, axis=1)
+        rises = np.diff(gradients, axis=1)
         scale = np.abs(knots).max(-1) + 1e-300
-        # the slope over a hair's breadth is the same as next to it
+        # segments of negligible width have no slope of their own
         wide = gaps > 1e-9 * scale[:, None, None]
         steep = np.where(
             wide, rises / np.where(wide, gaps, 1.0), per_problem(self.curve, 2)
         )
         L = np.abs(steep).max((1, 2))
 
-        # far away it is h; and rounding bends no line
+        # the slope far away is h; smaller differences are rounding errors
         def least(slopes: np.ndarray) -> np.ndarray:
             lowest = slopes.reshape(len(L), -1).min(-1)
             return np.where(lowest < self.curve - 1e-9 * L, lowest, self.curve)
 
-        deviation = (at - at.mean(-1, keepdims=True)) ** 2
+        deviation = (gradients - gradients.mean(-1, keepdims=True)) ** 2
         return {
             "L": L,
             "mu": least(steep.mean(-1)),
             "mu_each": least(steep),
-            "B": np.where(self.curve > 0, np.inf, np.abs(at).max((1, 2))),
+            "B": np.where(self.curve > 0, np.inf, np.abs(gradients).max((1, 2))),
             "sigma_g": np.sqrt(deviation.mean(-1).max(1)),
             "beta": np.sqrt(deviation.max((1, 2))),
             "f_star": self._least(),
         }
 
     def _least(self, clients: slice | list[int] = slice(None)) -> np.ndarray:
-        """Return min f, or that of the mean of some ``clients``.
+        """Return min f, or the minimum of the mean of some ``clients``.
 
-        It is at a knot, or where f' crosses zero between two; -inf where f falls for
-        ever.
+        It is attained at a knot or where f' crosses zero between two knots; -inf if f
+        is unbounded below.
         """
-        knots, at = self._at_knots
-        slope = at[..., clients].mean(-1)
+        knots, gradients = self._at_knots
+        slope = gradients[..., clients].mean(-1)
         before, after = slope[:, :-1], slope[:, 1:]
         crosses = before * after < 0
         share = np.where(crosses, before / np.where(crosses, before - after, 1.0), 0.0)
         inner = knots[:, :-1] + share * np.diff(knots)
         candidates = np.concatenate([knots, inner], axis=1)[..., None, None]
-        least = Ramps.value(self, candidates)[..., clients].mean(-1).min(1)
+        minimum = Ramps.value(self, candidates)[..., clients].mean(-1).min(1)
         falls = (slope[:, 0] > 0) | (slope[:, -1] < 0)
-        return np.where(falls, -np.inf, least)
+        return np.where(falls, -np.inf, minimum)
 
     def scaled(
         self, f: np.ndarray, x: np.ndarray, v: np.ndarray | None = None
     ) -> Ramps:
         """Return the same problems in other units.
 
-        Values are multiplied by f, lengths by x, (P,) each.
+        Values are multiplied by f (P,) and lengths by x (P,).
         """
         return Ramps(
             self.knots * per_problem(x, 2),

@@ -1,10 +1,10 @@
 """Verification of a counterexample in rational numbers.
 
-It uses neither torch nor the search. Each number is taken to six digits, so that a
-reader can check it by hand: two clients on the line with ramps, K steps (SAM, momentum,
-duals), Q gossip steps; and noise whose coins all lead to the same state. The measure
-stays the same once the state repeats, or gradients are constant for all that follows.
-Unknown rounds count as 0.
+It uses neither torch nor the search. Every number is rounded to six digits, so that a
+reader can check it by hand. Supported are two clients on the line with ramps, K local
+steps (SAM, momentum, duals), Q gossip steps, and noise under which all signs lead to
+the same state. The measure is constant once the state repeats, or once gradients are
+provably constant in all later rounds. Unknown rounds count as 0.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.value_sources import Source, Values
 
 ROUNDS, BITS = 5000, 30000
-"""Largest number of rounds, and of bits of a number, which grow with every step."""
+"""Limits of the computation: rounds, and bits of a number. Numbers get longer in every
+step.
+"""
 OPTIONAL: Mapping[str, float] = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
-"""Hyperparameters in addition to eta and K, with the values of absent ones."""
+"""Hyperparameters other than eta and K, with their defaults."""
 ALGORITHMS = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
 NEUTRAL = {"decay": 1, "weight_decay": 0, "participation": 1, "offset": None}
 """Values at which a hyperparameter has no effect."""
 HALVES = [[0.5, 0.5], [0.5, 0.5]]
-"""The mixing matrix of a server."""
+"""The mixing matrix of a server with two clients."""
 
 
 class Exact(NamedTuple):
@@ -50,10 +52,12 @@ class Exact(NamedTuple):
 
     Attributes
     ----------
-    left, right : Fraction
-        The left-hand side (at least) and the bound.
+    left : Fraction
+        The left-hand side, or a lower bound of it.
+    right : Fraction
+        The bound.
     values : dict
-        By glossary name.
+        Quantities by glossary name.
     why : str
         Why the left-hand side is known in rounds that were not computed.
     """
@@ -74,7 +78,7 @@ class Exact(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """Largest number of rounds and of bits of a number."""
+    """Limits of a computation: number of rounds, and bits of a number."""
 
     rounds: int
     bits: int
@@ -83,8 +87,8 @@ class Effort(NamedTuple):
 class FractionRun(Source):
     """Values in rational numbers, which have no rounding error.
 
-    Only what is known exactly is a value: nothing is derived, since roots are
-    irrational. Cited constants are irrational too, and rounded up.
+    Only exactly known numbers are values. Derived quantities are omitted, since roots
+    are irrational; cited constants, also irrational, are rounded up.
     """
 
     refutes = True
@@ -100,7 +104,7 @@ class FractionRun(Source):
         return self._constants
 
     def cited_push_sum(self) -> Values:
-        """Those of the network, with C rounded up and 1 - q down to six digits."""
+        """Return the cited C and q of the network, rounded up to six digits."""
         cited = cited_constants(self._W)
         up, down = Context(6, ROUND_CEILING), Context(6, ROUND_FLOOR)
         return {
@@ -109,7 +113,7 @@ class FractionRun(Source):
         }
 
     def start(self, theorem: Theorem) -> Values:
-        """Return the mean square of the start, which is all that is known of it."""
+        """Return the mean square of the start, the only quantity known of it."""
         return {"x0_sq": self._x0_sq}
 
     def gap(self, theorem: Theorem) -> Gap:
@@ -122,7 +126,7 @@ class FractionRun(Source):
 
 
 def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
-    """Refuse an algorithm or a hyperparameter that the theorem does not cover."""
+    """Raise InputError if the theorem excludes the algorithm or a hyperparameter."""
     of_package = set()
     for algorithm in theorem.scope.algorithms:
         if not isinstance(algorithm, str):
@@ -145,8 +149,8 @@ def _in_scope(theorem: Theorem, name: str, given: Mapping[str, Any]) -> None:
 class _Instance(NamedTuple):
     """The numbers of an instance.
 
-    They are the clients, the hyperparameters ``values``, start, mixing weight and
-    horizon.
+    ``values`` are its hyperparameters, ``start`` the clients' starting points,
+    ``weight`` the mixing weight between them, and ``horizon`` the number of rounds.
     """
 
     clients: RationalClients
@@ -164,10 +168,10 @@ class _State(NamedTuple):
 
 
 class _Trajectory(NamedTuple):
-    """The measure and the mean models in the computed rounds.
+    """The measure (``data``) and the mean models of the computed rounds.
 
-    ``repeated`` is how many later rounds have the last value of the measure, and
-    ``why`` the reason.
+    The measure keeps its last value for ``repeated`` further rounds, for the reason
+    ``why``.
     """
 
     data: list[Fraction]
@@ -183,14 +187,19 @@ def verify(
 
     Parameters
     ----------
+    instance : mapping
+        The instance as plain data.
+    theorem : Theorem
+        The statement.
     effort : Effort, optional
-        Where the computed rounds end, ``ROUNDS`` and ``BITS`` by default; later ones
-        count as 0 if they are unknown.
+        Limits of the computation, ``ROUNDS`` and ``BITS`` by default. Unknown rounds
+        beyond them count as 0.
 
     Raises
     ------
     InputError
-        The instance is outside of the theorem or of what has rational values.
+        The theorem does not cover the instance, or it cannot be evaluated in rational
+        numbers.
     """
     numbers = _read(instance, theorem)
     path = _trajectory(numbers, theorem, effort or Effort(ROUNDS, BITS))
@@ -202,7 +211,7 @@ def verify(
     missing = set(theorem.needs) - set(values)
     if missing:
         raise InputError(
-            f"no rational number is known for {', '.join(sorted(missing))}"
+            f"rational values are unknown for {', '.join(sorted(missing))}"
         )
     known = {name: Fraction(values[name]) for name in theorem.needs}
     exact = RationalValues(theorem, known)
@@ -217,19 +226,21 @@ def verify(
 
 
 def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
-    """Read the numbers of an instance, if the theorem covers it and they suffice."""
+    """Read the numbers of an instance, after checking that it is supported."""
     task, run = instance["task"], instance["run"]
     hyperparameters = dict(instance["algorithm"])
     name, start = hyperparameters.pop("name"), [six_digits(row[0]) for row in run["x0"]]
     if ":" in name:
         known = ", ".join(sorted(ALGORITHMS))
-        raise InputError(f"rational numbers are computed for {known}, not for {name}")
-    given = {
+        raise InputError(
+            f"rational numbers are implemented for {known}, not for {name}"
+        )
+    active = {
         field: value
         for field, value in hyperparameters.items()
         if field not in NEUTRAL or value != NEUTRAL[field]
     }
-    other_steps = name not in ALGORITHMS or set(given) - {"eta", "K", *OPTIONAL}
+    other_steps = name not in ALGORITHMS or set(active) - {"eta", "K", *OPTIONAL}
     added_noise = task.get("sigma") and not task.get("led")
     other_problem = (
         "b" in task or len(start) != 2 or theorem.lhs.measure not in GRADIENT_MEASURES
@@ -239,8 +250,8 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
             "rational numbers need two clients with ramps, no noise, gradient steps and"
             " gossip"
         )
-    _in_scope(theorem, name, given)
-    chosen = {**OPTIONAL, **given}
+    _in_scope(theorem, name, active)
+    chosen = {**OPTIONAL, **active}
     values = Hyperparameters(
         eta=six_digits(chosen["eta"]),
         K=chosen["K"],
@@ -260,9 +271,9 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
 
 
 def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
-    """Return the weight between the two clients.
+    """Return the mixing weight between the two clients.
 
-    It is None if it is not the same in both directions and in (0, 1).
+    It is None unless it is in (0, 1) and the same in both directions.
     """
     law = theorem.scope.network
     if callable(law):
@@ -274,7 +285,7 @@ def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
 
 
 def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajectory:
-    """Compute rounds until the measure stays the same, or numbers become too long."""
+    """Compute rounds until the measure is constant, or an effort limit is reached."""
     clients, values = numbers.clients, numbers.values
     state = _State(numbers.start, [ZERO, ZERO])
     mixing = (1 - 2 * numbers.weight) ** values.Q
@@ -332,7 +343,7 @@ def _stationary(
     mixing: Fraction,
     values: Hyperparameters,
 ) -> str:
-    """Why the mean model never moves again; empty if that is not known."""
+    """Return why the mean model never moves again; empty if that is unknown."""
     x, new = state.models, later.models
     opposite = steps[0].direction * steps[1].direction == -1 and sum(new) == sum(x)
     separating = steps[1].direction * (new[1] - new[0] - x[1] + x[0]) >= 0
@@ -345,7 +356,7 @@ def _stationary(
 def _rounds_with_equal_gradients(
     state: _State, later: _State, steps: list[LocalWork], numbers: _Instance
 ) -> int:
-    """How many further rounds of identical clients have the same gradients."""
+    """Return for how many further rounds identical clients have the same gradients."""
     x, new = state.models, later.models
     if numbers.values.lam != 0 or x[0] != x[1] or new[0] != new[1]:
         return 0

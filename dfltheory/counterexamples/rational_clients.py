@@ -14,25 +14,26 @@ ZERO = Fraction(0)
 
 
 def six_digits(number: float) -> Fraction:
-    """Return a number to six digits, as a fraction."""
+    """Return a number rounded to six significant digits, as a fraction."""
     return Fraction(f"{number:.6g}")
 
 
 class Ramp(NamedTuple):
-    """slope * min(max(x - start, 0), width), a term of a gradient."""
+    """A term slope * min(max(x - start, 0), width) of a gradient."""
 
     start: Fraction
     width: Fraction
     slope: Fraction
 
     def inside(self, x: Fraction) -> Fraction:
+        """Return how far x is inside the ramp, in [0, width]."""
         return min(max(x - self.start, ZERO), self.width)
 
     def gradient(self, x: Fraction) -> Fraction:
         return self.slope * self.inside(x)
 
     def value(self, x: Fraction) -> Fraction:
-        """Return the integral of the gradient up to x."""
+        """Return the integral of the gradient from -infinity to x."""
         inside = self.inside(x)
         beyond = max(x - self.start, ZERO) - inside
         return self.slope * (inside**2 / 2 + self.width * beyond)
@@ -50,10 +51,10 @@ class Hyperparameters(NamedTuple):
 
 
 class LocalWork(NamedTuple):
-    """The numbers that one client sends after its local steps.
+    """The result of one client's local steps.
 
-    ``direction`` is the sign of its movement, and ``room`` how far it may move on in
-    that direction with the same gradients.
+    ``direction`` is the sign of its movement, and ``room`` how far it can move on in
+    that direction without a change of gradients.
     """
 
     model: Fraction
@@ -65,8 +66,8 @@ class LocalWork(NamedTuple):
 class RationalClients:
     """Two clients with f_i'(x) = left_i + a sum of ramps.
 
-    The noise is a third function. With noise, one coin +1 or -1 multiplies it in all
-    steps.
+    The noise is stored as a third function. A random sign, the same in all steps,
+    multiplies it.
     """
 
     def __init__(self, task: Mapping[str, Any]):
@@ -88,7 +89,7 @@ class RationalClients:
         self.knots = sorted(ends)
 
     def gradient(self, i: int, x: Fraction) -> Fraction:
-        """f_i'(x); the noise for i = 2."""
+        """Return f_i'(x), or the noise for i = 2."""
         return self.left[i] + sum((ramp.gradient(x) for ramp in self.ramps[i]), ZERO)
 
     def mean_gradient(self, x: Fraction) -> Fraction:
@@ -96,22 +97,22 @@ class RationalClients:
         return (self.gradient(0, x) + self.gradient(1, x)) / 2
 
     def value(self, x: Fraction) -> Fraction:
-        """f(x), up to a constant."""
+        """Return f(x), up to a constant."""
         total = sum(self.left[:2], ZERO) * x
         for function in self.ramps[:2]:
             total += sum((ramp.value(x) for ramp in function), ZERO)
         return total / 2
 
     def constants(self) -> dict[str, Fraction]:
-        """L, B, sigma_g (its root rounded up), sigma_l and f*.
+        """Return L, B, sigma_g (its root rounded up), sigma_l and f*.
 
-        They are attained at knots, or where f' is 0.
+        All are attained at knots or where f' is 0.
         """
         if (
             self.mean_gradient(self.knots[0]) > 0
             or self.mean_gradient(self.knots[-1]) < 0
         ):
-            raise InputError("f is unbounded below: there is no f*")
+            raise InputError("f is unbounded below, so that f* does not exist")
         L, minima = ZERO, list(self.knots)
         for a, b in pairwise(self.knots):
             for i in (0, 1):
@@ -133,12 +134,12 @@ class RationalClients:
     def steps(
         self, i: int, x: Fraction, dual: Fraction, values: Hyperparameters
     ) -> LocalWork:
-        """K local steps of client i from x.
+        """Return the result of K local steps of client i from x.
 
         Raises
         ------
         InputError
-            The coins of the noise lead to different models.
+            The signs of the noise lead to different models.
         """
         y, velocity, points = x, ZERO, [x]
         pull = 1 / values.lam if values.lam else ZERO
@@ -152,16 +153,16 @@ class RationalClients:
                 moved = values.alpha * velocity + perturbed
                 ends.add((y - values.eta * (moved - dual + pull * (y - x)), moved))
             if len(ends) > 1:
-                raise InputError("its coins lead the run to several states")
+                raise InputError("the signs of its noise lead to different states")
             ((y, velocity),) = ends
         direction = (y > x) - (y < x)
         room = self._room(points, direction)
         return LocalWork(y - values.lam * dual, dual + pull * (x - y), direction, room)
 
     def _room(self, points: list[Fraction], direction: int) -> Fraction | float:
-        """Return how far all points may move in a direction with constant gradients.
+        """Return how far all points can move in a direction with constant gradients.
 
-        It is 0 if the gradients are not constant.
+        It is 0 if some gradient changes at once.
         """
         distances = [
             (knot - point) * direction for knot in self.knots for point in points

@@ -1,9 +1,9 @@
-"""What the search fixes and what it draws, by a theorem's scope alone.
+"""Statements that the search can treat, and the hyperparameters that it draws or fixes.
 
-The rules are those of :mod:`dfltheory.verdicts.applicability`, so that the theorem
-covers every counterexample. A statement that the search cannot treat is rejected with
-an error message; it is never searched with another algorithm. Assumptions in words are
-not read.
+Both follow from a theorem's scope, by the rules of
+:mod:`dfltheory.verdicts.applicability`, so that the theorem covers every
+counterexample. Other statements are rejected with an error message; the search never
+substitutes another algorithm. Assumptions that are stated only in words are ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MEASURES: dict[bool, tuple[str, ...]] = {
     False: ("grad_norm_sq", "grad_norm_sq_w", "consensus", "loss", "f_gap", "dist_sq"),
     True: ("two_block", "two_block_next", "two_block_weighted"),
 }
-"""The left-hand sides that the search measures, for one block and for two."""
+"""Left-hand sides that the search can measure, for one block and for two."""
 
 
 CONVEX = frozenset(("mu", "mu_each", "x_star_sq", "sigma_star", "Gamma"))
@@ -43,51 +43,46 @@ NOT_COMPUTED = frozenset(("dist_now", "gap_now", "offset"))
 
 
 def convex(theorem: Theorem) -> bool:
-    """Return whether only convex problems are drawn for the theorem.
+    """Return whether the search is restricted to convex problems.
 
-    They are if it contains a strong-convexity constant.
+    It is if the statement contains a strong-convexity constant.
     """
     return bool({"mu", "mu_each"} & set(theorem.needs))
 
 
 class CodeNeededError(InputError):
-    """A file refers to third-party code, which it does not contain."""
+    """A file refers to third-party code that it does not contain."""
 
     def __init__(self, what: str):
         super().__init__(
-            f"{what} is third-party code, which the file does not contain: name the"
-            " theorem's own file too, as in `dfltheory falsify FILE.py:NAME --replay"
+            f"{what} is third-party code, which the file does not contain: give the"
+            " file of the theorem, too, as in `dfltheory falsify FILE.py:NAME --replay"
             " COUNTEREXAMPLE`"
         )
 
 
 def algorithm_class(theorem: Theorem) -> type[Algorithm]:
-    """Return the most general algorithm of the scope.
-
-    It is a class of the package by name, or a third-party class.
-    """
+    """Return the class of the first, most general algorithm of the scope."""
     return class_of(theorem.scope.algorithms[0])
 
 
 def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algorithm]:
-    """Return the class that a scope names.
-
-    It is the given class itself, the package's by name, or an imported third-party
-    class.
+    """Return an algorithm class, given as a class or by name.
 
     Parameters
     ----------
     named : str or type
-        ``MODULE:NAME`` for a third-party class. How its module was imported does not
-        matter, see :func:`~dfltheory.own.own_name`.
+        A class, the name of an algorithm of the package, or ``MODULE:NAME`` of an
+        imported third-party class. How the module was imported does not matter, see
+        :func:`~dfltheory.own.own_name`.
     known : iterable of str or type
-        Classes that are preferred to others of the same own name: those of the scope of
-        a given theorem.
+        Classes that take precedence over imported ones of the same name, such as those
+        in the scope of a given theorem.
 
     Raises
     ------
     CodeNeededError
-        No imported module has that class, or several have one.
+        The class has not been imported, or several imported classes have its name.
     InputError
         The package has no algorithm of that name.
     """
@@ -96,65 +91,65 @@ def class_of(named: str | type, known: Iterable[str | type] = ()) -> type[Algori
     if isinstance(named, type):
         return named
     if ":" in named:
-        given = [
+        known_classes = [
             kind
             for kind in known
             if isinstance(kind, type)
             and own_name(reference_to(kind)) == own_name(named)
         ]
-        found = given or _imported(*named.split(":", 1))
-        if len(found) == 1:
-            return found[0]
+        classes = known_classes or _imported(*named.split(":", 1))
+        if len(classes) == 1:
+            return classes[0]
         raise CodeNeededError(f"the algorithm {named}")
     try:
         return algorithms.get(named)
     except UnknownNameError:
         raise InputError(
-            f"falsify cannot simulate {named}, which the package does not have: name"
-            " its class in the scope"
+            f"falsify cannot simulate {named}, which is not an algorithm of the"
+            " package: name its class in the scope"
         ) from None
 
 
 def reference_to(kind: type) -> str:
-    """``MODULE:NAME`` of a class."""
+    """Return ``MODULE:NAME`` of a class."""
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _imported(module: str, name: str) -> list[type[Algorithm]]:
-    """Return the algorithms of that name in that module.
+    """Return the algorithms of that name in an imported module.
 
-    Without one these are those in modules of the same own name.
+    If the module has none, modules that are the same up to how they were imported are
+    searched.
     """
     exact = _attribute(module, name)
     if exact is not None:
         return [exact]
     wanted = own_name(f"{module}:{name}")
-    places = [
-        place for place in [*sys.modules] if own_name(f"{place}:{name}") == wanted
+    modules = [
+        module_name
+        for module_name in [*sys.modules]
+        if own_name(f"{module_name}:{name}") == wanted
     ]
-    found = {_attribute(place, name) for place in places}
-    return [kind for kind in found if kind is not None]
+    classes = {_attribute(module_name, name) for module_name in modules}
+    return [kind for kind in classes if kind is not None]
 
 
 def _attribute(module: str, name: str) -> type[Algorithm] | None:
-    """Return the algorithm of that name in an imported module."""
-    found: object = sys.modules.get(module)
+    """Return the algorithm of that name in an imported module, if there is one."""
+    value: object = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if isinstance(found, type) and issubclass(found, Algorithm):
-        return found
+        value = getattr(value, part, None)
+    if isinstance(value, type) and issubclass(value, Algorithm):
+        return value
     return None
 
 
 def with_classes(theorem: Theorem) -> Theorem:
-    """Return the theorem of a file with third-party classes.
-
-    The classes replace their names in its scope.
-    """
+    """Return a theorem from a file with third-party classes in place of their names."""
     algorithms = []
-    for named in theorem.scope.algorithms:
-        third_party = isinstance(named, str) and ":" in named
-        algorithms.append(class_of(named) if third_party else named)
+    for algorithm in theorem.scope.algorithms:
+        third_party = isinstance(algorithm, str) and ":" in algorithm
+        algorithms.append(class_of(algorithm) if third_party else algorithm)
     scope = replace(theorem.scope, algorithms=tuple(algorithms))
     return replace(theorem, scope=scope)
 
@@ -162,14 +157,13 @@ def with_classes(theorem: Theorem) -> Theorem:
 def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, Any]]:
     """Return the hyperparameters that the search draws, and those that are fixed.
 
-    They are fields of the algorithm. Fields that are drawn have their glossary entries,
-    fixed ones their values.
+    Both are fields of the algorithm. The first dictionary contains glossary entries,
+    the second one values.
 
     Raises
     ------
     InputError
-        A field that neither the scope nor the bound contains, and that has no value at
-        which it is absent.
+        Neither the scope nor the bound contains a field that has no neutral value.
     """
     cls, scope = algorithm_class(theorem), theorem.scope
     absent = absent_values(theorem)
@@ -204,27 +198,34 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
             fixed[f.name] = int(absent[name]) if is_count else absent[name]
         else:
             raise InputError(
-                f"falsify cannot search {theorem}: it does not say at which {name} (see"
+                f"falsify cannot search {theorem}: it does not specify {name} (see"
                 " Scope.hyperparameters)"
             )
     return free, fixed
 
 
 def unknown(theorem: Theorem) -> list[str]:
-    """Return what the theorem needs that the search can neither compute nor draw.
+    """Return the quantities of a theorem that the search can neither compute nor draw.
 
-    It draws hyperparameters: a step size, a count, a share, or a radius.
+    It draws hyperparameters that are step sizes, counts, numbers in [0, 1], or a
+    radius.
     """
     cls = algorithm_class(theorem)
-    own = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {*cls.summed_up}
-    drawn = {n for n in own & set(theorem.needs) if _drawn(theorem.glossary[n])}
+    fields_of_algorithm = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {
+        *cls.summed_up
+    }
+    drawn = {
+        n
+        for n in fields_of_algorithm & set(theorem.needs)
+        if _drawn(theorem.glossary[n])
+    }
     computed = GLOSSARY.keys() - NOT_COMPUTED
     formulas = {n for n in theorem.needs if isinstance(theorem.glossary[n].of, str)}
     return sorted(set(theorem.needs) - computed - drawn - formulas)
 
 
 def _drawn(quantity: Quantity) -> bool:
-    """Whether the search can draw a hyperparameter."""
+    """Return whether the search can draw a hyperparameter."""
     return (
         quantity.step
         or quantity.integer
@@ -240,27 +241,27 @@ def check(theorem: Theorem) -> None:
     measures = MEASURES[scope.two_blocks]
     if theorem.lhs.measure not in measures:
         why = (
-            f"is about {theorem.lhs.measure}, and the search measures"
+            f"bounds {theorem.lhs.measure}, and the search can measure only"
             f" {', '.join(measures)}"
         )
     elif (scope.network == "none") is cls.needs_topology:
         why = (
-            f"is about {'no' if cls.needs_topology else 'a'} network, which"
-            f" {cls.__name__} does not fit"
+            f"assumes {'no' if cls.needs_topology else 'a'} network, but"
+            f" {cls.__name__} needs {'one' if cls.needs_topology else 'none'}"
         )
     elif theorem.lhs.measure == "dist_sq" and not convex(theorem):
-        why = "is about dist_sq, and does not say how convex f is"
+        why = "bounds dist_sq, but contains no strong-convexity constant"
     elif scope.bounded_gradients and scope.two_blocks:
         why = (
-            "assumes bounded gradients, and the two-block problems of the search have"
-            " none"
+            "assumes bounded gradients, but those of the search's two-block problems"
+            " are unbounded"
         )
     if why is not None:
         raise InputError(f"falsify cannot search {theorem}: it {why}")
     free, fixed = hyperparameters(theorem)
     if names := unknown(theorem):
         raise InputError(
-            f"falsify cannot search {theorem}: it does not know {', '.join(names)}"
+            f"falsify cannot search {theorem}: it cannot compute {', '.join(names)}"
         )
     held = [
         name

@@ -1,4 +1,4 @@
-"""Saved counterexamples: they are read, and run again."""
+"""Replay of saved counterexamples."""
 
 from __future__ import annotations
 
@@ -29,24 +29,22 @@ if TYPE_CHECKING:
 
 
 def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
-    """Run a saved counterexample, or a saved outcome's best candidate, again.
+    """Run a saved counterexample, or the best candidate of a saved outcome, again.
 
-    Both witnesses are asked: the exact expectation in floating point, and the training
-    core.
+    The exact expectation in floating point and the training core both evaluate it.
 
     Parameters
     ----------
     path : str or Path
     theorem : Theorem, optional
-        The statement that the file is about, where that is a user's own: no file
-        carries the code of its algorithm or network.
+        The statement of the file. It is required if the statement uses third-party code
+        for its algorithm or network, which no file contains.
 
     Raises
     ------
     DataError, UnknownNameError
-        The file is none of these, is about another statement than ``theorem``, needs
-        code that it does not carry, or a field of it is not what it must be
-        (:mod:`.document`).
+        The file is no such document, is about another statement than ``theorem``, needs
+        code that it does not contain, or has an invalid field (:mod:`.document`).
     """
     started, document = time.monotonic(), read_document(path)
     theorem = _statement(path, document, theorem)
@@ -65,7 +63,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
         )
     if document.get("instance") is None:
         raise DataError(
-            f"{path} holds no counterexample: the search found no admissible problem"
+            f"{path} contains no counterexample: the search found no admissible problem"
         )
     instance = built(document["instance"], theorem.scope.algorithms)
     name = type(instance.algorithm).__name__
@@ -75,8 +73,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
     odd = theorem.order or theorem.lhs.aggregate == "each" or not about
     if odd or theorem.scope.two_blocks is (instance.task.shared is None):
         raise DataError(
-            f"{path}: {theorem} is not a statement that one such run of {name} could"
-            " refute"
+            f"{path}: a single run of {name} on this task cannot refute {theorem}"
         )
     try:
         # a run that leaves the finite numbers is reported as such
@@ -84,7 +81,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
             certificate = certify(instance, theorem)
     except ArithmeticError as wrong:
         raise DataError(
-            f"{path}: the instance leaves the finite numbers ({wrong})"
+            f"{path}: the run of the instance overflows ({wrong})"
         ) from wrong
     return Finding(
         key=theorem.key,
@@ -104,20 +101,19 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
 def instance_of(
     path: str | Path, theorem: Theorem | None = None
 ) -> tuple[Document, Theorem]:
-    """Return the instance of a counterexample file, and the statement that it is about.
+    """Return the instance of a counterexample file, and its statement.
 
-    The instance is plain data. A number of a statement that the file carries is the
-    rational number that its digits say: 0.1 is 1/10. ``theorem``: the statement itself,
-    as in :func:`replay`.
+    The instance is plain data. Decimal numbers of a statement in the file are read as
+    exact rational numbers: 0.1 is 1/10. For ``theorem``, see :func:`replay`.
 
     Raises
     ------
     DataError, UnknownNameError
-        The file is no such document, or holds no single instance.
+        The file is no such document, or contains no single instance.
     """
     document = read_document(path, parse_float=WrittenNumber)
     if document.get("instance") is None:
-        raise DataError(f"{path} holds no single instance")
+        raise DataError(f"{path} contains no single instance")
     return document["instance"], _statement(path, document, theorem)
 
 
@@ -126,23 +122,26 @@ def single_instance(
 ) -> tuple[Document, Theorem, str]:
     """Return the instance of a counterexample file, its statement and its family.
 
-    The instance is plain data; the family is that of the candidates that it comes from.
+    The instance is plain data, and the family the name of the family of candidates that
+    it is from.
 
     Parameters
     ----------
+    path : str or Path
     theorem : Theorem, optional
         The statement itself, as in :func:`replay`.
 
     Raises
     ------
     DataError, UnknownNameError
-        The file is no such document, or holds a family of problems and no instance.
+        The file is no such document, or contains a family of problems instead of an
+        instance.
     """
     document = read_document(path)
     if document.get("instance") is None:
         raise DataError(
-            f"{path} holds a family of problems, which refutes a statement in O(.),"
-            " and no single instance"
+            f"{path} contains a family of problems, which refutes a statement in O(.),"
+            " instead of a single instance"
         )
     family = str(document.get("family", ""))
     return document["instance"], _statement(path, document, theorem), family
@@ -151,9 +150,9 @@ def single_instance(
 def _statement(
     path: str | Path, document: Document, given: Theorem | None = None
 ) -> Theorem:
-    """Return the statement that the file is about.
+    """Return the statement of a file, after checking that all its sources agree.
 
-    It is the ``given`` one, the one in the file, or the registry's.
+    It is the ``given`` one, the one in the file, or else the registered one.
     """
     about = document.get("divergence") or document
     key, variant = about.get("key", ""), about.get("variant", "")
@@ -172,36 +171,36 @@ def _statement(
     if "theorem" not in document:
         return theorem
     if given is not None and not _same(document["theorem"], given):
-        raise DataError(f"{path} carries another statement than the given {theorem}")
+        raise DataError(f"{path} contains another statement than the given {theorem}")
     if registry.known(key, variant) and not _same(
         document["theorem"], registry.get(key, variant)
     ):
         raise DataError(
-            f"{path} carries another statement under the name of the registered"
+            f"{path} contains another statement under the name of the registered"
             f" {theorem}"
         )
     if document.get("instance") and not theorem.lhs.rounds(
         document["instance"]["run"]["rounds"]
     ):
         raise DataError(
-            f"{path}: the left side of {theorem} is about none of the rounds of the run"
+            f"{path}: the left-hand side of {theorem} covers no round of the run"
         )
     return theorem
 
 
 def _same(document: Document, theorem: Theorem) -> bool:
-    """Return whether the document is that of this statement.
+    """Return whether a document contains this statement.
 
-    How the modules of its algorithms were imported does not matter.
+    Differences in how the modules of its algorithms were imported are ignored.
     """
-    given = json.loads(json.dumps(theorem_to_document(theorem)))
-    return _with_own_names(document) == _with_own_names(given)
+    expected = json.loads(json.dumps(theorem_to_document(theorem)))
+    return _with_own_names(document) == _with_own_names(expected)
 
 
 def _with_own_names(document: Document) -> Document:
-    """Return the document of a statement with its algorithms by :func:`own_name`.
+    """Return the document of a statement with canonical names of its algorithms.
 
-    The algorithms are those of its scope.
+    See :func:`own_name`.
     """
     match document:
         case {"scope": {"algorithms": [*algorithms]} as scope}:

@@ -1,4 +1,4 @@
-"""Ratio measured / bound of P candidates at once, each at its worst horizon."""
+"""Ratios measured / bound of P candidates, each at its worst horizon."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 LONGEST = (10**12, 10**16)
-"""Further horizons of stationary candidates, for gradients: the rounding error of other
-measures grows with the horizon.
+"""Additional horizons of stationary candidates, for gradient measures only: the
+rounding error of other measures grows with the horizon.
 """
 NOISY = 20000
-"""Longest horizon of a counterexample with noise, which the training core simulates in
-full.
+"""Longest horizon of a counterexample with noise. The training core simulates such runs
+in full.
 """
 SHORT = (10, 30, 100, 300, 1000, 3000)
-"""Horizons of a candidate with noise that are tried in place of a longer one."""
+"""Shorter horizons that are tried for candidates with noise."""
 KEPT = 0.9
-"""The share of the ratio that a shorter horizon must keep."""
+"""Fraction of the ratio that a shorter horizon must retain."""
 INADMISSIBLE = -1e3
 FLOOR = 1e-9
-"""Squared gradients below this share of B^2 count as zero, since rounding is no
-violation.
+"""Squared gradients below this fraction of B^2 count as zero, so that rounding errors
+are not mistaken for violations.
 """
 
 
@@ -50,16 +50,17 @@ class Scores:
     Attributes
     ----------
     ratio : (P,) array
-        measured / bound at the worst horizon; nan where the theorem does not apply.
+        measured / bound at the worst horizon; nan if the theorem does not apply.
     fitness : (P,) array
-        To be maximized.
+        The objective of the search, to be maximized.
     T : (P,) array
         The worst horizon.
     x0 : (P, m, d) array
-        The start.
+        Starting points.
     niches : (P, 2 n) array
-        For each of the n terms of the bound the largest ratio where the term is at
-        least half of the bound, then the largest measured / (bound without the term).
+        For each of the n terms of the bound, the largest ratio at a horizon at which
+        the term is at least half of the bound; then, for each term, the largest
+        measured / (bound without the term).
     """
 
     ratio: np.ndarray
@@ -72,27 +73,29 @@ class Scores:
 def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     """Simulate candidates and compare them with the bound.
 
-    Stationary candidates are extended to long horizons.
+    The last rounds of stationary candidates are repeated up to long horizons. If
+    clients may start at different points, fixed points of the rounds near the simulated
+    models are tried as starts, too.
 
     Parameters
     ----------
+    theorem : Theorem
+        The statement.
+    batch : Batch
+        The candidates.
+    rounds : int
+        Number of rounds to simulate if the horizon is free.
     T : int
-        The horizon if a schedule or enumerated noise fixes it; 0: the worst horizon is
-        sought.
-
-    Returns
-    -------
-    Scores
-        Where clients may start at different points, nearby fixed points of the rounds
-        are tried as starts.
+        The horizon, if it is fixed by a schedule or by enumerated noise; 0 selects the
+        worst horizon.
     """
     rounds = int(min(rounds, batch.longest))
     if T:
         horizons = np.array([T])
     else:
         gradient = theorem.lhs.measure in GRADIENT_MEASURES
-        every = (*LONG, *LONGEST) if gradient else LONG
-        long = [far for far in every if far <= NOISY or not batch.chance]
+        long_horizons = (*LONG, *LONGEST) if gradient else LONG
+        long = [far for far in long_horizons if far <= NOISY or not batch.chance]
         horizons = np.array(
             [*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long]
         )
@@ -101,16 +104,17 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     best = compared(theorem, batch, path, horizons)
     if theorem.scope.common_start or batch.sigma.any() or batch.period > 1:
         return best
-    at = path.x if not T or batch.two else batch.x0
-    resting = replace(batch, x0=fixed_points(batch, at))
+    near = path.x if not T or batch.two else batch.x0
+    resting = replace(batch, x0=fixed_points(batch, near))
     still = compared(theorem, resting, run(resting, 3, "S2" in theorem.needs), horizons)
     return better(still, best)
 
 
 def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> int:
-    """Return a short horizon at which a candidate with noise has most of its ratio.
+    """Return a short horizon at which a candidate with noise keeps most of its ratio.
 
-    It is the shortest of a few, if the ratio is above 1 there; else ``T``. The training
+    It is the first one in ``SHORT`` at which the ratio exceeds 1 and ``KEPT`` times
+    ``ratio``; ``T`` if there is none. A short horizon saves time, since the training
     core simulates it in full.
     """
     if not batch.chance or batch.drawn or ratio <= 1:
@@ -119,14 +123,14 @@ def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> in
         if shorter >= T:
             break
         with np.errstate(all="ignore"):
-            there = float(score(theorem, batch, shorter, shorter).ratio[0])
-        if there > 1 and there >= KEPT * ratio:
+            shorter_ratio = float(score(theorem, batch, shorter, shorter).ratio[0])
+        if shorter_ratio > 1 and shorter_ratio >= KEPT * ratio:
             return shorter
     return T
 
 
 def admissible(theorem: Theorem, batch: Batch, T: int) -> bool:
-    """Whether a candidate meets every condition, by its first two rounds."""
+    """Return whether some candidate meets every condition, by its first two rounds."""
     path = run(batch, 2, "S2" in theorem.needs)
     known, valid = candidate_values(theorem, batch, path, [T or LONG[0]])
     unmet = violation(theorem, {name: known[name] for name in theorem.needs})
@@ -134,7 +138,7 @@ def admissible(theorem: Theorem, batch: Batch, T: int) -> bool:
 
 
 def better(one: Scores, other: Scores) -> Scores:
-    """Return the fitter of two scores per candidate; ``other`` if they are equal."""
+    """Return the fitter of two scores for each candidate; ``other`` in a tie."""
     wins = one.fitness > other.fitness
 
     def fitter(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -148,7 +152,7 @@ def better(one: Scores, other: Scores) -> Scores:
 def floor(
     theorem: Theorem, batch: Batch, data: np.ndarray, known: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """Return the value below which a measure counts as zero, (P,); 0 with noise."""
+    """Return the values (P,) below which a measure counts as zero; 0 with noise."""
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
     return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
 
@@ -156,11 +160,11 @@ def floor(
 def compared(
     theorem: Theorem, batch: Batch, path: Path, horizons: np.ndarray
 ) -> Scores:
-    """Return the worst ratio of each candidate over the horizons (H,)."""
+    """Return the scores of candidates over the horizons (H,)."""
     known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
     still, until = path.still, np.inf
-    # which stays where gradients are constant
+    # the measure of translating clients is constant where gradients are
     if theorem.lhs.measure in GRADIENT_MEASURES:
         constant = (still == 0) & (data[-1] == data[-2])
         translating = np.where(constant, path.translating, 0.0)
@@ -186,17 +190,21 @@ def at_T(
     still: np.ndarray | int,
     until: np.ndarray | float = np.inf,
 ) -> np.ndarray:
-    """Return a lower bound of the left-hand side at horizon T, (P,).
-
-    It is computed from ``data`` of the first rounds.
+    """Return a lower bound (P,) of the left-hand side at horizon T.
 
     Parameters
     ----------
+    theorem : Theorem
+        The statement.
+    data : (R, P) array
+        The measure in the first rounds.
+    T : int
+        The horizon.
     still : int or (P,) array
-        The last so many rounds repeat; 0: later rounds are unknown, and the result is
-        nan.
+        Number of final rounds that repeat. For 0, later rounds are unknown, and the
+        result is nan if they are needed.
     until : float or (P,) array
-        The round until which they repeat; later ones count as 0.
+        Round until which they repeat; later rounds count as 0.
     """
     span, still = theorem.lhs.rounds(T), np.asarray(still, dtype=int)
     have = data[span.start : min(span.stop, len(data))]
@@ -204,7 +212,7 @@ def at_T(
     if aggregate == "min":
         value = (have if len(have) else data[-max(1, int(still.max())) :]).min(0)
         value = np.where(span.stop > np.maximum(until, len(data)), 0.0, value)
-    # after the data every round of the cycle may be the only one
+    # beyond the data, the span may contain any single round of the cycle
     elif aggregate == "max":
         value = have.max(0) if len(have) else data[-max(1, int(still.max())) :].min(0)
         value = (
@@ -225,16 +233,13 @@ def at_T(
         value = total if aggregate == "sum" else total / len(span)
     else:
         raise InputError(
-            f"{theorem}: the aggregate {aggregate!r} is not evaluated by the search"
+            f"{theorem}: the search does not support the aggregate {aggregate!r}"
         )
     return value if span.stop <= len(data) else np.where(still > 0, value, np.nan)
 
 
 def summands(theorem: Theorem, T: int) -> int:
-    """Return the number of summands of a sum over rounds at horizon T.
-
-    It is 1 for other aggregates.
-    """
+    """Return the number of terms if the left-hand side is a sum over rounds, else 1."""
     return len(theorem.lhs.rounds(T)) if theorem.lhs.aggregate == "sum" else 1
 
 
@@ -245,9 +250,9 @@ def judged(
     valid: np.ndarray,
     x0: np.ndarray,
 ) -> Scores:
-    """Return scores from left-hand sides and values (H, P).
+    """Return the scores of left-hand sides ``left`` (H, P) and values ``grid`` (H, P).
 
-    They are nan for candidates that are not ``valid``.
+    Candidates that are not ``valid`` have the ratio nan.
     """
     horizons = grid["T"]
     grid = {name: grid[name] for name in theorem.needs}
@@ -266,9 +271,9 @@ def judged(
         without = np.where(np.isfinite(ratio) & (others > 0), left / others, np.nan)
     niches = np.fmax.reduce(np.concatenate([dominant, without]), axis=1).T
     known = np.isfinite(ratio)
-    at = np.where(known, ratio, -1.0).argmax(0)
+    best = np.where(known, ratio, -1.0).argmax(0)
     columns = np.arange(left.shape[1])
-    ratio, admissible = ratio[at, columns], known.any(0)
+    ratio, admissible = ratio[best, columns], known.any(0)
     fitness = np.where(
         admissible, np.log10(np.where(admissible, ratio, 1) + 1e-30), INADMISSIBLE
     )
@@ -276,14 +281,18 @@ def judged(
         broken = violation(theorem, {k: v[0] for k, v in grid.items()})
         fitness = np.where(admissible, fitness, INADMISSIBLE - broken)
     return Scores(
-        np.where(admissible, ratio, np.nan), fitness, horizons[at, columns], x0, niches
+        np.where(admissible, ratio, np.nan),
+        fitness,
+        horizons[best, columns],
+        x0,
+        niches,
     )
 
 
 def violation(theorem: Theorem, values: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the total violation of the conditions, for the search to minimize.
+    """Return the total violation of the conditions, which the search minimizes.
 
-    It is 0 where they hold.
+    It is 0 if all conditions hold.
     """
     total: np.ndarray = np.zeros(1)
     for _, slack, ok in theorem.check_conditions(**values):
@@ -300,14 +309,22 @@ def ratio_at(
     floor: float = 0.0,
     still: int = 1,
 ) -> dict[str, float]:
-    """Measured value, bound and ratio of one candidate at horizon T.
+    """Return measured value, bound and ratio of one candidate at horizon T.
 
     Parameters
     ----------
+    theorem : Theorem
+        The statement.
     data : (R,) array
         The measure in the first rounds, of which the last ``still`` repeat.
+    values : mapping
+        Quantities by glossary name.
+    T : int
+        The horizon.
     floor : float
-        Smaller values count as 0.
+        Smaller measured values count as 0.
+    still : int
+        Number of final rounds that repeat.
     """
     measured = float(at_T(theorem, data[:, None], T, still)[0])
     measured = measured if measured > floor * summands(theorem, T) else 0.0
@@ -318,9 +335,9 @@ def ratio_at(
 
 
 def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
-    """Simulate one candidate for T rounds, at most ``SIMULATED``.
+    """Simulate one candidate for T rounds, but at most ``SIMULATED``.
 
-    If it is not stationary, at most ``FULL``.
+    If it is not stationary by then, it is simulated for up to ``FULL`` rounds.
     """
     moments = "S2" in theorem.needs
     path = run(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
@@ -332,16 +349,16 @@ def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
 def at_horizon(
     theorem: Theorem, batch: Batch, values: Mapping[str, Numbers], T: int
 ) -> tuple[dict[str, float], int]:
-    """Measured value, bound and ratio of one candidate at one horizon.
+    """Return measured value, bound and ratio of one candidate at one horizon.
 
     Returns
     -------
     dict
-        ``T, measured, bound, ratio, still``. Beyond the simulated rounds the last ones
-        repeat, which is exact; later rounds of a candidate that is not stationary count
+        ``T, measured, bound, ratio, still``. Beyond the simulated rounds a stationary
+        candidate repeats its last ones, which is exact; otherwise later rounds count
         as 0.
     int
-        How many of the last rounds repeat.
+        Number of final rounds that repeat.
     """
     path = followed(theorem, batch, T)
     numbers = {name: np.asarray(v, dtype=float) for name, v in values.items()}

@@ -1,8 +1,8 @@
-"""Global search by differential evolution, then local search.
+"""Global search by differential evolution, followed by local search.
 
-Each family of problems has a population of points of the unit cube, an :class:`Arm`.
-First the populations evolve, the better ones more often; then the search tries steps
-of shrinking width around the best points. :func:`search` returns the arms.
+Each family of problems has a population of points in the unit cube, an :class:`Arm`.
+First the populations evolve, the more successful ones more often. Then the search tries
+steps of decreasing width around the best points. :func:`search` returns the arms.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 POPULATION = 96
 LOCAL = 0.35
-"""Share of the time that goes into the local phase."""
+"""Fraction of the budget for the local phase."""
 TRIES = 16
-"""Draws of what a population shares until one of its candidates is admissible."""
+"""Maximum number of draws of a population's shared numbers until a candidate is
+admissible.
+"""
 DRIFT = 0.2
-"""Share of the generations that move what the population shares."""
+"""Fraction of the generations that change the shared numbers."""
 
 
 @dataclass(eq=False)
 class Arm:
-    """One family of problems, and its population of points of the unit cube.
+    """A family of problems, with a population of points in the unit cube.
 
     Attributes
     ----------
@@ -47,12 +49,12 @@ class Arm:
     points : (POPULATION, d) array
         The population.
     fitness, ratio : (POPULATION,) arrays
-        Of its points.
+        Fitness, and measured / bound, of the points.
     shared : dict of str to float
         Numbers that all candidates of the population share.
     niches : dict of int to tuple
         For each column of :attr:`.score.Scores.niches`: the best value so far, its
-        point, and its shared numbers. They outlast the population.
+        point, and its shared numbers. They are kept when the population is replaced.
     evaluations : int
         Number of candidates that were evaluated.
     """
@@ -90,7 +92,7 @@ class Arm:
     ) -> Scores:
         """Return the scores of points of the unit cube.
 
-        They are at the arm's own shared numbers unless others are given.
+        The shared numbers are the arm's own by default.
         """
         self.evaluations += len(points)
         shared = self.shared if shared is None else shared
@@ -103,29 +105,29 @@ class Arm:
         for k, values in enumerate(niches):
             best = int(values.argmax())
             if values[best] > self.niche_value(k):
-                # the rows of the population are overwritten
+                # copy, since the rows of the population are overwritten
                 self.niches[k] = float(values[best]), points[best].copy(), shared
         return scores
 
     def niche_value(self, k: int) -> float:
-        """Return the best value of one niche; 0 where there is none."""
+        """Return the best value of a niche; 0 if it is empty."""
         return self.niches[k][0] if k in self.niches else 0.0
 
     def candidates(
         self, points: np.ndarray, shared: dict[str, float] | None = None
     ) -> Batch:
-        """Return the problems, networks and starts of points of the unit cube."""
+        """Return the candidates at points of the unit cube."""
         return self.space.decode(points, self.shared if shared is None else shared)
 
     def drift(self, width: float) -> bool:
-        """Change the shared numbers by up to ``width``; return whether this is kept.
+        """Change the shared numbers by a step of size ``width``.
 
-        It is kept if the best candidate gets better.
+        Return whether the change is kept, which requires a better best candidate.
         """
         if not self.shared:
             return False
         points = self.points
-        # far steps are a fresh population half of the time
+        # with large steps, often start again from a new population
         if self.rng.random() < width:
             shared, points = self.space.draw(self.rng), self.rng.random(points.shape)
         else:
@@ -136,9 +138,9 @@ class Arm:
     def adopt(
         self, points: np.ndarray, shared: dict[str, float], scores: Scores
     ) -> bool:
-        """Replace the population by another one if its best candidate is better.
+        """Replace the population if the best candidate of the new one is better.
 
-        Return whether it was.
+        Return whether it was replaced.
         """
         if scores.fitness.max() <= self.best_fitness:
             return False
@@ -147,14 +149,14 @@ class Arm:
         return True
 
     def climb(self, k: int, width: float) -> bool:
-        """Try steps around the best point of a niche; return whether one was better."""
+        """Try steps around the best point of a niche; return whether it improved."""
         best_value, point, shared = self.niches[k]
         trial = self.around(point, width)
         self.adopt(trial, shared, self.evaluate(trial, shared))
         return self.niche_value(k) > best_value
 
     def around(self, point: np.ndarray, width: float) -> np.ndarray:
-        """Return steps of all sizes up to ``width`` around a point."""
+        """Return points around ``point`` at distances of all scales up to ``width``."""
         n, d = self.points.shape
         scale = width * 10.0 ** self.rng.uniform(-3, 0, (n, 1))
         mask = self.rng.random((n, d)) < self.rng.choice([0.15, 0.5, 1.0], (n, 1))
@@ -190,7 +192,7 @@ class Arm:
         self.replace(_reflect(np.where(cross, trial, self.points)))
 
     def refine(self, width: float) -> bool:
-        """Try steps around the best point; return whether one was better."""
+        """Try steps around the best point; return whether it improved."""
         if self.shared and self.rng.random() < DRIFT:
             return self.drift(width)
         best = self.best
@@ -205,7 +207,7 @@ class Arm:
         return True
 
     def replace(self, trial: np.ndarray) -> None:
-        """Keep each trial that is at least as good as the point it would replace."""
+        """Replace each point whose trial is at least as good."""
         scores = self.evaluate(trial)
         better = scores.fitness >= self.fitness
         self.points[better] = trial[better]
@@ -214,13 +216,13 @@ class Arm:
 
 
 def _reflect(u: np.ndarray) -> np.ndarray:
-    """Return points moved into the unit cube by reflection at its faces."""
+    """Map points into the unit cube by reflection at its faces."""
     u = np.abs(u) % 2.0
     return np.where(u > 1, 2.0 - u, u)
 
 
 Clock = Callable[[int], float]
-"""Maps the number of evaluated candidates to the spent budget, in seconds or in
+"""Maps the number of evaluated candidates to the budget spent, in seconds or in
 candidates.
 """
 
@@ -244,32 +246,33 @@ def search(
     progress: Callable[[float, int], None] | None = None,
     clock: Clock = wall,
 ) -> list[Arm]:
-    """Search for candidates with a large ratio of left-hand side and bound.
+    """Search for candidates with a large ratio measured / bound.
 
-    The search stops when the ``budget`` is spent, at a ratio ``enough``, or when it is
-    interrupted (Ctrl-C) and some candidate is admissible.
+    The search stops when the ``budget`` is spent, when a ratio reaches ``enough``, or
+    when it is interrupted (Ctrl-C) after finding an admissible candidate.
 
     Parameters
     ----------
     theorem : Theorem
         The statement.
     spaces : list of SearchSpace
-        Families of problems, on one kind of network each.
+        The search spaces, the most promising first.
     budget : float
-        In the unit of ``clock``.
+        Budget in units of ``clock``.
     seed : int
         Seed of the search.
     enough : float
-        Ratio at which the search ends.
-    progress : function, optional
+        Ratio at which the search stops.
+    progress : callable, optional
         Called with the best ratio and the number of evaluated candidates.
     clock : Clock
-        Measures what is spent.
+        Measures the budget spent.
 
     Returns
     -------
     list of Arm
-        One per space that was begun, in descending order of their best fitness.
+        One arm for each search space that was started, in descending order of their
+        best fitness.
     """
     state = _Search(theorem, budget, seed, enough, progress, clock)
     try:
@@ -285,7 +288,7 @@ def search(
 
 
 class _Search:
-    """The arms of one search, and its budget; the phases are methods."""
+    """The arms of one search and its budget, with one method for each phase."""
 
     def __init__(
         self,
@@ -314,7 +317,7 @@ class _Search:
                 break
 
     def evolve(self) -> None:
-        """Let the arms evolve: eight generations each, then the better ones more."""
+        """Evolve all arms for eight generations, then the better ones more often."""
         generation = 0
         while self._now < self._end_of_evolution and not self._is_finished:
             index = generation % len(self.arms)
@@ -327,7 +330,8 @@ class _Search:
     def refine(self) -> None:
         """Try steps around the best points of the best arms, and of the niches.
 
-        One niche follows each round of the best arms, so that every term is searched.
+        Each round over the best arms is followed by one niche, so that every term of
+        the bound is searched.
         """
         best = _ranked(self.arms)[:3]
         widths: dict[Arm | int, float] = dict.fromkeys(best, 0.3)
@@ -365,7 +369,7 @@ class _Search:
 
 
 def _wider(width: float, better: bool) -> float:
-    """Return the next width of local steps."""
+    """Return the next step width: larger after an improvement, else smaller."""
     return min(0.3, width * 1.5) if better else max(1e-6, width * 0.85)
 
 
@@ -375,12 +379,12 @@ def _ranked(arms: list[Arm]) -> list[Arm]:
 
 
 def _best_ratio(arm: Arm) -> float:
-    """Return the best ratio; 0 where no candidate is admissible."""
+    """Return the ratio of the fittest candidate; 0 if it is not admissible."""
     return float(np.nan_to_num(arm.ratio[arm.best]))
 
 
 def _choose(arms: list[Arm], rng: np.random.Generator) -> int:
-    """Draw an arm: the better it has done, the more often; each now and then."""
+    """Draw an arm; better ones are more likely, and all are possible."""
     order = np.argsort([-arm.best_fitness for arm in arms])
     weights = 0.6 ** np.arange(len(arms)) + 0.02
     return int(order[rng.choice(len(arms), p=weights / weights.sum())])

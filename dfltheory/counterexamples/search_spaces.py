@@ -1,6 +1,7 @@
 """Search spaces as unit cubes.
 
-Each is a family on one kind of network with fixed numbers of steps.
+Each combines a family of problems, a kind of network and numbers of local and gossip
+steps.
 """
 
 from __future__ import annotations
@@ -28,17 +29,16 @@ if TYPE_CHECKING:
 
 Counts = dict[str, int]
 ROUNDS = {False: 300, True: 400}
-"""Rounds that are simulated of one block, and of two, where no schedule fixes the
-horizon.
-"""
+"""Rounds to simulate for one block and for two, if no schedule fixes the horizon."""
 COUNTS = {0: ((),), 1: ((1,), (2,), (5,)), 2: ((1, 1), (2, 1), (1, 3), (2, 3))}
-"""Numbers of local steps, of one kind and of two."""
+"""Numbers of local steps to try, by how many kinds of them there are."""
 PIECEWISE = {False: "piecewise linear", True: "piecewise linear, two blocks"}
-"""The name of the problems that are fitted to nothing, of one block and of two."""
+"""Names of the problems that belong to no family, for one block and for two."""
 NUMERALS = {1: "one client", 2: "two clients", 3: "three clients", 4: "four clients"}
 
 
 def _no_numbers(rng: np.random.Generator) -> Shared:
+    """Return no shared numbers."""
     return {}
 
 
@@ -50,17 +50,18 @@ class SearchSpace:
     ----------
     name : str
     dimension : int
+        Dimension of the unit cube.
     rounds : int
-        Rounds to be simulated where no schedule fixes the horizon.
+        Rounds to simulate if no schedule fixes the horizon.
     decode : callable
-        Maps (P, dimension) points of the unit cube and the numbers that a batch shares
-        to candidates.
+        Maps points (P, dimension) of the unit cube, and the numbers that a batch
+        shares, to candidates.
     counts : dict
-        The numbers of local and gossip steps.
+        Numbers of local and gossip steps.
     draw : callable
         Draws the shared numbers.
     T : int
-        The one horizon that is evaluated, where there is one.
+        The horizon, if it is fixed; otherwise 0.
     """
 
     name: str
@@ -72,14 +73,14 @@ class SearchSpace:
     T: int = 0
 
     def horizon(self, shared: Shared) -> int:
-        """Return the one horizon of the batch, or 0: the worst one is sought."""
+        """Return the fixed horizon of a batch; 0 selects the worst horizon."""
         return self.T or int(shared.get("T", 0))
 
 
 def search_spaces(theorem: Theorem) -> list[SearchSpace]:
-    """Return all search spaces of a statement with constants.
+    """Return the search spaces of a statement with explicit constants.
 
-    Those to be tried first are in front.
+    The most promising ones are first.
 
     Raises
     ------
@@ -93,18 +94,18 @@ def search_spaces(theorem: Theorem) -> list[SearchSpace]:
     fitted = list(_fitted_layouts(theorem, drawn, steps))
     spaces = [_space(theorem, layout) for layout in (*general, *fitted)]
     count = len(general)
-    # where time is short the first ones alone are tried
+    # a short search tries only the first ones
     return [*spaces[:2], *spaces[count:], *spaces[2:count]]
 
 
 def refused_families(theorem: Theorem) -> dict[str, str]:
-    """Return the families that have no candidates for a statement, and why."""
+    """Return the families that have no candidates for a statement, with the reason."""
     reasons = {family.name: family.refusal(theorem) for family in families()}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _counts(theorem: Theorem) -> list[Counts]:
-    """Return the numbers of steps to try, each with one gossip step."""
+    """Return the numbers of local steps to try, each with one gossip step."""
     free, _ = hyperparameters(theorem)
     whole = {name: q for name, q in free.items() if q.integer}
     local = [name for name, q in whole.items() if q.neutral is None]
@@ -115,6 +116,7 @@ def _counts(theorem: Theorem) -> list[Counts]:
 
 
 def _gossip_counts(theorem: Theorem) -> list[str]:
+    """Return the hyperparameters that count gossip steps."""
     free, _ = hyperparameters(theorem)
     return [name for name, q in free.items() if q.integer and q.neutral is not None]
 
@@ -125,7 +127,7 @@ def _gossip_counts(theorem: Theorem) -> list[str]:
 def _piecewise_layouts(
     theorem: Theorem, drawn: list[Draw], steps: list[Counts]
 ) -> Iterator[Layout]:
-    """Problems that are fitted to nothing; identical clients first."""
+    """Yield piecewise-linear problems of no family, with identical clients first."""
     name, plain = PIECEWISE[theorem.scope.two_blocks], drawn[0]
     if theorem.scope.two_blocks:
         for counts in steps[:3]:
@@ -145,6 +147,7 @@ def _piecewise_layouts(
 
 
 def _on_network(name: str, network: Draw, steps: list[Counts]) -> Iterator[Layout]:
+    """Yield piecewise-linear problems on one kind of network."""
     for counts in steps:
         first = counts is steps[0]
         if not network.drawn:
@@ -158,7 +161,7 @@ def _on_network(name: str, network: Draw, steps: list[Counts]) -> Iterator[Layou
 def _fitted_layouts(
     theorem: Theorem, drawn: list[Draw], steps: list[Counts]
 ) -> Iterator[Layout]:
-    """Families that are fitted to network and step sizes."""
+    """Yield the families of problems that are fitted to networks and step sizes."""
     plain = drawn[0]
     admitted = [family for family in families() if family.admits(theorem)]
     if plain.m == 2:
@@ -171,13 +174,13 @@ def _fitted_layouts(
     for family in admitted:
         for network in drawn:
             if network.name in family.networks:
-                own = _complete(network) if family.also_complete else network
+                fitted_network = _complete(network) if family.also_complete else network
                 name = f"{family.name}, {network.name}"
-                yield Layout(name, own, steps[0], False, family)
+                yield Layout(name, fitted_network, steps[0], False, family)
 
 
 def _complete(network: Draw) -> Draw:
-    """Return the same kind of network with lam = 0, as for copies of one client."""
+    """Return the same kind of network with lam = 0, as for identical clients."""
 
     def draw(read: Reader, copies: bool) -> Drawn:
         return network.draw(read, True)
@@ -189,6 +192,7 @@ def _complete(network: Draw) -> Draw:
 
 
 def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
+    """Return the search space of a layout."""
     family, network = layout.family, layout.network
     radius = radius_field(hyperparameters(theorem)[0])
 
@@ -212,6 +216,7 @@ def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
 
 
 def _label(layout: Layout) -> str:
+    """Return the name of a search space, including its numbers of steps and clients."""
     label = layout.name
     for name, value in layout.counts.items():
         if value != 1 or name in ("K", "K_u", "K_v"):

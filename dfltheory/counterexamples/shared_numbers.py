@@ -1,6 +1,6 @@
-"""Numbers that all candidates of a batch share, as they have no unit.
+"""Dimensionless numbers that all candidates of a batch share.
 
-They are momentum, ratios of step sizes, whether there is SAM, and the horizon of a
+They are momentum, ratios of step sizes, whether SAM is used, and the horizon of a
 schedule.
 """
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 Shared = dict[str, float]
 SCHEDULED = 2000
-"""Largest horizon of a schedule that is simulated in full; beyond it only stationary
-states count.
+"""Longest horizon of a schedule that is simulated in full. Longer ones need a
+stationary state.
 """
 
 
 def scheduled(theorem: Theorem) -> bool:
-    """Whether the statement holds for its own step sizes alone."""
+    """Return whether the statement holds only for its own schedule of step sizes."""
     return theorem.kind == "corollary" and bool(theorem.schedule)
 
 
 def radius_field(free: dict[str, Quantity]) -> str | None:
-    """Return the hyperparameter that is the SAM radius, if the statement has one."""
+    """Return the field that is the SAM radius; None if there is none."""
     return next((name for name, q in free.items() if q is GLOSSARY["rho"]), None)
 
 
@@ -53,7 +53,7 @@ def drawn_numbers(
         elif quantity.high == 1:
             shared[name] = _share(quantity, rng)
         elif name == radius_field(free):
-            shared[name] = float(rng.random() < 0.8)  # 0, or 1 unit of length
+            shared[name] = float(rng.random() < 0.8)  # 1 with SAM, 0 without
         else:
             shared[name] = 10.0 ** rng.uniform(-2, 2)
     if scheduled(theorem):
@@ -62,7 +62,7 @@ def drawn_numbers(
 
 
 def _share(quantity: Quantity, rng: np.random.Generator) -> float:
-    """Draw a number that is mostly near 1."""
+    """Draw a number in [0, 1] that is usually close to 1."""
     absent = 0.5 if quantity.open_low else 0.0
     if quantity.neutral is not None:
         absent = quantity.neutral
@@ -71,7 +71,7 @@ def _share(quantity: Quantity, rng: np.random.Generator) -> float:
 
 
 def _horizon(rng: np.random.Generator, family: Family | None) -> float:
-    """Draw a horizon on a logarithmic scale: mostly a long one if the state settles."""
+    """Draw a horizon, log-uniform, usually a long one if the state settles."""
     settles = family is not None and family.settles
     noisy = family is not None and family.noisy
     low, high = 1.0, float(SCHEDULED)
@@ -85,17 +85,20 @@ def _horizon(rng: np.random.Generator, family: Family | None) -> float:
 def varied(
     theorem: Theorem, shared: Shared, width: float, rng: np.random.Generator
 ) -> Shared:
-    """Return the shared numbers, each changed a little.
+    """Return the shared numbers with a random change of each.
 
-    Shares move toward 1 or away from it, ratios and horizons by a factor.
+    Ratios and horizons are multiplied by a random factor; for numbers in [0, 1] it is
+    their distance to 1 that is multiplied.
     """
     new = dict(shared)
     for name, value in shared.items():
         step = width * rng.standard_normal()
         share = theorem.glossary.get(name)
         if share is not None and share.high == 1 and not share.step:
-            least = 1e-3 if share.open_low else 0.0
-            new[name] = 1 - min((1 - value) * 10.0**step, 1 - least) if value else value
+            smallest = 1e-3 if share.open_low else 0.0
+            new[name] = (
+                1 - min((1 - value) * 10.0**step, 1 - smallest) if value else value
+            )
         elif name == "T":
             new[name] = max(1.0, np.floor(value * 10.0**step))
         elif value >= 1 and name != "rho":

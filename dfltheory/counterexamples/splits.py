@@ -1,4 +1,4 @@
-"""Clients with a shared and a personal part, many problems at once."""
+"""Clients with a shared and a personal coordinate, many problems at once."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dfltheory.counterexamples.ramps import Ramps, per_problem
 
 @dataclass(frozen=True, eq=False)
 class Splits(Ramps):
-    r"""Two blocks: a shared u with ramps, and a personal v in a parabola.
+    """Problems with two blocks: a shared u with ramps, and a personal v in a parabola.
 
-    The ramps are for a gradient r_i'.
+    The functions are
 
         F_i(u, v) = r_i(u) + (h/2)(v - b_i)^2 + k sin(p u) sin(q v)
 
-    ``b`` (P, m), ``h``, ``k``, ``p``, ``q`` (P,). Without coupling (k = 0) every
-    constant is exact. With it, L_u, L_v, L_uv and L_vu are suprema or above them,
-    delta_u is the ramps' diversity plus k, f* the ramps' minus k: the problem is inside
-    the assumptions.
+    where the ramps define r_i'. ``b`` has shape (P, m), and ``h``, ``k``, ``p``, ``q``
+    have shape (P,). Without coupling (k = 0) every constant is exact. Otherwise L_u,
+    L_v, L_uv and L_vu are upper bounds, delta_u is the diversity of the ramps plus k p,
+    and f* is that of the ramps minus k, so that the problem satisfies the assumptions.
     """
 
     axes: ClassVar[dict[str, int]] = {
@@ -40,15 +40,15 @@ class Splits(Ramps):
 
     @property
     def affine(self) -> bool:
-        """Whether gradients are affine where a run goes: one ramp, and no coupling."""
+        """Whether all gradients are affine, given that runs stay on the one ramp."""
         return self.knots.shape[-1] == 1 and not self.k.any()
 
     @classmethod
     def of(cls, ramps: Ramps, b: np.ndarray, h: np.ndarray, k: np.ndarray) -> Splits:
         """Return problems with these ramps and parabolas, with p = q = 1."""
-        one = np.ones(len(b))
+        ones = np.ones(len(b))
         return cls(
-            ramps.knots, ramps.widths, ramps.slopes, ramps.left, b, h, k, one, one
+            ramps.knots, ramps.widths, ramps.slopes, ramps.left, b, h, k, ones, ones
         )
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ class Splits(Ramps):
         return Ramps.parts(self, breadth) + bowl + wave
 
     def constants(self) -> dict[str, np.ndarray]:
-        """``L_u, L_v, L_uv, L_vu, chi, delta_u, f_star``, (P,) each."""
+        """Return ``L_u, L_v, L_uv, L_vu, chi, delta_u, f_star``, (P,) each."""
         known, k, p, q = Ramps.constants(self), self.k, self.p, self.q
         L_u, L_v, cross = known["L"] + k * p**2, self.h + k * q**2, k * p * q
         with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
 """Step sizes of candidates.
 
-They are those of the schedule, or the largest that the conditions admit and shares of
-it.
+They are those of the schedule, or fractions of the largest ones that the conditions
+admit.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 MARGIN = 1e-9
+"""Relative distance of the largest step size from the limit of the conditions."""
 OUTSIDE = 1e-3
-"""The step size where the conditions admit none: the candidate's fitness then measures
-the violation.
+"""Step size if the conditions admit none. The candidate's fitness then measures the
+violation.
 """
 GRID = 100 * 10.0 ** (-np.arange(0, 40) / 5)
 """Multiples that are tried first."""
 HALVINGS = 12
+"""Number of bisection steps after the grid."""
 
 
 def step_sizes(
@@ -40,9 +42,9 @@ def step_sizes(
     shared: dict[str, float],
     m: int,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return step sizes (P,) by field, and for which candidates they are consistent.
+    """Return step sizes (P,) by field, and which candidates are consistent.
 
-    They are consistent if they keep the ratios that the batch shares.
+    A candidate is consistent if its step sizes have the ratios that the batch shares.
     """
     cls, P = algorithm_class(theorem), len(read.u)
     names = {name: cls.glossary.get(name, name) for name, q in free.items() if q.step}
@@ -60,8 +62,8 @@ def step_sizes(
     sizes = {name: direction * part for name, direction in towards.items()}
     for name, arguments, rule in _ties(theorem):
         if name in sizes:
-            at = values | sizes
-            sizes[name] = rule(*(at[n] for n in arguments))
+            all_values = values | sizes
+            sizes[name] = rule(*(all_values[n] for n in arguments))
     return {name: sizes[term] for name, term in names.items()}, np.ones(P, dtype=bool)
 
 
@@ -71,17 +73,18 @@ def _of_schedule(
     names: dict[str, str],
     values: dict[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the step sizes of the schedule; for the results see :func:`step_sizes`."""
     P = len(values["m"])
-    found: dict[str, np.ndarray] = {}
+    sizes: dict[str, np.ndarray] = {}
     for name, term in names.items():
         arguments, rule = _rules(theorem)[term]
-        found[name] = np.broadcast_to(rule(*(values[n] for n in arguments)), P) * 1.0
-    first = next(iter(found.values()), np.ones(P))
+        sizes[name] = np.broadcast_to(rule(*(values[n] for n in arguments)), P) * 1.0
+    first = next(iter(sizes.values()), np.ones(P))
     same = np.ones(P, dtype=bool)
-    for name, size in found.items():
+    for name, size in sizes.items():
         if free[name].unit == STEP:
             same &= np.isclose(size / first, size[0] / first[0], rtol=1e-9)
-    return found, same
+    return sizes, same
 
 
 def _directions(
@@ -91,7 +94,7 @@ def _directions(
     known: dict[str, np.ndarray],
     shared: dict[str, float],
 ) -> dict[str, np.ndarray]:
-    """Step sizes of which a common multiple is sought."""
+    """Return step sizes up to a common multiple."""
     towards: dict[str, np.ndarray] = {}
     for name, term in names.items():
         if free[name].unit == STEP:
@@ -105,10 +108,9 @@ def _directions(
 def largest_multiple(
     theorem: Theorem, towards: dict[str, np.ndarray], values: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """Return the largest multiple (P,) of the step sizes ``towards``.
+    """Return the largest multiple (P,) of the step sizes that all conditions admit.
 
-    All conditions on them must admit it, and it is at most 100; ``OUTSIDE`` where there
-    is none.
+    It is at most 100, and ``OUTSIDE`` if no multiple is admitted.
     """
     P = len(next(iter(values.values())))
     grid = np.repeat(GRID[:, None], P, axis=1)
@@ -129,35 +131,40 @@ def _admitted(
     values: dict[str, np.ndarray],
     size: np.ndarray,
 ) -> np.ndarray:
-    """Whether the conditions on step sizes hold at these multiples."""
+    """Return whether all conditions on step sizes hold at these multiples."""
     ties = _ties(theorem)
-    at = values | {name: direction * size for name, direction in towards.items()}
+    all_values = values | {
+        name: direction * size for name, direction in towards.items()
+    }
     for name, arguments, rule in ties:
-        tied = np.broadcast_to(rule(*(at[n] for n in arguments)), size.shape)
-        at[name] = tied * (1 - 1e-12)
+        tied = np.broadcast_to(rule(*(all_values[n] for n in arguments)), size.shape)
+        all_values[name] = tied * (1 - 1e-12)
     sizes = {*towards, *(name for name, _, _ in ties)}
-    asked = _conditions_on(theorem, frozenset(sizes))
+    relevant = _conditions_on(theorem, frozenset(sizes))
     good = np.ones(size.shape, dtype=bool)
     with np.errstate(all="ignore"):
-        grid = {name: np.broadcast_to(at[name], size.shape) for name in theorem.needs}
+        grid = {
+            name: np.broadcast_to(all_values[name], size.shape)
+            for name in theorem.needs
+        }
         for condition, slack, holds in theorem.check_conditions(**grid):
             scale = 1e-9 if condition.name in _tied_names(theorem) else 0.0
-            good &= holds | (np.abs(slack) <= scale) | (condition.name not in asked)
+            good &= holds | (np.abs(slack) <= scale) | (condition.name not in relevant)
     return good
 
 
 @lru_cache(maxsize=64)
 def _conditions_on(theorem: Theorem, names: frozenset[str]) -> frozenset[str]:
-    """Return the names of the conditions in which one of the quantities occurs."""
-    found = set()
+    """Return the names of the conditions that contain one of the quantities."""
+    condition_names = set()
     for condition in conditions_of(theorem):
         if names & {symbol.name for symbol in condition.slack.free_symbols}:
-            found.add(condition.name)
-    return frozenset(found)
+            condition_names.add(condition.name)
+    return frozenset(condition_names)
 
 
 class _Tie:
-    """A step size as a function of other quantities."""
+    """The rule by which an equality determines a step size."""
 
     def __init__(self, function: Any):
         self._function = function
@@ -168,7 +175,7 @@ class _Tie:
 
 @lru_cache(maxsize=64)
 def _ties(theorem: Theorem) -> list[tuple[str, list[str], _Tie]]:
-    """Step sizes that an equality among the conditions fixes: name, arguments, rule."""
+    """Return step sizes that equality conditions determine: name, arguments, rule."""
     ties = []
     solved, _ = equalities(conditions_of(theorem), theorem.glossary)
     for name, solution in solved.items():
@@ -181,6 +188,7 @@ def _ties(theorem: Theorem) -> list[tuple[str, list[str], _Tie]]:
 
 @lru_cache(maxsize=64)
 def _tied_names(theorem: Theorem) -> frozenset[str]:
+    """Return the names of the conditions that determine a step size."""
     conditions = conditions_of(theorem)
     _, untied = equalities(conditions, theorem.glossary)
     return frozenset(c.name for c in conditions) - frozenset(c.name for c in untied)
@@ -188,7 +196,7 @@ def _tied_names(theorem: Theorem) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _rules(theorem: Theorem) -> dict[str, tuple[list[str], Any]]:
-    """Return the schedule: the arguments of each step size, and the rule."""
+    """Return the arguments and the rule of each step size in the schedule."""
     rules = {}
     for name, rule in theorem.schedule.items():
         symbols = sorted(sp.sympify(rule).free_symbols, key=str)

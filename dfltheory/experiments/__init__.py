@@ -1,4 +1,4 @@
-"""Experiment files, grids of runs, sweeps, their results and reports."""
+"""Experiment files, sweeps over grids of runs, results and reports."""
 
 from __future__ import annotations
 

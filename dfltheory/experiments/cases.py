@@ -1,4 +1,4 @@
-"""Runs tested against theorems: cases in, outcomes with their verdicts out."""
+"""Cases to test against theorems, and their outcomes with verdicts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from dfltheory.verdicts.statistics import Method
 from dfltheory.verdicts.verdict import Verdict
 
 VARIANTS = ("printed", "appendix", "corrected")
+"""Variants of a statement that are tested by default."""
 
 
 def statements(
     key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False
 ) -> tuple[Theorem, ...]:
-    """Return the statement ``key`` in these variants (None: all).
+    """Return the statement ``key`` in the given variants, by default in all.
 
-    Of a theorem file, all its statements are returned.
+    For a theorem file, all of its statements are returned.
     """
     return load_all(key, variants, trust=trust)
 
@@ -43,26 +44,27 @@ class Case:
     Attributes
     ----------
     instance : Instance or None
-        What is run; None: the run was measured elsewhere.
+        The run; None if it was measured elsewhere.
     group : str
         Cases of one group are drawn in one figure.
     row, column : str
         The panel of the figure.
     along : str
-        Name of a constant over which the case is a point, at the last horizon, in place
-        of a panel.
+        Name of a constant. If it is set, the case is not a panel but a point over this
+        constant, at the last horizon.
     key : str or Theorem
-        The statement; empty: none.
+        The statement; empty for none.
     variants : sequence of str, optional
-        Which variants of the statement; None: all.
+        Variants of the statement; None for all.
     note : str
-        Remark for the reader of the report.
+        Remark for readers of the report.
     constants : mapping
-        Glossary names that complete or replace what the run knows, for ``compare``.
+        Values by glossary name that supplement or replace those of the run, for
+        ``compare``.
     confidence : float
-        Of the two-sided intervals.
+        Confidence of the two-sided intervals.
     method : str
-        How the intervals are computed, as ``compare`` takes it.
+        Method of the intervals, as for ``compare``.
     """
 
     instance: Instance | None
@@ -78,11 +80,11 @@ class Case:
     method: Method = "student"
 
     def with_run(self, **changes: object) -> Case:
-        """Return the case with other fields of its instance, such as ``rounds``."""
+        """Return the case with changed fields of its instance, such as ``rounds``."""
         return replace(self, instance=replace(self.runnable(), **changes))
 
     def runnable(self) -> Instance:
-        """Return the instance; InputError for a run that was measured elsewhere."""
+        """Return the instance; InputError if the run was measured elsewhere."""
         if self.instance is None:
             raise InputError(
                 f"{self.label}: this run was measured elsewhere and cannot be repeated"
@@ -91,18 +93,18 @@ class Case:
 
     @property
     def place(self) -> str:
-        """Column and row."""
+        """Column and row as text."""
         return ", ".join(filter(None, (self.column, self.row)))
 
     @property
     def label(self) -> str:
-        """Group, column and row."""
+        """Group, column and row as text."""
         return ", ".join(filter(None, (self.group, self.place)))
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A case with its run, and the verdict of each variant."""
+    """A case with its run, and one verdict for each variant."""
 
     case: Case
     run: History
@@ -126,10 +128,10 @@ def perform(case: Case, progress: bool = False, run: History | None = None) -> O
 
 
 def needed_metrics(theorems: Iterable[Theorem], task: Task) -> list[Metric]:
-    """Return the metrics that statements need and a task can compute.
+    """Return the metrics that the statements need and the task can compute.
 
-    They are those of left-hand sides, and the distance to the minimizer of f at the
-    start.
+    They are those of the left-hand sides and, if needed, the distance to the minimizer
+    at the start.
     """
     needed = set()
     for theorem in theorems:
@@ -152,24 +154,24 @@ def case_of(
     algorithm: Algorithm | type[Algorithm] | str | None = None,
     **further: Any,
 ) -> Case:
-    """Return the case of the theorem's algorithm on a task.
+    """Return the case of a theorem's algorithm on a task.
 
-    The algorithm takes its schedule or its largest admissible step.
+    The step sizes are those of the schedule by default.
 
     Parameters
     ----------
     key : str or Theorem
-        A statement of the registry.
+        The statement.
     task, network, rounds
-        As :func:`dfltheory.train` takes them.
+        As for :func:`dfltheory.train`.
     variants : sequence of str, optional
-        Which variants of the statement (None: every one).
+        Variants of the statement; by default all.
     step : str
-        As in :func:`dfltheory.verdicts.schedule.scheduled_algorithm`; the schedule is
+        As for :func:`dfltheory.verdicts.schedule.scheduled_algorithm`. The schedule is
         that of the first of ``variants`` that has one.
     algorithm : object
-        A name or class, or a finished algorithm, in place of the theorem's.
-    further
+        A name, a class or an algorithm, instead of the theorem's.
+    **further
         Other fields of :class:`Case` (constants, group...) and of its instance (seeds,
         x0...), and hyperparameters of the algorithm.
     """
@@ -219,11 +221,11 @@ def validate(
     progress: bool = False,
     **options: Any,
 ) -> Outcome:
-    """Run the theorem's algorithm at its schedule and compare the two.
+    """Run the theorem's algorithm with its schedule, and compare run and theorem.
 
-    With ``step="largest"`` it takes its largest admissible step instead.
-    ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step,
-    constants, confidence, method, and hyperparameters as K=5.
+    ``step="largest"`` selects the largest admissible step size instead of the
+    schedule. ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step,
+    constants, confidence, method, and hyperparameters such as K=5.
 
     >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5)  # doctest: +SKIP
     >>> [str(verdict) for verdict in outcome.verdicts]  # doctest: +SKIP
@@ -232,9 +234,9 @@ def validate(
 
 
 def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcome]:
-    """Run every case in turn and return the outcomes.
+    """Run all cases in turn and return their outcomes.
 
-    ``progress`` shows on stderr which one runs and how long it may take.
+    ``progress`` shows the current case and the estimated time on stderr.
     """
     outcomes = []
     with counted(len(cases), progress) as report:
@@ -246,7 +248,7 @@ def perform_all(cases: Sequence[Case], *, progress: bool = False) -> list[Outcom
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of the packages that the figures depend on."""
+    """Return the versions of the packages that results depend on."""
     from importlib.metadata import version
 
     return {

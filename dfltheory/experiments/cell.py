@@ -1,6 +1,7 @@
 """One cell of an experiment file.
 
-A cell is a checked document, its instance, and the statement to test it against.
+A cell is a checked document with its instance, and with the statement to test it
+against.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from dfltheory.verdicts.hyperparameters import hyperparameter_fields
 from dfltheory.verdicts.schedule import step_sizes
 
 RECORDED_CLIENTS = 256
-"""Largest network of a file whose matrix is copied into the records of its cells."""
+"""Largest network in a file whose matrix is copied into the records of cells."""
 
 
 Section = dict[str, Any]
-"""The fields of a section, which its pydantic model has checked."""
+"""Fields of a section, checked by its pydantic model."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,16 @@ class Cell:
     Attributes
     ----------
     source : str
-        The file.
+        Name of the file.
     title : str
         Title of the experiment.
     sections : mapping
         The checked sections with their defaults.
     folder : Path
-        Where relative paths of the document begin.
+        Base of relative paths in the document.
     settings : mapping
-        What ``[sweep]`` sets in this cell, by dotted field; empty without a sweep.
+        Values that ``[sweep]`` sets in this cell, by dotted field; empty without a
+        sweep.
     trust : bool or set of str
         Which code that the document names may be imported.
     is_only : bool
@@ -72,23 +74,23 @@ class Cell:
     is_only: bool = False
 
     def __getitem__(self, section: str) -> Section:
-        """Return a section with its defaults; an empty table if the file has none."""
+        """Return a section with its defaults; an empty table if it is missing."""
         return self.sections.get(section, {})
 
     @property
     def references(self) -> dict[str, str]:
-        """The code that the cell names, by dotted field.
+        """The code that the cell refers to, by dotted field.
 
-        It has the form MODULE:NAME or FILE.py:NAME.
+        References have the form MODULE:NAME or FILE.py:NAME.
         """
         return references(self.sections)
 
     @property
     def key(self) -> str:
-        """Name of the cell in a sweep.
+        """Identifier of the cell in a sweep.
 
-        It is the hash of its :meth:`document` and of the format of random numbers, so
-        that results of two formats are never mixed.
+        It is a hash of :meth:`document` and of the format of random numbers, so that
+        results of different formats are never mixed.
         """
         return value_digest({"random_format": RANDOM_FORMAT, **self.document()})
 
@@ -113,7 +115,7 @@ class Cell:
     def theorems(self) -> list[Theorem]:
         """The variants of the statement that the run is tested against.
 
-        There are none without ``[theorem]``.
+        The list is empty without ``[theorem]``.
         """
         theorem = self["theorem"]
         return (
@@ -124,8 +126,8 @@ class Cell:
     def scheduled(self) -> set[str]:
         """The hyperparameters that the statement's schedule supplies.
 
-        Without a schedule these are its step sizes, unless ``theorem.steps`` asks for
-        those of the schedule.
+        If the statement has no schedule, they are its step sizes, unless
+        ``theorem.steps`` is "schedule".
         """
         theorem = self["theorem"]
         if not theorem.get("schedule"):
@@ -137,7 +139,7 @@ class Cell:
     def instance(self) -> Instance:
         """Return task, algorithm and network as objects.
 
-        The algorithm has the step sizes of a schedule that is asked for.
+        Step sizes follow from the schedule if the file asks for it.
 
         Raises
         ------
@@ -147,20 +149,21 @@ class Cell:
         parts = {
             title: self.sections[title] for title in SECTIONS if title in self.sections
         }
-        given = parts["algorithm"]
-        known = options_of("algorithm", given["name"])
-        lacking = [name for name in sorted(self.scheduled) if name not in given]
-        stand_in = {name: known[name].small_value for name in lacking}
-        parts["algorithm"] = stand_in | given
+        algorithm = parts["algorithm"]
+        known = options_of("algorithm", algorithm["name"])
+        missing = [name for name in sorted(self.scheduled) if name not in algorithm]
+        placeholders = {name: known[name].small_value for name in missing}
+        parts["algorithm"] = placeholders | algorithm
         with located(self.where):
             instance = Instance.of(parts, self.where, self.folder, own=self.trust)
-            return self._on_schedule(instance, set(stand_in)) if stand_in else instance
+            return (
+                self._on_schedule(instance, set(placeholders))
+                if placeholders
+                else instance
+            )
 
     def _on_schedule(self, instance: Instance, lacking: set[str]) -> Instance:
-        """Return the instance with scheduled values of ``lacking`` hyperparameters.
-
-        These are the hyperparameters that the file lacks.
-        """
+        """Return the instance with the scheduled values of missing hyperparameters."""
         algorithm = instance.algorithm
         known = algorithm.theory_values()
         for name in lacking:
@@ -170,7 +173,7 @@ class Cell:
             schedule = scheduling(self.theorems)
             task, network = instance.task, instance.network
             steps = step_sizes(schedule, task, instance.rounds, known, network)
-            every = {
+            all_values = {
                 "rho0": 1.0,
                 **task.constants.known(),
                 **known,
@@ -178,7 +181,7 @@ class Cell:
                 "T": instance.rounds,
             }
             which = self["theorem"]["steps"]
-            steps = chosen_steps(self.theorems, steps, every, network, which)
+            steps = chosen_steps(self.theorems, steps, all_values, network, which)
         except InputError as error:
             raise InputError(f"{error} under [theorem.constants]") from error
         values = hyperparameter_fields(type(algorithm), steps)
@@ -194,7 +197,7 @@ class Cell:
     def case(self, group: str = "", row: str = "", column: str = "") -> Case:
         """Return the cell as a case of a study.
 
-        Without ``[theorem]`` it is tested against nothing.
+        Without ``[theorem]`` the case has no statement.
         """
         theorem = self["theorem"]
         return Case(
@@ -210,11 +213,11 @@ class Cell:
         )
 
     def document(self) -> dict[str, Section]:
-        """Return the full configuration, in JSON's types, with defaults.
+        """Return the full configuration with defaults, as JSON-compatible data.
 
-        It is an experiment of its own, which needs no other file: a small matrix is
-        copied from its file. Code that it names is recorded by the digest of its
-        source, and is rejected if it has changed.
+        It is a self-contained experiment: small matrices are copied from their files.
+        Code is identified by the digest of its source, and is rejected if it has
+        changed.
         """
         document = {
             title: self._recorded(title, table)
@@ -225,12 +228,12 @@ class Cell:
                 theorem.variant for theorem in self.theorems
             ]
             if document["theorem"].get("steps") == "schedule":
-                # hashes of cells do not depend on a field that changes nothing
+                # the default must not change the hashes of cells
                 document["theorem"].pop("steps")
         return plain(document)
 
     def _recorded(self, title: str, table: Section) -> Section:
-        """Return one section as it is recorded."""
+        """Return one section as it is stored in the record of the cell."""
         if "file" in table:
             return self._network_of_file(table)
         if "name" not in table:
@@ -241,13 +244,13 @@ class Cell:
             for option, about in self._with_default(title, name).items()
         }
         recorded = {**defaults, **table, "name": standard_name(title, name)}
-        recorded.pop("data_root", None)  # where the images lie is not what they are
+        recorded.pop("data_root", None)  # the location of the images does not matter
         if ":" in name:
             recorded["code"] = value_digest(builder(title, name))
         return recorded
 
     def _with_default(self, title: str, name: str) -> dict[str, Option]:
-        """Return the options that have a default and that no schedule supplies."""
+        """Return options with a default that no schedule supplies."""
         scheduled = self.scheduled if title == "algorithm" else set()
         return {
             option: about
@@ -258,9 +261,8 @@ class Cell:
     def _network_of_file(self, table: Section) -> Section:
         """Return the recorded [topology] of a network in a file.
 
-        It holds the matrix, or the digest of a large one.
-        A file that holds no network is recorded by its digest: the run of the cell
-        reports what is wrong.
+        It contains the matrix, or the digest of the file if the matrix is large or
+        invalid. The run of the cell reports an invalid file.
         """
         digest = hashlib.sha256((self.folder / table["file"]).read_bytes()).hexdigest()
         by_digest = {**table, "file": digest}
@@ -274,15 +276,15 @@ class Cell:
 
 
 def check_code(document: dict[str, object], where: str, force: bool) -> None:
-    """Compare recorded digests of code with the code, and remove them.
+    """Compare recorded digests of code with the current code, and remove them.
 
-    They are taken out of the document.
+    The digests are removed from ``document``.
 
     Raises
     ------
     InputError
-        The code that ``SECTION.name`` names has another digest than ``SECTION.code``,
-        and ``force`` is not set.
+        The code of ``SECTION.name`` has another digest than ``SECTION.code``, and
+        ``force`` is false.
     """
     for section in ("task", "algorithm"):
         table = document.get(section)

@@ -1,4 +1,4 @@
-"""The fields of ``claim.json``: what a claim report examined, and what came out."""
+"""The fields of ``claim.json``: what a claim report examined, and its results."""
 
 from __future__ import annotations
 

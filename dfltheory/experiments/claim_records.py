@@ -1,4 +1,4 @@
-"""The document of the examination of a claim, ``claim.json``."""
+"""The content of ``claim.json``, the result of an examination of a claim."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ NOT_EXAMINED = (
     " verdicts",
     "the proof of the statement",
 )
+"""What no report examines."""
 
 
 def claim_document(
@@ -57,13 +58,13 @@ def claim_document(
     ----------
     report : ClaimReport
     status : Status
-        Stored status, or what a given counterexample shows.
+        Stored status, or the one that a given counterexample establishes.
     findings : sequence of Finding
-        Of the audit.
+        Findings of the audit.
     reference : str
-        What names the statement in commands, with ``--variant`` if needed.
+        Reference to the statement in commands, with ``--variant`` if needed.
     command : str
-        Repeats the report.
+        Command that repeats the report.
     page, counterexample : str
         Files next to ``claim.json``.
     """
@@ -87,8 +88,10 @@ def claim_document(
         ),
         audit=_audit_record(findings, reference),
         search=_search_record(report, reference, counterexample),
-        controls=[_control_record(report, *one, reference) for one in report.controls],
-        verdicts=[_verdict_record(one, reference) for one in report.verdicts],
+        controls=[
+            _control_record(report, *entry, reference) for entry in report.controls
+        ],
+        verdicts=[_verdict_record(entry, reference) for entry in report.verdicts],
         versions=versions(),
         page=page,
         command=command,
@@ -96,11 +99,12 @@ def claim_document(
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages that the results depend on."""
+    """Return the versions of Python and of the packages that results depend on."""
     return {"python": platform.python_version(), **installed_versions()}
 
 
 def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditRecord:
+    """Return the record of the audit, without its notes."""
     severities = Counter(finding.severity for finding in findings)
     counts = {name: severities[name] for name in ("error", "warning")}
     return AuditRecord(
@@ -114,6 +118,7 @@ def _audit_record(findings: Sequence[AuditFinding], reference: str) -> AuditReco
 def _search_record(
     report: ClaimReport, reference: str, counterexample: str | None
 ) -> SearchRecord:
+    """Return the record of the search for a counterexample."""
     search = report.search
     assert search.outcome != "not run"  # only controls are left out
     rows = {} if search.finding is None else search.finding.families
@@ -138,6 +143,7 @@ def _search_record(
 def _control_record(
     report: ClaimReport, control: Control, result: SearchResult, reference: str
 ) -> ControlRecord:
+    """Return the record of the search for one negative control."""
     command = f"dfltheory falsify {reference} --control {shlex.quote(control.name)}"
     return ControlRecord(
         name=control.name,
@@ -152,6 +158,7 @@ def _control_record(
 
 
 def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
+    """Return the record of the verdict on one standard problem."""
     verdict = result.verdict
     ratio, interval = None, None
     if verdict is not None and math.isfinite(verdict.ratio):

@@ -1,8 +1,8 @@
 """Examination of a claim: search, negative controls, verdicts on standard problems.
 
 :func:`examine` runs them within a stated budget. A report never says that a statement
-is true: its outcome is REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE, next to what was
-examined and what was not.
+is true. Its outcome is REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE, along with what
+was and was not examined.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from dfltheory.experiments.standard_problems import (
 from dfltheory.progress import reported, search_progress, silent
 
 ENOUGH = 1.01
-"""The search of a control stops at this ratio: one refutation is enough."""
+"""Ratio at which the search of a control stops, since one refutation suffices."""
 
 Say = Callable[[str], None]
+"""Called with a line of progress."""
 
 
 class SearchOptions(TypedDict):
@@ -44,10 +45,10 @@ class SearchOptions(TypedDict):
 
 @dataclass(frozen=True)
 class Budget:
-    """Budget of each search: seconds, or a number of candidates.
+    """Budget of each search, in seconds or as a number of candidates.
 
-    A number of candidates makes the search the same on any machine. The confirmation of
-    a counterexample comes on top.
+    With a number of candidates the search is the same on all machines. The confirmation
+    of a counterexample takes additional time.
     """
 
     seconds: float = 20.0
@@ -75,7 +76,7 @@ class Budget:
 
     @property
     def words(self) -> str:
-        """The budget as options of the command line."""
+        """The budget as command-line options."""
         if self.candidates is not None:
             return f"--candidates {self.candidates} --seed {self.seed}"
         return f"--seconds {self.seconds:g} --seed {self.seed}"
@@ -93,12 +94,12 @@ class SearchResult:
     Attributes
     ----------
     outcome : str
-        As in :class:`~dfltheory.experiments.claim_document.SearchRecord`, or
-        ``not run``.
+        As in :class:`~dfltheory.experiments.claim_document.SearchRecord`, or ``not
+        run``.
     reason : str
         Why nothing was searched or decided.
     finding : Finding, optional
-        What the search reports.
+        The finding of the search.
     """
 
     outcome: SearchOutcome | Literal["not run"]
@@ -119,26 +120,26 @@ class SearchResult:
 
     @property
     def seconds(self) -> float:
-        """Seconds that the search took, rounded to 0.01; 0 without a finding."""
+        """Duration of the search in seconds, rounded to 0.01; 0 without a finding."""
         return 0.0 if self.finding is None else round(self.finding.seconds, 2)
 
 
 @dataclass(frozen=True)
 class ClaimReport:
-    """What an examination found.
+    """The results of an examination.
 
     Attributes
     ----------
     theorem : Theorem
         The statement.
     budget : Budget
-        Of each search.
+        Budget of each search.
     search : SearchResult
-        Of the statement.
+        Search for a counterexample to the statement.
     controls : list of (Control, SearchResult)
-        The negative controls.
+        Searches for counterexamples to the negative controls.
     verdicts : list of StandardVerdict
-        On three standard problems.
+        Verdicts on three standard problems.
     """
 
     theorem: Theorem
@@ -148,24 +149,24 @@ class ClaimReport:
     verdicts: list[StandardVerdict] = field(default_factory=list)
 
     def evidence(self, status: Status) -> list[str]:
-        """Return what refutes the statement.
+        """Return the evidence that refutes the statement.
 
-        It counts the given stored status, a counterexample and violated bounds.
+        It consists of the given status, a counterexample, and violated bounds.
         """
-        found = []
+        evidence = []
         if status.refuted:
-            found.append(f"{status.how} (`{status.command}`)")
+            evidence.append(f"{status.how} (`{status.command}`)")
         if self.search.outcome == "refuted" and self.search.finding is not None:
-            found.append(f"search: {excess_words(self.search.finding)}")
-        found += [
+            evidence.append(f"search: {excess_words(self.search.finding)}")
+        evidence += [
             f"run on {result.network}: {result.reason}"
             for result in self.verdicts
             if result.kind == "violated"
         ]
-        return found
+        return evidence
 
     def outcome(self, status: Status) -> Outcome:
-        """REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE."""
+        """Return REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE."""
         if self.evidence(status):
             return "REFUTED"
         judged = self.search.outcome in ("ratio grows", "not refuted", "undecided")
@@ -174,7 +175,7 @@ class ClaimReport:
 
     @property
     def searched(self) -> str:
-        """The search in a few words, for the status of the statement."""
+        """A short description of the search, for the status of the statement."""
         finding = self.search.finding
         if finding is None:
             return ""
@@ -188,7 +189,7 @@ class ClaimReport:
 
     @property
     def examined(self) -> list[str]:
-        """Sentences on what was examined."""
+        """Sentences that describe what was examined."""
         sentences = [f"search: {self.searched or self.search.reason}"]
         finding = self.search.finding
         if finding is not None and finding.families:
@@ -209,15 +210,15 @@ class ClaimReport:
 
 
 def examine(theorem: Theorem, budget: Budget, say: Say = silent) -> ClaimReport:
-    """Search, controls and verdicts on one statement.
+    """Run the search, the controls and the verdicts for one statement.
 
     Parameters
     ----------
     theorem : Theorem
     budget : Budget
-        Of each search: of the statement, and of each control.
+        Budget of each search, of the statement and of each control.
     say : callable
-        Called with lines on the progress, at least every few seconds.
+        Called with lines of progress, at least every few seconds.
     """
     controls = negative_controls(theorem)
     say(f"budget: {budget} for each of up to {1 + len(controls)} searches")
@@ -237,7 +238,7 @@ def examine(theorem: Theorem, budget: Budget, say: Say = silent) -> ClaimReport:
 
 
 def _why_not(search: SearchResult) -> str:
-    """Why the controls are not searched."""
+    """Return why the controls are not searched."""
     if search.outcome == "refuted":
         return "the statement itself is refuted"
     return search.reason
@@ -246,6 +247,7 @@ def _why_not(search: SearchResult) -> str:
 def _search(
     theorem: Theorem, budget: Budget, enough: float, label: str, say: Say
 ) -> SearchResult:
+    """Search for a counterexample, and report the progress and the outcome."""
     with reported(label, say) as update:
         try:
             with np.errstate(all="ignore"):
@@ -263,6 +265,7 @@ def _search(
 
 
 def _result(finding: Finding) -> SearchResult:
+    """Return the outcome of a finding, with the reason if nothing was decided."""
     if finding.undecided:
         return SearchResult("undecided", "; ".join(finding.undecided), finding)
     if finding.violated:
@@ -271,7 +274,7 @@ def _result(finding: Finding) -> SearchResult:
         return SearchResult("ratio grows", str(finding.divergence), finding)
     if math.isnan(finding.ratio):
         return SearchResult("no candidate judged", str(finding), finding)
-    # a best candidate above 1 that was not confirmed has its reason in the text
+    # the text of a finding contains why a ratio above 1 was not confirmed
     return SearchResult(
         "not refuted", str(finding) if finding.ratio > 1 else "", finding
     )

@@ -1,7 +1,7 @@
 """Experiment files: one format for ``dfltheory train``, ``validate`` and ``sweep``.
 
-A file is TOML or JSON. It is one :class:`Experiment`: a cell, or the grid of cells of
-``[sweep]``, each checked before any runs.
+A file is TOML or JSON. It is read as an :class:`Experiment` with a single cell, or with
+the grid of cells of ``[sweep]``. All cells are checked before any of them runs.
 
 >>> experiment = load_experiment("experiment.toml")               # doctest: +SKIP
 >>> [cell.settings for cell in experiment.cells]                  # doctest: +SKIP
@@ -35,16 +35,16 @@ from dfltheory.verdicts.admissible_steps import supplied_names
 from dfltheory.verdicts.statistics import checked_method
 
 MAX_BYTES = 2**22
-"""Largest experiment file."""
+"""Maximum size of an experiment file."""
 MAX_DEPTH = 24
-"""Deepest nesting of an experiment file."""
+"""Maximum nesting depth of an experiment file."""
 MAX_CELLS = 10_000
-"""Largest number of cells of a grid."""
+"""Maximum number of cells of a grid."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One line of ``[sweep]``: fields that move together, and their values in turn."""
+    """One line of ``[sweep]``: fields that change together, and their values."""
 
     fields: tuple[str, ...]
     values: tuple[tuple[object, ...], ...]
@@ -52,7 +52,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A file: its cells are the grid of its axes, or one cell if nothing is swept."""
+    """A file with the cells of the grid of its axes, or one cell without a sweep."""
 
     source: str
     title: str
@@ -71,7 +71,7 @@ class Experiment:
         if self.axes:
             raise InputError(
                 f"{self.source} has a [sweep] of {len(self.cells)} cells: run it with"
-                " `dfltheory sweep`, or take it out"
+                " `dfltheory sweep`, or remove the section"
             )
         return self.cells[0]
 
@@ -80,9 +80,9 @@ class Experiment:
         return self.cell.instance()
 
     def cases(self) -> list[Case]:
-        """Return a case for each cell.
+        """Return one case per cell.
 
-        Columns are along the first axis, rows along the others.
+        The first axis runs along the columns, the others along the rows.
 
         Raises
         ------
@@ -92,6 +92,7 @@ class Experiment:
         return [self._case(cell) for cell in self.cells]
 
     def _case(self, cell: Cell) -> Case:
+        """Return a cell as a case, with its settings as column and row."""
         if not cell["theorem"]:
             raise InputError(
                 f"{cell.where}: there is no [theorem] to check the run against: add"
@@ -114,28 +115,29 @@ def load_experiment(
     imports: bool = True,
     force: bool = False,
 ) -> Experiment:
-    """Read an experiment file and check every cell of it, before anything runs.
+    """Read an experiment file, and check all of its cells before anything runs.
 
     Parameters
     ----------
     path : str or Path
         A TOML file, or a JSON file by its suffix.
     changes : mapping
-        Values by dotted field that replace the file's, such as ``{"run.rounds": 10}``;
-        code that they name is the caller's, and is imported.
+        Values by dotted field that replace those in the file, such as ``{"run.rounds":
+        10}``. Code that they refer to comes from the caller, and is imported.
     trust : bool
-        May the file name code by MODULE:NAME or FILE.py:NAME? It is imported, and so it
-        runs.
+        Whether the file may refer to code by MODULE:NAME or FILE.py:NAME. Such code is
+        imported and thus executed.
     imports : bool
-        With False no code is imported: cells that name some are listed, and not
-        checked.
+        If false, no code is imported, and cells that refer to code are returned without
+        being checked.
     force : bool
-        Run code that differs from the recorded one (``task.code``, ``algorithm.code``).
+        Whether to run code that differs from the recorded one (``task.code``,
+        ``algorithm.code``).
 
     Raises
     ------
     InputError, UnknownNameError
-        Every problem, as "file: place: reason", or the module that may not be imported.
+        Each problem as "file: place: reason", or a module that may not be imported.
     """
     document, folder = load_document(path), Path(path).parent
     return read_experiment(
@@ -144,14 +146,14 @@ def load_experiment(
 
 
 def load_document(path: str | Path) -> dict[str, object]:
-    """Return the sections of an experiment file, unchecked.
+    """Return the unchecked sections of an experiment file.
 
     The file is TOML, or JSON by its suffix.
 
     Raises
     ------
     InputError
-        The file is missing, too large, too deep, or of another format.
+        The file is missing, too large, too deeply nested, or of another format.
     """
     file = Path(path)
     kind, parse = "TOML", tomllib.loads
@@ -175,10 +177,7 @@ def load_document(path: str | Path) -> dict[str, object]:
 
 
 def _depth(document: object) -> int:
-    """Return how deep tables and lists are nested.
-
-    At most one more than ``MAX_DEPTH`` is counted.
-    """
+    """Return the nesting depth of tables and lists, at most ``MAX_DEPTH`` + 1."""
     level, depth = [document], 0
     while depth <= MAX_DEPTH:
         level = [inner for value in level for inner in _inner_values(value)]
@@ -204,9 +203,9 @@ def read_experiment(
     imports: bool = True,
     force: bool = False,
 ) -> Experiment:
-    """Return an experiment of a parsed document.
+    """Return the experiment of a parsed document.
 
-    It is what :func:`load_experiment` returns of a file.
+    For the parameters and errors, see :func:`load_experiment`.
     """
     base: Section = copy.deepcopy(dict(document))
     typed = frozenset(
@@ -287,9 +286,9 @@ def _moved_fields(name: str, values: list[object]) -> set[str]:
 
 
 def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield dotted names and their lists.
+    """Yield the dotted names and lists of a nested table.
 
-    Quoted ("run.rounds") and bare (run.rounds) keys mean the same.
+    Quoted ("run.rounds") and bare (run.rounds) keys are equivalent.
     """
     for key, value in table.items():
         name = f"{above}.{key}" if above else key
@@ -300,9 +299,9 @@ def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, o
 
 
 def _set(document: Section, name: str, value: object) -> None:
-    """Put a value at a dotted field.
+    """Set the value of a dotted field.
 
-    A whole section takes a table, which is laid over what is there.
+    The value of a whole section is a table that updates the section.
     """
     section, *path = name.split(".")
     if section not in FILE_SECTIONS:
@@ -330,16 +329,16 @@ def _checked_cell(
 ) -> Cell:
     """Return the cell with its checked sections.
 
-    They stay unchecked if it names code and nothing may be imported.
+    They are not checked if they refer to code that may not be imported.
     """
     document = copy.deepcopy(dict(base))
     for name, value in cell.settings.items():
         _set(document, name, value)
     with located(cell.where), trusting(cell.trust):
-        named = references(document)
-        for field_name, reference in named.items():
+        code_references = references(document)
+        for field_name, reference in code_references.items():
             require_trust(reference, cell.trust, field_name)
-        if named and not imports:
+        if code_references and not imports:
             return replace(cell, sections=document)
         check_code(document, cell.where, force)
         sections = checked(

@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 def mathml(latex: str, display: str = "inline") -> Markup:
-    """Return LaTeX as MathML, which browsers draw without a script."""
+    """Return LaTeX as MathML, which browsers render without scripts."""
     from latex2mathml.converter import convert
     from markupsafe import Markup
 
-    # the converter knows `split`, which has the same columns
+    # the converter supports `split`, which has the same columns
     return Markup(convert(latex.replace("{aligned}", "{split}"), display=display))
 
 
 def html_text(text: str) -> Markup:
-    """Return text as HTML, without the stars of bold words.
+    """Return text as HTML, without the asterisks of bold words.
 
-    Formulas are between dollar signs, code between backticks. Stars of bold words are
-    at the start and the end of a word; those of a power are not.
+    Formulas are between dollar signs, and code is between backticks. Asterisks at the
+    start or end of a word mark bold text; those of a power are kept.
     """
     from markupsafe import Markup, escape
 
@@ -39,7 +39,7 @@ def html_text(text: str) -> Markup:
 
 
 def _formula(latex: str) -> Markup:
-    """Return a formula as MathML; text that only looks like a formula as it is."""
+    """Return a formula as MathML, or unchanged text if it cannot be parsed."""
     from markupsafe import escape
 
     try:

@@ -1,9 +1,10 @@
 """Negative controls of a search: statements slightly stronger than the given one.
 
-A control changes the bound by a factor that makes it smaller: 1/2, 1/T, 1/m, 1/K or
-1 - lam. The search gets the same budget for each. A control that is refuted shows that
-the search finds slips of this size. A control that is not refuted may be true, because
-the statement is loose, or the search may be too weak here; the search cannot tell.
+A control multiplies terms of the bound by a factor below 1: 1/2, 1/T, 1/m, 1/K or 1 -
+lam. Each control is searched with the same budget. A refuted control shows that the
+search detects errors of this size. A control that is not refuted may be true because
+the statement is loose, or the search may be too weak; the search cannot distinguish
+these cases.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dfltheory.bounds.units import Expr
 
 _T, _M, _K, _LAM = (GLOSSARY[name].symbol for name in ("T", "m", "K", "lam"))
 POWERS: dict[str, Expr] = {"T": 1 / _T, "m": 1 / _M, "K": 1 / _K, "lam": 1 - _LAM}
-"""Quantity -> factor of the terms that contain it, at most 1 over its whole range."""
+"""Factor for the terms that contain a quantity; at most 1 over its whole range."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class Control:
     Attributes
     ----------
     name : str
-        Identifier, as ``halved`` or ``noise_halved``.
+        Identifier, such as ``halved`` or ``noise_halved``.
     change : str
-        What is changed, in words.
+        Description of the change.
     theorem : Theorem
         The changed statement.
     """
@@ -42,17 +43,18 @@ class Control:
 
 
 def negative_controls(theorem: Theorem) -> list[Control]:
-    """Return the controls of a statement, always the same ones in the same order.
+    """Return the controls of a statement, in a fixed order.
 
-    All terms halved; each term alone halved, if there are several; and for each of T,
-    m, K and 1 - lam one more favorable power in the terms that contain the quantity. A
-    statement in O(.) has only the powers, since its constants are not compared. A lower
-    bound has none.
+    The first one halves all terms, and if there are several, further ones halve one
+    term each. Then, for each of T, m, K and 1 - lam, the factor of ``POWERS``
+    multiplies the terms that contain the quantity. Statements in O(.) have only these
+    powers, since their constants are not compared. Lower bounds have no controls.
     """
     return [] if theorem.kind in ("lower bound", "definition") else [*_of(theorem)]
 
 
 def _of(theorem: Theorem) -> Iterator[Control]:
+    """Yield the controls: all terms halved, single terms halved, then powers."""
     if not theorem.order:
         half = sp.Rational(1, 2)
         yield _changed(
@@ -74,7 +76,7 @@ def _of(theorem: Theorem) -> Iterator[Control]:
 def _changed(
     theorem: Theorem, name: str, change: str, factor: Expr, terms: Collection[str]
 ) -> Control:
-    """Return the statement with ``factor`` at some terms."""
+    """Return the control in which ``factor`` multiplies some terms."""
     parts = dict(theorem.parts)
     for term in parts:
         if term in terms:

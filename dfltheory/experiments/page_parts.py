@@ -1,4 +1,4 @@
-"""Parts of a study's page: names, formulas, constants and texts of verdicts."""
+"""Parts of a study's page: names, formulas, constants, and texts of verdicts."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ MEANINGS = {
 
 
 def figure_name(title: str, group: str) -> str:
-    """Return the file name of a study's figure.
+    """Return a file name for a study's figure.
 
-    It has a-z and digits of the group, and a mark of its own.
+    It consists of the characters a-z and 0-9 of the group, and a hash that makes it
+    unique.
     """
     plain = re.sub("[^a-z0-9]+", "-", group.lower())[:80].strip("-") or "figure"
     mark = sha256(repr((title, group)).encode()).hexdigest()[:6]
@@ -56,7 +57,7 @@ def figure_name(title: str, group: str) -> str:
 
 
 def template(name: str) -> Template:
-    """Return a page of this package, whose values are text and no markup."""
+    """Return a page template of this package that escapes all values."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).with_name("templates"))
@@ -69,12 +70,12 @@ def template(name: str) -> Template:
 
 
 def anchor(name: str) -> str:
-    """Return the address of a section within the page."""
+    """Return the anchor of a section of the page."""
     return "s-" + figure_name("", name)
 
 
 def embedded(figure: Path) -> str:
-    """Return an SVG or PNG file as a ``data:`` address."""
+    """Return an SVG or PNG file as a ``data:`` URL."""
     kind = {".svg": "svg+xml", ".png": "png"}[figure.suffix]
     return f"data:image/{kind};base64," + base64.b64encode(figure.read_bytes()).decode(
         "ascii"
@@ -82,12 +83,13 @@ def embedded(figure: Path) -> str:
 
 
 def statements_of(outcomes: list[Outcome]) -> list[dict[str, object]]:
-    """Return what the theorems of a group state, in words and formulas."""
+    """Return the statements of a group's theorems, in words and formulas."""
     theorems = {(v.key, v.variant): v.theorem for o in outcomes for v in o.verdicts}
     return [_statement(theorem) for theorem in theorems.values()]
 
 
 def _statement(theorem: Theorem) -> dict[str, object]:
+    """Return the statement of a theorem, for the template of the page."""
     conditions = []
     for condition in theorem.conditions:
         formula = mathml(condition_latex(condition, theorem))
@@ -104,7 +106,7 @@ def _statement(theorem: Theorem) -> dict[str, object]:
 
 
 def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
-    """Return name, value and standing of each constant.
+    """Return the name, value and provenance of each constant.
 
     The value is a range if the problems differ.
     """
@@ -126,9 +128,9 @@ def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return the kind of a verdict.
+    """Return the kind of a verdict as text.
 
-    If the statement is refuted in general, the text states what refutes it.
+    If the statement is refuted in general, the text includes how.
     """
     if not verdict.status.refuted:
         return verdict.kind
@@ -136,9 +138,9 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def reasons_of(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
-    """Return a line for each variant, kind and reason.
+    """Return one line for each variant, kind and reason.
 
-    It names the runs for which the reason is given.
+    A line includes the runs that it applies to.
     """
     places: dict[tuple[str, str], list[str]] = {}
     for case, verdict in verdicts:
@@ -157,16 +159,16 @@ def reasons_of(verdicts: Iterable[tuple[Case, Verdict]]) -> list[str]:
 def latex_table(verdicts: Iterable[Verdict]) -> str:
     """Return verdicts as a ``tabular`` (booktabs).
 
-    Columns are statement, variant, status of the statement, kind of the verdict,
-    measured value with its interval, bound and ratio. Verdicts that are not applicable
-    have no numbers.
+    The columns are statement, variant, status of the statement, kind of the verdict,
+    measured value with its interval, bound, and ratio. Rows of verdicts that are not
+    applicable contain no numbers.
     """
     head = r"statement & variant & status & verdict & measured & bound & ratio \\"
     lines = [r"\begin{tabular}{lllllll}", r"\toprule", head, r"\midrule"]
     for v in verdicts:
-        at = v.measured
+        interval = v.measured
         numbers = (
-            f"{tex(at.estimate)} [{tex(at.low)}, {tex(at.high)}]",
+            f"{tex(interval.estimate)} [{tex(interval.low)}, {tex(interval.high)}]",
             tex(v.bound),
             tex(v.ratio),
         )

@@ -1,7 +1,7 @@
 """A referee's page on one statement.
 
-It has the verdict, findings, the refutation, what holds instead, and where the bound is
-nonvacuous.
+It contains the verdict, findings, the refutation, the corrected statement, and where
+the bound is nonvacuous.
 """
 
 from __future__ import annotations
@@ -43,21 +43,23 @@ def referee(
     reference: str = "",
     report: ClaimReport | None = None,
 ) -> str:
-    """Return the page as one HTML document that loads nothing.
+    """Return the page as one self-contained HTML document.
 
     Parameters
     ----------
+    theorem : Theorem
+        The statement.
     command : str
-        Named on the page as what makes it again.
+        Command that creates the page, which the page shows.
     counterexample : Path, optional
-        A file that ``dfltheory falsify`` wrote; it is replayed, and the page shows it.
+        A file written by ``dfltheory falsify``. It is replayed and shown on the page.
     say : callable
-        Called with what is being done.
+        Called with the current step.
     reference : str
-        ``FILE.toml``, ``FILE.py:NAME`` or ``MODULE:NAME`` by which the caller named a
-        statement that is not registered; the page's commands name it.
+        ``FILE.toml``, ``FILE.py:NAME`` or ``MODULE:NAME`` of a statement that is not
+        registered, for commands on the page.
     report : ClaimReport, optional
-        Search, controls and verdicts, which the page shows.
+        Search, controls and verdicts to show on the page.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def referee(
 def _status(
     theorem: Theorem, counterexample: Path | None, say: Callable[[str], None]
 ) -> Status:
-    """Return the stored status, or the one that a counterexample file gives."""
+    """Return the stored status, or the one that a counterexample file establishes."""
     if counterexample is None:
         return theorem.status
     say(f"replaying {counterexample.name}")
@@ -93,7 +95,7 @@ def _page(
     status: Status,
     report: ClaimReport | None,
 ) -> str:
-    """Return the page from the findings of the audit and the status."""
+    """Return the page, given the findings of the audit and the status."""
     if report is not None and not status.search:
         status = replace(status, search=report.searched)
     errors = [finding for finding in findings if finding.severity == "error"]
@@ -149,23 +151,23 @@ _DRAW = "With the counterexample's file the page draws it:"
 
 
 def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
-    """Return the status that a counterexample file gives to a statement.
+    """Return the status of a statement according to a counterexample file.
 
-    The file is replayed first. A growing family refutes nothing, so that the stored
-    status of the statement remains.
+    The file is replayed. A growing family refutes nothing, so that the stored status of
+    the statement remains.
 
     Raises
     ------
     InputError
-        It is about another statement, or its instance does not violate this one.
+        The file is about another statement, or its instance does not violate this one.
     """
     registered = registry.known(theorem.key, theorem.variant)
     finding = replay(counterexample, None if registered else theorem)
     about = finding.theorem
     if about is None or statement_hash(about) != statement_hash(theorem):
         raise InputError(
-            f"{counterexample} is about {about}, which does not state what {theorem}"
-            " does"
+            f"{counterexample} is about {about}, which differs from the statement"
+            f" {theorem}"
         )
     if finding.growing:
         search = f"the file {counterexample.name}, replayed: {finding.divergence}"
@@ -186,26 +188,26 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
 
 
 def _findings(theorem: Theorem) -> list[Finding]:
-    """Return what the audit finds in a statement."""
-    # the audit evaluates outside of the conditions as well
+    """Return the findings of the audit of a statement."""
+    # the audit also evaluates points that violate the conditions
     with np.errstate(all="ignore"):
         return audit(theorem)
 
 
 @dataclass(frozen=True)
 class Written:
-    """The files of a report, and what came out.
+    """The files and the outcome of a report.
 
     Attributes
     ----------
     page, claim : Path
-        HTML and JSON.
+        The HTML and JSON files.
     counterexample : Path or None
-        The counterexample that the search found, or that was given.
+        The counterexample that was found or given.
     outcome : str
         REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE.
     errors : int
-        Errors that the audit reports.
+        Number of errors that the audit reports.
     """
 
     page: Path
@@ -228,16 +230,16 @@ def write(
 ) -> Written:
     """Examine a statement and write the page and ``claim.json``.
 
-    Each is written whole or not at all.
+    Each file is written atomically.
 
     Parameters
     ----------
     theorem, command, counterexample, say, reference
-        As of :func:`referee`.
+        As for :func:`referee`.
     out : Path
         The page.
     budget : Budget, optional
-        Of each search.
+        Budget of each search.
     claim : Path, optional
         By default ``claim.json`` next to the page.
 
@@ -248,29 +250,31 @@ def write(
     """
     if out.suffix != ".html":
         raise InputError(
-            f"{out} must end in .html: the page is HTML, from which a browser"
-            " prints PDF"
+            f"{out} must end in .html: the page is HTML, which a browser can print"
+            " as PDF"
         )
     if claim is None:
         claim = out.with_name("claim.json")
         _refuse_another_claim(claim, out)
-    found = out.with_name(f"counterexample-{theorem.key}-{theorem.variant}.json")
-    for file in (out, claim, found):
+    counterexample_file = out.with_name(
+        f"counterexample-{theorem.key}-{theorem.variant}.json"
+    )
+    for file in (out, claim, counterexample_file):
         check_writable(file)
     say(f"auditing {theorem}")
     findings = _findings(theorem)
-    given = _status(theorem, counterexample, say)
+    initial_status = _status(theorem, counterexample, say)
     report = examine(theorem, budget or Budget(), say)
     search = report.search
-    saved, status = counterexample, given
+    saved, status = counterexample, initial_status
     if saved is None and search.outcome == "refuted" and search.finding is not None:
-        saved = search.finding.save(found)
+        saved = search.finding.save(counterexample_file)
         status = _status(theorem, saved, say)
     text = _page(theorem, command, saved, say, reference, findings, status, report)
     quoted = shlex.quote(reference or theorem.key)
     document = claim_document(
         report,
-        given,
+        initial_status,
         findings,
         reference=f"{quoted} --variant {theorem.variant}",
         command=command,
@@ -283,18 +287,18 @@ def write(
 
 
 def _refuse_another_claim(claim: Path, page: Path) -> None:
-    """Raise InputError if the file exists and is not the claim of this page."""
+    """Raise InputError if the file exists and belongs to another page."""
     if not claim.exists():
         return
     try:
         document = read_json(claim)
     except InputError:
         document = None
-    named = document.get("page") if isinstance(document, dict) else None
-    if named != page.name:
+    page_of_claim = document.get("page") if isinstance(document, dict) else None
+    if page_of_claim != page.name:
         raise InputError(
             f"{claim} exists and does not belong to {page.name}: write the page into"
-            " another folder, or name the file by --claim"
+            " another folder, or choose another file with --claim"
         )
 
 

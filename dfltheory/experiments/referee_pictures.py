@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _svg(figure: Figure) -> Markup:
-    """Return a figure as SVG for the page, the same for the same numbers."""
+    """Return a figure as SVG for the page; equal figures have equal SVG."""
     import matplotlib as mpl
     from markupsafe import Markup
 
@@ -39,6 +39,7 @@ def _svg(figure: Figure) -> Markup:
 
 
 def _axes(x: str, y: str) -> tuple[Figure, Axes]:
+    """Return a figure with logarithmic axes, and the axes."""
     from matplotlib.figure import Figure
 
     with look.style():
@@ -51,10 +52,10 @@ def _axes(x: str, y: str) -> tuple[Figure, Axes]:
 def refutation_picture(
     file: Path, theorem: Theorem, instead: Theorem | None
 ) -> tuple[Markup | None, str]:
-    """Return a picture of the saved counterexample, and its text.
+    """Return a picture of the saved counterexample, and its caption.
 
-    It shows what is measured above the printed bound and below the corrected one, at
-    each horizon; for O(.) the ratio along the family.
+    At each horizon it shows the measured value, the printed bound and the corrected
+    bound; for O(.) it shows the ratio along the family.
     """
     document = read_document(file)
     if not (document.get("violated") or document.get("growing")):
@@ -103,9 +104,9 @@ _OTHER_AGGREGATE = (
 def _along(
     file: Path, theorem: Theorem, instead: Theorem | None
 ) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
-    """Return the horizons of a saved instance, and what is measured and bounded there.
+    """Return the horizons of a saved instance, and measured values and bounds there.
 
-    The bounds are those at its constants; the horizons go up to its own.
+    Horizons end at that of the instance, and the bounds are evaluated at its constants.
     """
     instance = built(instance_of(file)[0])
     batch, T = core.Batch.of(instance), instance.rounds
@@ -123,18 +124,18 @@ def _along(
         if (
             bound is not None
             and bound.lhs.measure == theorem.lhs.measure
-            # what bounds a mean bounds the least
+            # a bound of the mean is also a bound of the minimum
             and (theorem.lhs.aggregate, bound.lhs.aggregate)
             in (("min", "mean"), (bound.lhs.aggregate,) * 2)
             and set(bound.needs) <= {*values, "T"}
         ):
-            told = {
+            constants = {
                 n: np.full(len(horizons), float(np.max(values[n])))
                 for n in bound.needs
                 if n != "T"
             }
             lines[name] = np.broadcast_to(
-                bound.evaluate(where="nan", **told, T=horizons), len(horizons)
+                bound.evaluate(where="nan", **constants, T=horizons), len(horizons)
             )
     return horizons, lines
 
@@ -142,11 +143,11 @@ def _along(
 def phase_picture(theorem: Theorem) -> tuple[Markup | None, str]:
     """Return a picture of where the bound is informative, over T and the spectral gap.
 
-    Elsewhere it is vacuous, or no step size meets the conditions.
+    Elsewhere the bound is vacuous, or no step size satisfies the conditions.
     """
     gap = next((name for name in ("lam", "q") if name in theorem.needs), None)
     known = trivials(theorem)
-    many = len(theorem.step_names) > 2  # too many to look for the best of
+    many = len(theorem.step_names) > 2  # too many to optimize
     if not known or theorem.order or gap is None or many or "T" not in theorem.needs:
         return None, ""
     T, gaps = 10.0 ** np.linspace(0, 12, 49), 10.0 ** np.linspace(-4, 0, 33)

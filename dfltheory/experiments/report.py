@@ -1,7 +1,4 @@
-"""A study saved as a folder: tables, figures, and one HTML page.
-
-The page loads no other file.
-"""
+"""A study as a folder: tables, figures, and one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -40,13 +37,13 @@ if TYPE_CHECKING:
 
 
 _MOST_REASONS = 12
-"""How many reasons the terminal lists."""
+"""Maximum number of reasons that are printed on the terminal."""
 
 _CAPTION = "numbers: measured / bound; 1 is sharp, above 1 the bound fails"
 
 
 class Storable(Protocol):
-    """A row of a table of the page, which is stored as JSON too."""
+    """A row of a table of the page that can be stored as JSON."""
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data."""
@@ -63,7 +60,7 @@ class Study:
     command: str = ""
     versions: dict[str, str] = field(default_factory=installed_versions)
     finding: str = ""
-    """The main finding in one sentence: the page begins with it."""
+    """The main finding in one sentence, shown at the top of the page."""
     scorecard: Sequence[Storable] = ()
     """Rows of a table of statements, each with ``key``, ``title``, ``cells`` (side,
     column, cell) and ``to_dict()``; a cell has ``marked``, ``tone``, ``detail`` and
@@ -82,6 +79,7 @@ class Study:
 
     @property
     def verdicts(self) -> list[tuple[Case, Verdict]]:
+        """All verdicts with their cases."""
         return [
             (outcome.case, verdict)
             for outcome in self.outcomes
@@ -89,7 +87,7 @@ class Study:
         ]
 
     def frame(self) -> pd.DataFrame:
-        """All histories in one tidy table: a row for each case, seed and round."""
+        """Return all histories in a tidy table with a row per case, seed and round."""
         import pandas as pd
 
         names = ("group", "column", "row")
@@ -100,11 +98,11 @@ class Study:
         return pd.concat(parts, ignore_index=True)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the files of the study to a folder; return the page.
+        """Write the files of the study to a folder, and return the page.
 
-        They are config.json, verdicts.json, history.csv, what there is of
-        scorecard.json, figures and report.html; report.html is the page. They are moved
-        into the folder after the last one is complete
+        The files are config.json, verdicts.json, verdicts.tex, report.html, and
+        depending on the study history.csv, scorecard.json, claims.json and figures.
+        They are moved into the folder once all of them are complete
         (:func:`dfltheory.files.filling`).
         """
         with filling(folder) as new:
@@ -112,6 +110,7 @@ class Study:
         return Path(folder) / "report.html"
 
     def _write(self, out: Path) -> None:
+        """Write all files of the study to an empty folder."""
         write_json(out / "config.json", self.config())
         documents = [
             {"case": case.label, "note": case.note} | v.to_dict()
@@ -148,9 +147,9 @@ class Study:
         )
 
     def draw(self, folder: Path) -> dict[str, Path]:
-        """One figure for each group, as PNG, PDF and SVG.
+        """Draw one figure per group, as PNG, PDF and SVG.
 
-        Returns the SVG of each group.
+        Return the SVG file of each group.
         """
         from dfltheory.plots.panels import along, panels
 
@@ -165,7 +164,7 @@ class Study:
         return pictures
 
     def config(self) -> dict[str, object]:
-        """Return what is needed to run the same again."""
+        """Return everything that is needed to repeat the study."""
         return {
             "title": self.title,
             "command": self.command,
@@ -175,6 +174,7 @@ class Study:
 
 
 def _describe(outcome: Outcome) -> dict[str, object]:
+    """Return the setup of an outcome's run, for config.json."""
     case, run = outcome.case, outcome.run
     task = None if case.instance is None else case.instance.task
     return {
@@ -205,12 +205,22 @@ def render(
     cover: Path | None = None,
     pictures: Sequence[Path] = (),
 ) -> str:
-    """Return the page as text; figures are embedded, nothing is loaded from anywhere.
+    """Return the page as text, with all figures embedded.
 
-    ``figures``: that of each group of cases, as ``plots.panels`` draws it (None: it has
-    none); ``more``: further ones by their captions; ``files``: those next to the page
-    in its ``folder``; ``cover``, ``pictures``: the drawn ``study.cover`` and
-    ``study.pictures``.
+    Parameters
+    ----------
+    study : Study
+        The study.
+    figures : mapping of str to Path or None
+        The figure of each group of cases, as drawn by ``plots.panels``; None for none.
+    more : mapping of str to Path, optional
+        Further figures by caption.
+    files : sequence of str
+        Files next to the page in its ``folder``.
+    folder : Path
+        Folder of the page.
+    cover, pictures
+        The drawn ``study.cover`` and ``study.pictures``.
     """
     page = template("report.html.j2")
     groups = [_group(study, name, figure, folder) for name, figure in figures.items()]
@@ -218,7 +228,7 @@ def render(
         (v.key, v.variant): v.status.how for _, v in study.verdicts if v.status.refuted
     }
     counts = Counter(v.kind for _, v in study.verdicts if not v.status.refuted)
-    here = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
+    refuted_counts = Counter(v.kind for _, v in study.verdicts if v.status.refuted)
     further = [(caption, embedded(figure)) for caption, figure in (more or {}).items()]
     return page.render(
         study=study,
@@ -230,7 +240,7 @@ def render(
             for (title, _, caption), path in zip(study.pictures, pictures, strict=True)
         ],
         counts=counts,
-        here=here,
+        here=refuted_counts,
         known=sorted(
             (f"{key}, {variant}", how) for (key, variant), how in known.items()
         ),
@@ -243,27 +253,26 @@ def render(
 
 
 def _contents(study: Study, groups: Iterable[str], more: bool) -> list[tuple[str, str]]:
-    """(anchor, title) of each section that the page has."""
+    """Return the anchor and title of each section of the page."""
     sections = [("scorecard", "Scorecard")] if study.scorecard else []
     sections.append(("reading", "How to read this page"))
     sections += [(anchor(name), _heading(study, name)) for name in groups]
     sections += [("axes", "Along the axes")] if more else []
     sections += [(anchor(title), title) for title, _, _ in study.pictures]
-    sections += (
-        [("claims", "What was claimed, and what came out")] if study.claims else []
-    )
+    sections += [("claims", "Claims and results")] if study.claims else []
     sections += [("evidence", "Evidence of the scorecard")] if study.scorecard else []
     return [*sections, ("untested", "What was not tested"), ("data", "Data")]
 
 
 def _heading(study: Study, group: str) -> str:
-    """Return the name of a group as a heading; the study's title as it was given."""
+    """Return the name of a group as a heading; a study's title is unchanged."""
     return group if group == study.title else group[:1].upper() + group[1:]
 
 
 def _group(
     study: Study, name: str, figure: Path | None, folder: Path
 ) -> dict[str, object]:
+    """Return the section of one group of cases, for the template of the page."""
     outcomes = [outcome for outcome in study.outcomes if outcome.case.group == name]
     drawn = {
         v.variant: v for o in outcomes for v in o.verdicts if v.kind != "not applicable"
@@ -273,14 +282,18 @@ def _group(
         variants = [verdict.variant for verdict in members]
         if len(variants) > 1:
             bands.append(f"{word.capitalize()}: {', '.join(variants)}.")
-    made = []
+    figure_files = []
     if figure is not None:
-        made = [figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")]
+        figure_files = [
+            figure.with_suffix(suffix) for suffix in (".pdf", ".svg", ".png")
+        ]
     return {
         "name": name,
         "heading": _heading(study, name),
         "image": None if figure is None else embedded(figure),
-        "files": [Path(os.path.relpath(file, folder)).as_posix() for file in made],
+        "files": [
+            Path(os.path.relpath(file, folder)).as_posix() for file in figure_files
+        ],
         "bands": bands,
         "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
         "outcomes": outcomes,
@@ -300,7 +313,7 @@ def _group(
 def tables(study: Study) -> list[object]:
     """Return a table of verdicts for each group of cases and each theorem.
 
-    It has a row for each run and variant.
+    A table has one row per run and variant.
     """
     from rich.table import Table
     from rich.text import Text
@@ -311,12 +324,12 @@ def tables(study: Study) -> list[object]:
         "vacuous": "yellow",
         "undecided": "yellow",
     }
-    made = []
+    all_tables = []
     for group, key in dict.fromkeys((o.case.group, o.case.key) for o in study.outcomes):
         outcomes = [
             o for o in study.outcomes if (o.case.group, o.case.key) == (group, key)
         ]
-        # Text, not str: a name from outside is no markup
+        # Text, not str: names must not be interpreted as markup
         title = str(key) if group == study.title else f"{group}: {key}"
         table = Table(title=Text(title), title_justify="left", header_style="bold")
         for heading in ("run", "variant", "verdict"):
@@ -335,18 +348,18 @@ def tables(study: Study) -> list[object]:
                     number(v.ratio, nothing=""),
                 )
                 table.add_row(*cells, end_section=last)
-        made.append(table)
-    return made
+        all_tables.append(table)
+    return all_tables
 
 
 def print_study(study: Study) -> None:
     """Print the tables of verdicts on the terminal.
 
-    After them come why some decide nothing, and what was not tested.
+    They are followed by the reasons for open verdicts, and by what was not tested.
     """
     from rich.console import Console
 
-    # A pipe has no width of its own; 80 columns would fold every cell.
+    # A pipe has no width, and the default of 80 columns would fold every cell.
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=130)

@@ -1,10 +1,9 @@
 """Readers of results: verdicts, histories, and the table of a sweep.
 
-Verdicts are read from JSON, histories from safetensors.
-A sweep's folder has ``sweep.json`` (the list of cells), ``cells/KEY.json`` and
-``cells/KEY.safetensors`` (record and history of each cell; KEY is the hash of its
-configuration and of the format of random numbers) and ``results.csv`` (a row for each
-cell and variant).
+Verdicts are read from JSON, histories from safetensors. The folder of a sweep contains
+``sweep.json`` (the list of cells), ``cells/KEY.json`` and ``cells/KEY.safetensors``
+(record and history of each cell; KEY is a hash of its configuration and of the format
+of random numbers), and ``results.csv`` (one row per cell and variant).
 
 >>> results = load_results("results/topologies")        # doctest: +SKIP
 >>> results.frame[["topology.name", "variant", "kind", "ratio"]]
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 MANIFEST, TABLE, CELLS = "sweep.json", "results.csv", "cells"
-"""Names of the files in a sweep's folder, and of the folder of its cells."""
+"""Names of the files in a sweep's folder, and of its subfolder of cells."""
 
 _ANY_TABLE = mapping(anything, 10**5, text)
 _TABLES = (
@@ -70,7 +69,7 @@ _TABLES = (
 
 
 def _verdict_of_record(place: str, value: object) -> object:
-    """Return a verdict inside a record, of which only the names are read."""
+    """Check the names in a verdict of a record; other fields are read later."""
     fields = named(place, value, ("kind", "key"), None)
     text(f"{place}.kind", fields["kind"])
     text(f"{place}.key", fields["key"])
@@ -83,7 +82,7 @@ _RECORD: dict[str, Read] = {
     "verdicts": rows(_verdict_of_record, 10**4),
     **dict.fromkeys(_TABLES, _ANY_TABLE),
 }
-"""Field of the record of a cell, which may be absent -> its reader."""
+"""Readers of the fields of a cell's record, all of which are optional."""
 _KEY = line(64, "[0-9a-z]{1,64}", "a hash")  # it is the name of a file
 
 
@@ -99,7 +98,7 @@ class CellResult:
     key : str
         Hash of the configuration and of the format of random numbers.
     settings : mapping
-        What ``[sweep]`` sets in this cell, by dotted field.
+        Values that ``[sweep]`` sets in this cell, by dotted field.
     folder : Path
         Folder of the sweep.
     record : mapping
@@ -128,7 +127,7 @@ class CellResult:
 
     @property
     def error(self) -> str | None:
-        """Type and message of the error that the cell ended with."""
+        """Type and message of the error, if the cell failed."""
         error = self.record.get("error")
         return (
             None
@@ -140,7 +139,7 @@ class CellResult:
     def history(self) -> History:
         """The run.
 
-        Final models are empty (seeds, m, 0) unless ``run.keep_models`` was set.
+        Its final models are empty, (seeds, m, 0), unless ``run.keep_models`` was set.
         """
         from dfltheory.training.history import History
 
@@ -150,7 +149,7 @@ class CellResult:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdict of each variant."""
+        """One verdict for each variant."""
         documents = self.record.get("verdicts", ())
         with reading(self.file, "the record of a cell"):
             return tuple(
@@ -160,7 +159,7 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a sweep's folder."""
+    """The results in a sweep's folder."""
 
     folder: Path
     title: str
@@ -168,11 +167,11 @@ class Results:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """A row for each cell and variant; one row for a cell without a theorem."""
+        """Table with a row per cell and variant; one row for cells without theorem."""
         return frame_of(self.cells)
 
     def where(self, **settings: object) -> list[CellResult]:
-        """Return finished cells by their settings, with ``__`` for the dot.
+        """Return finished cells with these settings; ``__`` replaces the dot.
 
         >>> results.where(topology__name="ring")    # doctest: +SKIP
         """
@@ -188,9 +187,9 @@ class Results:
         ]
 
     def runs(self, cells: Sequence[CellResult] | None = None) -> Labelled:
-        """Return the histories of finished cells by the settings that differ.
+        """Return the histories of finished cells, labeled by the settings that differ.
 
-        They are for plots of several runs.
+        The result can be passed to plots of several runs.
         """
         if cells is None:
             cells = [cell for cell in self.cells if cell.status == "done"]
@@ -208,12 +207,12 @@ class Results:
 
 
 def load_results(folder: str | Path) -> Results:
-    """Read the folder of a sweep, which need not have finished.
+    """Read the folder of a sweep, which need not be complete.
 
     Raises
     ------
     InputError
-        The folder has no sweep.
+        The folder contains no sweep.
     DataError
         The list of cells is damaged. A damaged record counts as missing.
     """
@@ -234,7 +233,7 @@ def load_results(folder: str | Path) -> Results:
 
 
 def _listed_cell(root: Path) -> Read:
-    """Return the reader of one entry of a sweep's list of cells."""
+    """Return the reader of an entry in a sweep's list of cells."""
 
     def read(place: str, value: object) -> CellResult:
         entry = named(place, value, ("key", "settings"), None)
@@ -248,7 +247,7 @@ def _listed_cell(root: Path) -> Read:
 def read_record(folder: Path, key: str) -> dict[str, object] | None:
     """Return the record of a finished cell.
 
-    None if record or history are missing or damaged.
+    The result is None if record or history are missing or damaged.
     """
     path = folder / CELLS / f"{key}.json"
     try:
@@ -270,11 +269,12 @@ def read_record(folder: Path, key: str) -> dict[str, object] | None:
 
 
 def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
-    """Return a table with a row for each cell and variant.
+    """Return a table with one row per cell and variant.
 
-    Columns are the configuration by dotted field, then constants, last measurements and
-    the verdict. A theorem's own quantities, as computed ones of the network, have the
-    columns ``at.NAME``, over which :func:`dfltheory.plots.ratio_over` draws.
+    The columns are the configuration by dotted field, followed by constants, final
+    measurements and the verdict. A theorem's own quantities, such as computed ones of
+    the network, have columns ``at.NAME``, over which :func:`dfltheory.plots.ratio_over`
+    can plot.
     """
     import pandas as pd
 
@@ -286,6 +286,7 @@ def frame_of(cells: Sequence[CellResult]) -> pd.DataFrame:
 
 
 def _rows(cell: CellResult) -> Iterator[dict[str, object]]:
+    """Yield the rows of a cell in the table, one for each variant."""
     record = cell.record
     row: dict[str, object] = {
         "hash": cell.key,
@@ -351,14 +352,14 @@ def _leaves(
 
 
 def _finite(value: object) -> object:
-    """Return a number for the texts that JSON has for infinity and nan.
+    """Return numbers for the texts that represent infinity and nan in JSON.
 
-    Other values as they are.
+    Other values are unchanged.
 
     Raises
     ------
     OverflowError
-        An integer is larger than every float.
+        An integer exceeds the range of floats.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         float(value)
@@ -368,9 +369,9 @@ def _finite(value: object) -> object:
 
 
 def _one_type(column: pd.Series) -> pd.Series:
-    """Return a column with values of one type, as Parquet needs it.
+    """Return a column with values of one type, as required by Parquet.
 
-    Numbers become text next to text.
+    Numbers are converted to text if the column also contains text.
     """
     if column.dtype != object:
         return column
@@ -389,7 +390,7 @@ def _as_text(value: object) -> str:
 
 
 def write_table(results: Results, folder: Path) -> None:
-    """Write ``results.csv``, the tidy table of all cells, into a folder."""
+    """Write ``results.csv``, the tidy table of all cells, to a folder."""
     with replacing(folder / TABLE) as temporary:
         results.frame.to_csv(temporary, index=False)
 

@@ -20,64 +20,63 @@ Variants = Annotated[list[str], Field(min_length=1)]
 class TheoremSection(Schema):
     """The statement that the runs are tested against.
 
-    Without this section none is tested.
+    Without this section there is no test.
     """
 
     key: Name = Field(
         description=(
-            "which statement, as `dfltheory bound` lists them, or FILE.py:NAME for one"
+            "the statement: a key listed by `dfltheory bound`, or FILE.py:NAME for one"
             " of your own"
         )
     )
     variants: Variants | None = Field(
-        None, description="a list of printed, appendix, corrected...; without it all"
+        None, description="a list of printed, appendix, corrected...; by default all"
     )
-    confidence: Share = Field(0.95, description="of the two-sided intervals")
+    confidence: Share = Field(0.95, description="confidence of the two-sided intervals")
     method: Method = Field(
         "student",
         description=(
-            "how the intervals are computed; bootstrap, from 8 seeds on, where a few"
-            " seeds dominate the mean"
+            "how the intervals are computed; bootstrap needs 8 seeds and is for runs in"
+            " which a few seeds dominate the mean"
         ),
     )
     schedule: bool = Field(
         False,
         description=(
-            "take the hyperparameters that [algorithm] leaves out from the statement's"
-            " own schedule"
+            "whether hyperparameters that are missing in [algorithm] follow from the"
+            " statement's own schedule"
         ),
     )
     steps: Step = Field(
         "schedule",
         description=(
-            "with schedule = true: its step sizes; admissible: reduced where a"
-            " condition of a variant demands it, from 1/L where the statement has no"
-            " schedule;"
-            " largest: the largest at which all conditions hold"
+            "used if schedule = true; schedule: its step sizes; admissible: these, or"
+            " 1/L without a schedule, reduced if a condition of a variant requires it;"
+            " largest: the largest step sizes at which all conditions hold"
         ),
     )
     constants: dict[str, float] = Field(
         default={},
         description=(
-            "glossary names that complete or replace what the task knows, as "
-            "{ rho0 = 1.0, sigma_g = 0.3 }"
+            "values by glossary name that supplement or replace those of the task, such"
+            " as { rho0 = 1.0, sigma_g = 0.3 }"
         ),
     )
 
 
 FILE_SECTIONS: dict[str, type[Schema]] = {**SECTIONS, "theorem": TheoremSection}
-"""Every section that describes one run and its test, by name."""
+"""All sections that describe a run and its test, by name."""
 
 
 def _file_model(sections: Mapping[str, object]) -> type[Schema]:
-    """Return the model of a whole file whose sections have these types."""
+    """Return the model of a file whose sections have these types."""
     parts: dict[str, Any] = {
         "title": (
             str | None,
             Field(
                 None,
                 description=(
-                    "what reports and tables call this file; without it the file's name"
+                    "title in reports and tables; by default the name of the file"
                 ),
             ),
         ),
@@ -87,9 +86,9 @@ def _file_model(sections: Mapping[str, object]) -> type[Schema]:
             Field(
                 default={},
                 description=(
-                    "Lists of values over dotted fields; the cells are all"
-                    " combinations. A name with commas moves fields together, and the"
-                    " name of a whole section takes tables, which are laid over the"
+                    "Lists of values for dotted fields; the cells are all"
+                    " combinations. A name with commas changes several fields together,"
+                    " and the name of a whole section has tables, which update the"
                     " section."
                 ),
             ),
@@ -101,16 +100,16 @@ def _file_model(sections: Mapping[str, object]) -> type[Schema]:
 
 
 Outline = _file_model(dict.fromkeys(FILE_SECTIONS, object))
-"""A file before the values of [sweep] are put into its sections, which are checked
-afterwards.
+"""Model of a file before the values of [sweep] are inserted into its sections, so that
+these are not checked.
 """
 
 
 def experiment_schema() -> dict[str, object]:
     """Return the JSON schema of experiment files.
 
-    Options are checked by the name of their section. No field is required, as [sweep]
-    may supply each one, and the options of code that a file names are free.
+    The allowed options depend on the name in their section. No field is required, since
+    [sweep] may supply any of them. Options of third-party code are not restricted.
     """
     kinds = {title: model | None for title, model in FILE_SECTIONS.items()}
     schema = _file_model(kinds).model_json_schema()
@@ -123,14 +122,16 @@ def experiment_schema() -> dict[str, object]:
 
 
 def _add_options(section: dict[str, object], title: str) -> None:
-    """Let the allowed options of a section depend on its field ``name``."""
+    """Make the allowed options of a section depend on its field ``name``."""
     del section["additionalProperties"]
-    own = fields_by_name(SECTIONS[title])
+    section_fields = fields_by_name(SECTIONS[title])
     rules = []
     for name in names_of(title):
         properties = section_model(title, name).model_json_schema()["properties"]
         options = {
-            option: kind for option, kind in properties.items() if option not in own
+            option: kind
+            for option, kind in properties.items()
+            if option not in section_fields
         }
         rules.append(
             {"if": _with_name({"const": name}), "then": {"properties": options}}

@@ -1,9 +1,9 @@
-"""Verdicts on a statement on three standard problems: one task on three networks.
+"""Verdicts on a statement for three standard problems: one task on three networks.
 
 The task has known constants. Its settings are tried in a fixed order until the theorem
-applies: heterogeneous clients, identical clients, identical clients without noise; each
-at 400 and at 4000 rounds. Step sizes are those of the schedule, or else the largest
-ones that the conditions admit, or else 0.1 and 0.01; the tasks have L = 1.
+applies: heterogeneous clients, identical clients, and identical clients without noise,
+each for 400 and for 4000 rounds. Step sizes are those of the schedule, or else the
+largest ones that the conditions admit, or else 0.1 and 0.01. The tasks have L = 1.
 """
 
 from __future__ import annotations
@@ -36,23 +36,24 @@ SEEDS = 8
 ROUNDS = (400, 4000)
 LOCAL_STEPS = 5
 CONFIDENCE = 0.999
-"""Level of the intervals: a statement that holds is reported as violated with at most
-this error on each problem."""
+"""Confidence level of the intervals, which limits the probability of reporting a true
+statement as violated on each problem.
+"""
 SETTINGS: tuple[dict[str, float], ...] = (
     {},
     {"zeta": 0.0},
     {"zeta": 0.0, "sigma": 0.0},
 )
-"""Options of the task that are tried in this order; a task may lack some of them."""
+"""Options of the task in the order they are tried; a task may lack some of them."""
 
 
 STEPS = ("0.1", "0.01")
-"""Step sizes that are tried where neither schedule nor conditions give any."""
+"""Step sizes to try if neither schedule nor conditions determine any."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Options of the task, the horizon, and how the step sizes are chosen.
+    """Options of the task, the horizon, and the choice of step sizes.
 
     ``step`` is ``schedule``, ``largest``, or a number.
     """
@@ -73,18 +74,18 @@ class StandardVerdict:
     Attributes
     ----------
     network, task : str
-        Their names.
+        Names of network and task.
     options : dict
         Options of the task that differ from its defaults.
     rounds : int
         The horizon.
     hyperparameters : dict
-        Those of the algorithm that differ from its defaults; empty if there are none
-        that meet the conditions.
+        Hyperparameters of the algorithm that differ from its defaults; empty if none
+        satisfy the conditions.
     verdict : Verdict or None
         None if no hyperparameters could be chosen.
     kind, reason : str
-        As of a verdict.
+        As in a verdict.
     """
 
     network: str
@@ -97,9 +98,9 @@ class StandardVerdict:
     reason: str
 
     def command(self, reference: str) -> str:
-        """Return the command that repeats it.
+        """Return the command that repeats the verdict.
 
-        ``reference`` names the statement, quoted and with its variant.
+        ``reference`` is the statement, quoted and with its variant.
         """
         if self.verdict is None:
             return ""
@@ -132,10 +133,10 @@ def _first_that_applies(
     settings: Sequence[Setting],
     say: Callable[[str], None],
 ) -> tuple[StandardVerdict, int]:
-    """Return the verdict in the first setting to which the theorem applies.
+    """Return the verdict for the first setting that the theorem covers.
 
-    Its position is returned too. If there is none, it is the verdict in the first
-    setting.
+    The second result is the setting's position. If the theorem covers none, the result
+    is that of the first setting.
     """
     first = None
     for position, setting in enumerate(settings):
@@ -149,18 +150,18 @@ def _first_that_applies(
 
 
 def task_name(theorem: Theorem) -> str:
-    """Return the task that satisfies the assumptions of a theorem, by name."""
+    """Return the name of the task that satisfies the assumptions of a theorem."""
     if theorem.scope.two_blocks:
         return TWO_BLOCKS
     return "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
 
 
 def _settings(theorem: Theorem) -> Iterator[Setting]:
-    """Return what is tried, in this order."""
+    """Yield the settings in the order they are tried."""
     known = options_of("task", task_name(theorem))
     steps = _steps(theorem)
     if theorem.order:
-        # its constant is unknown, and no setting changes that
+        # the constant is unknown in every setting
         yield Setting({}, ROUNDS[0], steps[0])
         return
     for options, rounds, step in product(SETTINGS, ROUNDS, steps):
@@ -169,7 +170,7 @@ def _settings(theorem: Theorem) -> Iterator[Setting]:
 
 
 def _steps(theorem: Theorem) -> tuple[str, ...]:
-    """How step sizes are chosen, in the order in which it is tried."""
+    """Return the choices of step sizes in the order they are tried."""
     schedule = ("schedule",) if theorem.schedule else ()
     names = {
         symbol.name
@@ -221,17 +222,17 @@ def _algorithm(
 ) -> Algorithm:
     """Return the theorem's algorithm with the step sizes of the setting."""
     contained = quantities_of(theorem)
-    given: dict[str, float] = {
+    chosen_values: dict[str, float] = {
         name: LOCAL_STEPS for name in ("K", "K_u", "K_v") if name in contained
     }
     step = setting.step
     if step not in ("schedule", "largest"):
-        given |= dict.fromkeys(step_names(theorem.glossary), float(step))
+        chosen_values |= dict.fromkeys(step_names(theorem.glossary), float(step))
         step = "schedule"
     kind = algorithm_class(theorem)
     hyperparameters: dict[str, Any] = {
         name: value
-        for name, value in given.items()
+        for name, value in chosen_values.items()
         if hyperparameter_fields(kind, {name: value})
     }
     return scheduled_algorithm(

@@ -1,10 +1,10 @@
-"""Sweeps: every cell of an experiment file's grid, on local processes or a cluster.
+"""Sweeps: all cells of an experiment file's grid, on local processes or a cluster.
 
-Only the parent process writes. A finished cell is one record and one history, each
+Only the parent process writes. A finished cell consists of a history and a record, each
 written atomically, the record last; a cell without a record counts as not run. A sweep
-that is killed resumes where it was: finished cells are neither lost nor repeated. The
-result of a cell depends on its configuration and on the format of random numbers alone,
-and both are in its key, so that an interrupted sweep ends with the numbers of an
+that is killed can be resumed: finished cells are neither lost nor repeated. The result
+of a cell depends only on its configuration and on the format of random numbers, both of
+which determine its key. So an interrupted sweep yields the same numbers as an
 uninterrupted one.
 """
 
@@ -42,11 +42,11 @@ class Sweep:
     Attributes
     ----------
     results : Results
-        Every cell of the sweep.
+        All cells of the sweep.
     ran : int
-        Cells that this call ran, failed ones included.
+        Number of cells that this call ran, including failed ones.
     kept : int
-        Cells that earlier calls had finished.
+        Number of cells that earlier calls had finished.
     """
 
     results: Results
@@ -67,44 +67,44 @@ def sweep(
     retry_failed: bool = False,
     progress: bool = False,
 ) -> Sweep:
-    """Run the cells of an experiment that a folder lacks, then write the tables there.
+    """Run the cells of an experiment that a folder lacks, then write its tables.
 
-    A cell whose worker process dies is run once more, and is kept as failed if the
-    worker dies again. Tables and report of an earlier call stay until all cells have
-    been run.
+    If a cell's worker process dies, the cell is run once more; if the worker dies
+    again, the cell is recorded as failed. Tables and report of an earlier call remain
+    until all cells have been run.
 
     Parameters
     ----------
     experiment : Experiment
-        As :func:`dfltheory.experiments.experiment_file.load_experiment` returns it.
+        As returned by :func:`dfltheory.experiments.experiment_file.load_experiment`.
     out : path
-        Folder of the results (see :mod:`dfltheory.experiments.results`); created if
-        missing.
+        Folder of the results (see :mod:`dfltheory.experiments.results`); it is created
+        if missing.
     jobs : int, optional
-        Local processes, one thread each; None: one for each core.
+        Number of local processes with one thread each; by default one per core.
     cluster : str, optional
-        Address of a dask scheduler, as in tcp://10.0.0.1:8786, in place of local
-        processes.
+        Address of a dask scheduler, such as tcp://10.0.0.1:8786, to use instead of
+        local processes.
     retry_failed : bool
-        Run failed cells again. Otherwise they are kept with their errors.
+        Run failed cells again. By default their errors are kept.
     progress : bool
-        Show a bar on stderr.
+        Show a progress bar on stderr.
 
     Raises
     ------
     InputError
-        jobs < 1, two cells of the same configuration, or another process is writing
-        into ``out``.
+        jobs < 1, two cells have the same configuration, or another process is writing
+        to ``out``.
     ClusterError
-        No scheduler answers, it went away, or ``distributed`` is not installed.
-        Finished cells are kept.
+        No scheduler responds, the connection is lost, or ``distributed`` is not
+        installed. Finished cells are kept.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs = {jobs} must be an integer >= 1")
     work = _keyed(experiment)
     folder = Path(out)
     unfinished = any(_is_waiting(folder, key, retry_failed) for key, _ in work)
-    # before the folder is created: a cluster that does not answer leaves none
+    # connect before creating the folder, so that a failure leaves no folder
     connection = contextlib.nullcontext()
     if cluster is not None and unfinished:
         connection = connected(cluster)
@@ -121,7 +121,7 @@ def _swept(
     retry_failed: bool,
     progress: bool,
 ) -> Sweep:
-    """Run the cells that the folder does not contain, see :func:`sweep`."""
+    """Run the cells that the folder lacks, see :func:`sweep`."""
     (folder / CELLS).mkdir(parents=True, exist_ok=True)
     manifest = {
         "title": experiment.title,
@@ -153,7 +153,7 @@ def _swept(
 
 
 def _is_waiting(folder: Path, key: str, retry_failed: bool) -> bool:
-    """Return whether a cell is still to be run."""
+    """Return whether a cell has yet to be run."""
     record = read_record(folder, key) or {}
     status = record.get("status")
     return status is None or (retry_failed and status == "failed")
@@ -167,7 +167,7 @@ def _progress_text(settings: Mapping[str, object], failures: int) -> str:
 
 
 def _keyed(experiment: Experiment) -> list[Job]:
-    """Return every cell with its key."""
+    """Return all cells with their keys."""
     work: dict[str, Cell] = {}
     for cell in experiment.cells:
         key = cell.key

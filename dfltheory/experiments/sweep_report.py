@@ -29,14 +29,15 @@ _MOST_CURVES = 6
 
 
 def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Path:
-    """Write figures and ``report.html`` into a sweep's folder.
+    """Write figures and ``report.html`` to a sweep's folder.
 
     Parameters
     ----------
     results : Results
         The sweep.
     axes : tuple
-        The fields of each line of ``[sweep]``; columns of panels run along the first.
+        The fields of each line of ``[sweep]``; the first axis runs along the columns of
+        panels.
 
     Returns
     -------
@@ -82,9 +83,9 @@ def _settings(cell: CellResult) -> str:
 
 
 def _brief(name: str, value: object) -> str:
-    """Return a setting as text that fits above a panel.
+    """Return a setting as text that is short enough for the title of a panel.
 
-    Names are bare, numbers have their field.
+    Numbers are preceded by their field, names are not.
     """
     if isinstance(value, (str, dict)):
         return short(value)
@@ -96,7 +97,7 @@ def _outcome(
 ) -> Outcome:
     """Return a cell as an outcome.
 
-    The task is not built again, since pages and figures do not need it.
+    The task is not rebuilt, since pages and figures do not need it.
     """
     run, verdicts = cell.history, cell.verdicts
     instance = Instance(
@@ -130,10 +131,10 @@ def _overview(
     axes: tuple[tuple[str, ...], ...],
     folder: Path,
 ) -> tuple[dict[str, Path | None], dict[str, Path]]:
-    """Return the figure of the runs, by group or by caption.
+    """Return the figures of the runs, by group and by caption.
 
-    It has a panel for each cell if there are few enough, else there is a figure for
-    each axis. Without a statement, the first runs are in one panel for each measure.
+    There is one figure with a panel for each cell, or one figure per axis if there are
+    too many cells. Without a statement, the first runs share one panel per measure.
     """
     from matplotlib.figure import Figure
 
@@ -168,9 +169,9 @@ def _panels_along_axes(
     axes: tuple[tuple[str, ...], ...],
     folder: Path,
 ) -> dict[str, Path]:
-    """Return figures by caption: panels along each axis.
+    """Return figures with panels along each axis, by caption.
 
-    The other axes are at their first values.
+    The other axes are fixed at their first values.
     """
     captions: dict[str, Path] = {}
     first = done[0].settings
@@ -200,7 +201,7 @@ def _over_axes(
 ) -> dict[str, Path]:
     """Return figures of measured / bound over each axis, by caption.
 
-    Along numeric axes, the figures of the fitted rate are added.
+    Numeric axes also have figures of the fitted rate.
     """
     captions: dict[str, Path] = {}
     frame = results.frame
@@ -228,9 +229,9 @@ def _over_axes(
 def _curves(
     frame: pd.DataFrame, field: str, swept: list[str]
 ) -> tuple[pd.DataFrame, str]:
-    """Return the rows of verdicts and the settings that are fixed.
+    """Return the rows of verdicts, and a text with the settings that are fixed.
 
-    The rows have a column ``curve``. A curve is a variant at one value of each other
+    The added column ``curve`` identifies curves: a variant at one value of each other
     swept field. If there are too many curves, the other fields are fixed at the first
     values with a ratio.
     """
@@ -251,12 +252,12 @@ def _curves(
 
 
 def _held_text(settings: list[str]) -> str:
-    """Return " at a = 1, b = 2"; empty without settings."""
+    """Return the settings as text, such as " at a = 1, b = 2"; empty without any."""
     return " at " + ", ".join(settings) if settings else ""
 
 
 def _ticks_at(ax: Any, values: pd.Series) -> None:
-    """Put one tick at each number that was swept."""
+    """Set one tick at each swept number."""
     from matplotlib.ticker import NullLocator
 
     if _numeric(values):
@@ -272,10 +273,11 @@ def _numeric(values: pd.Series) -> bool:
 def rate_points(
     frame: pd.DataFrame, field: str, swept: list[str]
 ) -> tuple[pd.DataFrame | None, str]:
-    """Return x, measured and bound of one variant along a numeric field.
+    """Return x, measured values and bounds of one variant along a numeric field.
 
-    The settings that are fixed are returned too: the other swept fields are fixed at
-    their first values. None if there are fewer than 3 positive points.
+    The second result is a text with the settings that are fixed: the other swept
+    fields, at their first values. The table is None if there are fewer than 3 positive
+    points.
     """
     if not {"measured", "bound", "variant"} <= set(frame.columns):
         return None, ""
@@ -318,7 +320,7 @@ def _draw_rate(points: pd.DataFrame, field: str, held: str) -> tuple[str, Figure
     ax = fit.plot(interval=interval)
     ax.set_xlabel(plots.axis_name(field))
     figure = cast("Figure", ax.get_figure())
-    # a lower limit of zero leaves through the lower edge
+    # lower limits of zero extend beyond the lower edge of the plot
     lowest = np.where(low > 0, low, measured / 4) if has_intervals else measured / 4
     ax.set_ylim(bottom=float(np.min(lowest)) / 1.5)
     _ticks_at(ax, points["x"])

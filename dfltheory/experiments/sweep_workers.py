@@ -1,9 +1,9 @@
 """Workers of a sweep: this process, local processes (joblib's loky), or a dask cluster.
 
-Worker processes may die: a system short of memory kills them, a machine of a cluster
-goes away. A cell that kills its worker is kept as failed, with what is known of the
-death, and the other cells go on. If the sweep itself is killed, its local workers end
-too, since their results would not be stored.
+Worker processes may die: the operating system kills them if memory is short, or a
+machine of a cluster fails. A cell that kills its worker is recorded as failed, with the
+known cause, and the other cells continue. If the sweep itself is killed, its local
+workers also end, since their results would not be stored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _THREADS = (
     "VECLIB_MAXIMUM_THREADS",
 )
 _WATCH_SECONDS = 0.5
-"""Interval at which a worker checks that its parent lives."""
+"""Interval at which a worker checks that its parent is alive."""
 
 
 class ClusterError(DFLTheoryError):
@@ -54,22 +54,22 @@ class ClusterError(DFLTheoryError):
 
 
 class WorkerDiedError(DFLTheoryError):
-    """The process that ran a cell was killed, or crashed."""
+    """The process that ran a cell was killed or crashed."""
 
 
 def cell_results(
     work: Sequence[Job], jobs: int | None, client: Client | None = None
 ) -> Generator[Finished, None, None]:
-    """Run cells and yield their results in the order in which they finish.
+    """Run cells and yield their results in order of completion.
 
     Parameters
     ----------
     work : sequence of jobs
         The cells with their keys.
     jobs : int, optional
-        Local processes; None: one for each core.
+        Number of local processes; by default one per core.
     client : distributed.Client, optional
-        Runs the cells on its cluster, in place of local processes.
+        Runs the cells on its cluster instead of local processes.
     """
     processes = min(jobs or os.cpu_count() or 1, len(work))
     if client is not None and work:
@@ -83,10 +83,10 @@ def cell_results(
 
 
 def run_cell(key: str, cell: Cell) -> Finished:
-    """Train and compare on one thread.
+    """Run one cell on a single thread, and compare it with its statements.
 
-    The numbers then do not depend on where the cell runs. Nothing is raised: an error
-    becomes a record with ``status`` "failed", its type, message and traceback.
+    A single thread makes the numbers independent of the machine. Nothing is raised: an
+    error yields a record with ``status`` "failed", and its type, message and traceback.
     """
     record = {**_identified(key, cell), "version": installed_versions()}
     history = None
@@ -99,9 +99,9 @@ def run_cell(key: str, cell: Cell) -> Finished:
         verdicts = [verdict.to_dict() for verdict in outcome.verdicts]
         if not cell["run"]["keep_models"]:
             run = dataclasses.replace(run, x=run.x[..., :0])
-        history = run.packed()  # in memory: a full disk is not a failure of the cell
+        history = run.packed()  # in memory, so that a full disk does not fail the cell
         record |= {"status": "done", **summary, "verdicts": verdicts}
-    # of any kind: the record reports it and the other cells go on
+    # the record reports any error, and the other cells continue
     except Exception as error:
         record |= _failure(error, traceback.format_exc())
     record["seconds"] = time.perf_counter() - start
@@ -118,26 +118,26 @@ def _identified(key: str, cell: Cell) -> Record:
 
 
 def _failure(error: BaseException, trace: str = "") -> Record:
-    """Return the fields of a record of a cell without a result."""
+    """Return the fields of a failed cell's record."""
     message = " ".join(str(error).split())
     details = {"type": type(error).__name__, "message": message, "traceback": trace}
     return {"status": "failed", "error": details}
 
 
 def _lost(key: str, cell: Cell, error: BaseException) -> Finished:
-    """Return the record of a cell that reported nothing itself."""
+    """Return the result of a cell whose worker reported nothing."""
     return key, _identified(key, cell) | _failure(error), None
 
 
 def _summary(run: History) -> Record:
     """Return what the tidy table contains of a run.
 
-    It has the constants, the network and the last measurements.
+    These are the constants, the network and the final measurements.
     """
     last = {name: array[:, -1] for name, array in run.measures().items()}
     several = {name: values for name, values in last.items() if len(values) > 1}
     return {
-        "algorithm": dataclasses.asdict(run.algorithm),  # with the values of a schedule
+        "algorithm": dataclasses.asdict(run.algorithm),  # includes scheduled values
         "constant": run.constants.known(),
         "standing": {
             name: run.constants.standing_of(name) for name in run.constants.known()
@@ -157,10 +157,10 @@ def _summary(run: History) -> Record:
 def _on_processes(
     work: Sequence[Job], processes: int
 ) -> Generator[Finished, None, None]:
-    """Run every cell in one of ``processes`` workers, one thread each.
+    """Run the cells on ``processes`` workers with one thread each.
 
-    When a worker dies, each of the cells that were running may be the cause. They run
-    again one by one, so that each of them finishes or is seen to kill its worker.
+    If a worker dies, any of the running cells may be the cause. They are run again one
+    at a time, so that each of them either finishes or is identified as the cause.
     """
     waiting = deque(work)
     while waiting:
@@ -182,8 +182,8 @@ def _until_a_death(
 ) -> Generator[Finished, None, tuple[list[Job], str]]:
     """Run the cells of ``waiting`` until all are done or a worker dies.
 
-    ``waiting`` is emptied. At most as many cells are handed out as there are workers,
-    so that few are running at a death.
+    ``waiting`` is emptied. No more cells are submitted than there are workers, so that
+    few cells are affected by a death.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def _until_a_death(
 
     from joblib.externals.loky import get_reusable_executor
 
-    # after a death the pool is a new one; idle workers stay for a while, since
+    # a new pool is created after a death; idle workers are kept for a while, since
     # importing torch takes seconds
     pool = get_reusable_executor(
         processes,
@@ -207,7 +207,7 @@ def _until_a_death(
     running: dict[Future[Finished], Job] = {}
     try:
         while True:
-            # the futures of running cells report it; idle workers die too
+            # if idle workers died, the futures of running cells report it
             with suppress(BrokenProcessPool):
                 while waiting and len(running) < processes:
                     running[pool.submit(run_cell, *waiting[0])] = waiting[0]
@@ -219,7 +219,7 @@ def _until_a_death(
                 isinstance(future.exception(), BrokenProcessPool) for future in done
             )
             died, how = [], ""
-            # of a broken pool every future has ended
+            # all futures of a broken pool are done
             for future in wait(running).done if broken else done:
                 job, error = running.pop(future), future.exception()
                 if isinstance(error, BrokenProcessPool):
@@ -229,18 +229,18 @@ def _until_a_death(
                     yield future.result() if error is None else _lost(*job, error)
             if broken:
                 return died, how
-    # an interruption: do not wait for cells that will not be stored
+    # after an interruption, do not wait for results that will not be stored
     except BaseException:
         pool.shutdown(kill_workers=True)
         raise
 
 
 def _end_with(parent: int) -> None:
-    """In a worker: end it soon after its parent, which may be killed at any time.
+    """End this worker soon after its parent, which may be killed at any time.
 
-    A worker without its parent has another parent process. (Linux can send a signal,
-    but at the end of the thread that started the worker, which need not be the end of
-    the process.)
+    If the parent dies, the worker gets another parent process. (Linux can send a signal
+    instead, but it is sent at the end of the thread that started the worker, which need
+    not be the end of the process.)
     """
 
     def watch() -> None:
@@ -255,12 +255,12 @@ def _end_with(parent: int) -> None:
 
 
 def connected(address: str) -> Client:
-    """Return a client of the dask scheduler at an address; the caller closes it.
+    """Return a client of the dask scheduler at an address, which the caller closes.
 
     Raises
     ------
     ClusterError
-        No scheduler answers, or ``distributed`` is not installed.
+        No scheduler responds, or ``distributed`` is not installed.
     """
     try:
         from distributed import Client
@@ -279,12 +279,10 @@ def connected(address: str) -> Client:
 
 
 def _on_cluster(work: Sequence[Job], client: Client) -> Generator[Finished, None, None]:
-    """Run every cell on a worker of the cluster.
+    """Run the cells on the workers of a cluster.
 
-    Dask runs it again, a few times, when the worker dies.
-
-    After that dask reports all cells that the worker had been given as failed. They run
-    again one by one.
+    If a worker dies, dask runs its cell again, a few times. Then it reports all cells
+    that the worker had received as failed. These are run again one at a time.
     """
     from distributed import KilledWorker
 
@@ -302,20 +300,19 @@ def _on_cluster(work: Sequence[Job], client: Client) -> Generator[Finished, None
 def _gathered(
     client: Client, work: Sequence[Job]
 ) -> Iterator[tuple[Job, Finished | Exception]]:
-    """Yield each cell with its result, or with the error that it ended with."""
+    """Yield each cell with its result, or with its error."""
     from distributed import as_completed
     from distributed.client import FutureCancelledError
 
-    # pure=False: a cell that is retried must not be answered from the scheduler's
-    # memory
+    # pure=False: the scheduler must not reuse the stored result of a retried cell
     futures = {client.submit(run_cell, *job, pure=False): job for job in work}
     for future in as_completed(list(futures), loop=client.loop):
         try:
             result = future.result()
-        except FutureCancelledError as error:  # not a failure of the cell
+        except FutureCancelledError as error:  # the cell did not fail
             raise ClusterError(
-                f"the dask scheduler went away ({error.reason}): finished cells are"
-                " kept; run the same again"
+                f"the connection to the dask scheduler was lost ({error.reason}):"
+                " finished cells are kept; run the same command again"
             ) from None
         except Exception as error:
             result = error

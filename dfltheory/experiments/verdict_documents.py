@@ -1,4 +1,4 @@
-"""Verdicts as plain data, and back."""
+"""Conversion of verdicts to and from plain data."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _VERDICT: dict[str, Read] = {
     "status": anything,  # read by status_from_dict
     "suggestions": anything,  # read by suggestions_from_dict
 }
-"""Field of a saved verdict -> its reader."""
+"""Readers of the fields of a saved verdict."""
 
 
 ABSENT: Mapping[str, object] = {
@@ -66,32 +66,31 @@ ABSENT: Mapping[str, object] = {
     "slack": {},
     "at": {},
 }
-"""Fields of verdicts that files of earlier versions lack."""
+"""Defaults of fields that files of earlier versions lack."""
 
 
 def verdict_from_dict(
     document: Mapping[str, object], run: History | None = None
 ) -> Verdict:
-    """Return the verdict that ``Verdict.to_dict`` wrote.
+    """Return the verdict from the result of ``Verdict.to_dict``.
 
     Parameters
     ----------
     document : mapping
-        Fields of a verdict; others are ignored.
+        Fields of a verdict; unknown ones are ignored.
     run : History, optional
-        The run of the verdict, with which it can be plotted.
+        The run of the verdict, which is needed to plot it.
 
     Raises
     ------
     DataError
-        A field is missing or has another type.
+        A field is missing or has an invalid type.
     """
     try:
         must("verdict", document, isinstance(document, Mapping), "a table of fields")
-        given = named("verdict", {**ABSENT, **plain(document)}, _VERDICT, None)
+        raw = named("verdict", {**ABSENT, **plain(document)}, _VERDICT, None)
         values = {
-            name: read(f"verdict.{name}", given[name])
-            for name, read in _VERDICT.items()
+            name: read(f"verdict.{name}", raw[name]) for name, read in _VERDICT.items()
         }
         values["status"] = status_from_dict(values["status"])
         values["suggestions"] = suggestions_from_dict(values["suggestions"])
@@ -105,13 +104,13 @@ def verdict_from_dict(
 
 
 def load_verdicts(path: str | Path) -> list[Verdict]:
-    """Return the verdicts of a ``verdicts.json``.
+    """Return the verdicts in a ``verdicts.json``.
 
-    ``dfltheory validate --out`` writes it.
+    The file is written by ``dfltheory validate --out``.
     """
     document = read_json(path)
     if not isinstance(document, list):
-        raise DataError(f"{path} does not hold a list of verdicts")
+        raise DataError(f"{path} does not contain a list of verdicts")
     with reading(path, "verdicts"):
         return [verdict_from_dict(item) for item in document]
 

@@ -7,15 +7,15 @@ read in grayscale. Three parameters are shared:
 ===========  ===========================================================================
 ``ax``       the matplotlib axes to draw on; by default those of a new figure. Labels,
              ticks, legend and notes have 8 points on both; a title is never changed
-``legend``   whether to draw a legend, below the axes; where bounds are drawn it says
-             how far they are above the measurements, and of theorems that are not
-             applicable, why, and what would make them apply
+``legend``   whether to draw a legend, below the axes; it states how far bounds are
+             above the measurements, and for theorems that are not applicable, why, and
+             what would make them apply
 ``columns``  1 or 2, the columns of a paper that a new figure spans
 ===========  ===========================================================================
 
-A figure of given axes that has no layout engine gets the constrained layout of
-matplotlib, so that the legend is not cut off, and is made higher where the legend would
-leave too little room. Axes that no layout moves have the legend inside. The first
+If the figure of given axes has no layout engine, the constrained layout of matplotlib
+is used so that the legend is not cut off, and the figure is made taller if the legend
+would leave too little room. Axes outside of a layout have the legend inside. The first
 figure sets ``pdf.fonttype`` and ``ps.fonttype`` of matplotlib to 42 (TrueType), since
 publishers reject Type 3 fonts.
 
@@ -28,8 +28,8 @@ publishers reject Type 3 fonts.
 :func:`rates`            fitted and predicted exponents
 :func:`networks`         measured value and bounds on several networks
 :func:`learning_curves`  accuracy, loss or another measure of several algorithms over
-                         the rounds or over what was sent
-:func:`clients`          accuracy or loss of the single clients of a run
+                         the rounds or over the amount of communication
+:func:`clients`          accuracy or loss of the individual clients of a run
 :func:`comparison`       a measure of several runs over the rounds
 :func:`panels`           a panel for each run of a study or a sweep
 =======================  ===============================================================

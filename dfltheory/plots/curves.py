@@ -1,4 +1,4 @@
-"""Bound-versus-empirical curves of one or several runs, with one legend."""
+"""Measured left-hand sides and bounds of one or several runs, with one legend."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ Verdicts = (
 )
 """A verdict, a sequence of verdicts, or a mapping from labels to either."""
 RUN_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Colors of several runs. Their markers differ, too; dashes are those of the bounds."""
+"""Colors of several runs, which also differ in markers. Dashes distinguish bounds."""
 RUN_MARKERS = ("o", "s", "^", "D", "v", "P")
 _MARKER_DISTANCE = 0.36
-"""Distance of two markers of a line, as a share of the diagonal of the axes."""
+"""Distance between markers of a line, relative to the diagonal of the axes."""
 
 
 def curves(
@@ -60,17 +60,19 @@ def curves(
     """Draw measured left-hand sides and bounds over the horizon.
 
     With a fixed step size, each horizon h <= T is an instance of the theorem with
-    T = h. A corollary whose schedule depends on T is drawn at h = T only. The meaning
-    of a variant (printed, appendix, corrected) sets dashes and marker of its line; the
-    range of several variants with one meaning is drawn as a band. The legend says how
-    far each bound is above the measurement at the last horizon, and of a verdict that
-    is not applicable, why, and what would make the theorem apply. Verdicts may bound
-    different left-hand sides of one unit, as the least and the mean over rounds: each
-    is drawn, and the label of a bound says which of them it bounds.
+    T = h. A corollary whose schedule depends on T is drawn only at h = T. The meaning
+    of a variant (printed, appendix, corrected) determines the dashes and the marker of
+    its line; several variants with one meaning are drawn as a band. The legend states
+    how far each bound is above the measurement at the last horizon, and for a verdict
+    that is not applicable, why, and what would make the theorem apply. Verdicts may
+    bound different left-hand sides of the same unit, such as the minimum and the mean
+    over rounds. Then all of them are drawn, and the label of a bound states which one
+    it bounds.
 
-    Around measured values lies Student's two-sided interval of the mean; nothing if
-    the run is not random or has one seed. The thin dotted line is the lower limit on
-    which verdicts rest: it assumes nothing of the distribution of the seeds.
+    Measured values are surrounded by Student's two-sided interval of the mean, unless
+    the run is deterministic or has one seed. The thin dotted line is the lower limit
+    that verdicts are based on; it makes no assumption about the distribution over
+    seeds.
 
     Parameters
     ----------
@@ -98,16 +100,16 @@ def curves(
     if band not in ("interval", "seeds"):
         raise InputError(f"band = {band!r} must be 'interval' or 'seeds'")
     runs = _by_run(verdicts)
-    every = [verdict for members in runs.values() for verdict in members]
-    names = side_names(every)
+    all_verdicts = [verdict for members in runs.values() for verdict in members]
+    names = side_names(all_verdicts)
     several = len(runs) > 1
     with look.style():
-        drawn = layout.axes(ax, columns)
+        axes = layout.axes(ax, columns)
         for index, members in enumerate(runs.values()):
-            earlier = len(drawn.lines)
+            first_line = len(axes.lines)
             for group in by_left_side(members):
                 draw_run(
-                    drawn,
+                    axes,
                     group,
                     band=band,
                     show_inapplicable=show_inapplicable,
@@ -115,21 +117,21 @@ def curves(
                     side=_side(group, names),
                 )
             if several:
-                _mark_run(drawn.lines[earlier:], index)
+                _mark_run(axes.lines[first_line:], index)
         last = max(members[0].rounds for members in runs.values())
-        drawn.set_xlim(1, max(last, 2))
-        drawn.set_ylabel(axis_label(every))
+        axes.set_xlim(1, max(last, 2))
+        axes.set_ylabel(axis_label(all_verdicts))
         entries: layout.Entries = []
         if legend:
-            entries = _entries_of_runs(drawn, runs) if several else _entries(drawn)
+            entries = _entries_of_runs(axes, runs) if several else _entries(axes)
             entries = _annotated(entries, runs, names)
             entries += layout.notes_as_entries(_not_applicable(runs))
-        layout.finish(drawn, entries, is_new=ax is None)
-    return drawn
+        layout.finish(axes, entries, is_new=ax is None)
+    return axes
 
 
 def _side(group: Sequence[VerdictLike], names: Mapping[LeftSide, str]) -> Side | None:
-    """Return which left-hand side a group of verdicts bounds; None: it is the only."""
+    """Return the left-hand side of a group of verdicts; None if it is the only one."""
     if len(names) == 1:
         return None
     side = left_side(group[0])
@@ -137,7 +139,7 @@ def _side(group: Sequence[VerdictLike], names: Mapping[LeftSide, str]) -> Side |
 
 
 def _by_run(verdicts: Verdicts) -> dict[str, list[VerdictLike]]:
-    """Return the verdicts on each run, by the label of the run."""
+    """Return the verdicts on each run, by label of the run."""
     runs: dict[str, list[VerdictLike]] = {}
     if isinstance(verdicts, Mapping):
         for label, members in verdicts.items():
@@ -223,7 +225,7 @@ def _run_color(index: int) -> str:
 
 
 def _mark_run(lines: Sequence[Line2D], index: int) -> None:
-    """Give the lines of one of several runs its marker, at places of its own."""
+    """Add the marker of one of several runs to its lines, at offset positions."""
     for line in lines:
         if str(line.get_label()) in (LOWER_LIMIT, KNOWN, CONDITIONS_FAIL):
             continue
@@ -238,7 +240,7 @@ def _annotated(
     runs: Mapping[str, Sequence[VerdictLike]],
     names: Mapping[LeftSide, str],
 ) -> layout.Entries:
-    """Return the entries of one run, each bound as a multiple of the measurement."""
+    """Return the entries of one run, with bounds as multiples of the measurement."""
     if len(runs) > 1:
         return entries
     above = {}

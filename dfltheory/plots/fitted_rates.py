@@ -1,4 +1,4 @@
-"""Figures of fitted rates, with the exponents that theorems predict."""
+"""Figures of fitted rates, with the exponents predicted by theorems."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def rates(
     legend: bool = True,
     columns: int = 1,
 ) -> Axes:
-    """Draw fitted rates with the exponents that the theorem predicts.
+    """Draw fitted rates with the exponents predicted by the theorem.
 
     Parameters
     ----------
     fits : RateFit, sequence of RateFit, or mapping
-        Results of :func:`dfltheory.rate_fit`, or by their labels. One fit is drawn at
-        its own values. Several are drawn relative to their first points.
+        Results of :func:`dfltheory.rate_fit`, or a mapping from labels to them. A
+        single fit is drawn at its own values, several relative to their first points.
     ax, legend, columns
         Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
@@ -45,16 +45,16 @@ def rates(
         If there is no fit.
     """
     if isinstance(fits, Mapping):
-        named = [(str(label), fit) for label, fit in fits.items()]
+        labeled = [(str(label), fit) for label, fit in fits.items()]
     else:
         listed = list(fits) if isinstance(fits, Sequence) else [fits]
-        named = [(fit.label, fit) for fit in listed]
-    if not named:
+        labeled = [(fit.label, fit) for fit in listed]
+    if not labeled:
         raise InputError("there is no fit to draw: give at least one")
-    if len(named) == 1:
-        return named[0][1].plot(ax, legend=legend, columns=columns)
+    if len(labeled) == 1:
+        return labeled[0][1].plot(ax, legend=legend, columns=columns)
     with styled_axes(ax, legend, columns) as styled:
-        for (name, fit), line_style in zip(named, looks()):
+        for (name, fit), line_style in zip(labeled, looks()):
             x, y = np.asarray(fit.x, float), np.asarray(fit.measured, float)
             label = f"{name}: slope {fit.exponent.estimate:.2f}"
             label += f" [{fit.exponent.low:.2f}, {fit.exponent.high:.2f}]"
@@ -96,7 +96,7 @@ def rate(
     exponent_ci : pair of float, optional
         Confidence interval of the fitted exponent.
     predicted : float, optional
-        Exponent that a corollary claims; its line starts at the first point.
+        Exponent claimed by a corollary; its line starts at the first point.
     xlabel, ylabel : str
         Labels of the axes.
     ax, legend, columns
@@ -146,7 +146,7 @@ def rate(
         if predicted is not None:
             first = int(np.argmin(x_values))
             slope = y_values[first] * (grid / x_values[first]) ** predicted
-            # wide and pale, so that a fit that coincides stays visible
+            # wide and pale, so that a coinciding fit remains visible
             styled.plot(
                 grid,
                 slope,

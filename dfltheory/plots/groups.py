@@ -23,7 +23,7 @@ _AGGREGATES = {
     "sum": "sum over rounds",
     "last": "at the last round",
 }
-"""What a left-hand side is over the rounds, by its aggregate."""
+"""Names of left-hand sides, by aggregate over the rounds."""
 
 
 def families(verdicts: Iterable[VerdictLike]) -> dict[str, list[VerdictLike]]:
@@ -37,9 +37,9 @@ def families(verdicts: Iterable[VerdictLike]) -> dict[str, list[VerdictLike]]:
     Returns
     -------
     dict of str to list of Verdict
-        The meanings of :data:`MEANINGS` in their order, then variants without such a
-        meaning by their own name. In each group the variant whose name is the
-        meaning, if present, comes first: it is drawn as a line.
+        The meanings of :data:`MEANINGS` in order, followed by all other variants by
+        name. In each group the variant whose name is the meaning, if present, is
+        first: it is drawn as a line.
     """
     groups: dict[str, list[VerdictLike]] = {}
     for verdict in verdicts:
@@ -62,7 +62,7 @@ def by_left_side(verdicts: Iterable[VerdictLike]) -> list[list[VerdictLike]]:
     Parameters
     ----------
     verdicts : iterable of Verdict
-        Verdicts that have their theorems.
+        Verdicts with their theorems.
 
     Returns
     -------
@@ -81,10 +81,10 @@ def left_side(verdict: VerdictLike) -> LeftSide:
 
 
 def side_names(verdicts: Iterable[VerdictLike]) -> dict[LeftSide, str]:
-    """Return the different left-hand sides of verdicts with their names.
+    """Return the distinct left-hand sides of verdicts with their names.
 
-    The name is what is taken over the rounds, as "least over rounds"; if that does not
-    distinguish them, it is the formula.
+    The name is that of the aggregate, such as "least over rounds", or the formula if
+    several left-hand sides have the same aggregate.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def side_names(verdicts: Iterable[VerdictLike]) -> dict[LeftSide, str]:
 
 
 def axis_label(verdicts: Sequence[VerdictLike]) -> str:
-    """Return the label of the axis of one or several left-hand sides."""
+    """Return the axis label of one or several left-hand sides."""
     theorem = verdicts[0].theorem
     if len(by_left_side(verdicts)) == 1:
         return formula(theorem)
@@ -132,7 +132,7 @@ def refuted_note(verdict: VerdictLike) -> str:
 
 
 def bound_label(verdict: VerdictLike, side: str = "") -> str:
-    """Return the label of a bound; ``side`` names what it bounds, if that differs."""
+    """Return the label of a bound; ``side`` is one of several left-hand sides."""
     label = f"bound, {verdict.variant}{refuted_note(verdict)}"
     return f"{label}, {side}" if side else label
 

@@ -28,10 +28,10 @@ _T = GLOSSARY["T"].symbol
 
 
 def bound_where_conditions_fail(verdict: VerdictLike, horizons: np.ndarray) -> Floats:
-    """Evaluate the formula of a bound where the theorem does not claim it.
+    """Evaluate the formula of a bound at horizons at which the theorem claims nothing.
 
-    Values are nan where :func:`bound_over` has values, and everywhere if a quantity
-    of the bound is not known or out of its range.
+    Values are nan where :func:`bound_over` is finite, and everywhere if a quantity of
+    the bound is unknown or out of range.
     """
     thm: Theorem = verdict.theorem
     nothing = np.full(horizons.shape, np.nan)
@@ -40,10 +40,10 @@ def bound_where_conditions_fail(verdict: VerdictLike, horizons: np.ndarray) -> F
         return nothing
     try:
         formula = thm.evaluate(**values, T=horizons, where="ignore")
-    except InputError:  # as lam = 1 on a network that is not connected
+    except InputError:  # such as lam = 1 on a disconnected network
         return nothing
     claimed = np.isfinite(bound_over(verdict, horizons))
-    # formulas are negative or infinite at some step sizes that no condition admits
+    # formulas may be negative or infinite at step sizes that violate the conditions
     sensible = np.isfinite(formula) & (np.asarray(formula) > 0)
     return np.where(claimed | ~sensible, np.nan, formula)
 
@@ -65,14 +65,14 @@ def bound_over(
 ) -> Floats | dict[str, Floats]:
     """Evaluate the bound of a verdict at several horizons of its run.
 
-    Values are nan where the theorem makes no statement on this run: if it is not
+    Values are nan where the theorem makes no claim about this run: if it is not
     applicable, if a condition fails, and at horizons h < T if its schedule depends on
     T, since the run uses the step sizes for T.
 
     Parameters
     ----------
     verdict : Verdict
-        A verdict that has its theorem.
+        A verdict with its theorem.
     horizons : (n,) array
         Horizons h <= T.
     by_term : bool
@@ -119,14 +119,14 @@ Limits = tuple[Floats, Floats, Floats]
 def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
     """Return the left-hand side at each horizon, with confidence limits.
 
-    The lower limits come from e-values and stay below the estimate however similar
-    the seeds are. One seed, or a run without randomness, has no limits: they equal
-    the estimate.
+    The lower limits are based on e-values and remain below the estimate however
+    similar the seeds are. For one seed, or a deterministic run, both limits equal the
+    estimate.
 
     Parameters
     ----------
     left : LeftHandSide
-        A run as the theorem measures it.
+        The left-hand side of a theorem on a run.
     confidence : float
         Confidence level of the limits, in (0, 1).
 
@@ -147,7 +147,7 @@ def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
         return estimate, estimate, estimate
     if left.is_maximum:
         return _limits_of_running_maximum(left, columns, estimate, tail)
-    finite = np.isfinite(means)  # a diverged run is infinite from then on
+    finite = np.isfinite(means)  # after divergence all values are infinite
     low = means.copy()
     high = np.full(means.shape, np.inf)
     low[finite] = lower_limits(columns[:, finite], tail)
@@ -163,13 +163,13 @@ def mean_band(left: LeftHandSide, confidence: float) -> Limits:
     """Return the left-hand side at each horizon with Student's two-sided interval.
 
     For a minimum or maximum over rounds, the interval is that of the mean at the round
-    where it is attained. A run without randomness, or with one seed, has no interval:
-    both limits equal the estimate.
+    where it is attained. For one seed, or a deterministic run, both limits equal the
+    estimate.
 
     Parameters
     ----------
     left : LeftHandSide
-        A run as the theorem measures it.
+        The left-hand side of a theorem on a run.
     confidence : float
         Level of the interval, in (0, 1).
 
@@ -190,7 +190,7 @@ def mean_band(left: LeftHandSide, confidence: float) -> Limits:
     estimate = means[rounds]
     if left.exact or columns.shape[0] == 1:
         return estimate, estimate, estimate
-    with np.errstate(invalid="ignore"):  # of runs that diverged
+    with np.errstate(invalid="ignore"):  # inf - inf after divergence
         half = half_widths(columns, (1 - confidence) / 2)[rounds]
     return estimate, np.maximum(estimate - half, 0.0), estimate + half
 
@@ -208,8 +208,8 @@ def seed_curves(left: LeftHandSide) -> Floats:
 def _running_columns(left: LeftHandSide) -> Floats:
     """Return the samples (seeds, horizons) of the left-hand side at each horizon.
 
-    For a minimum or maximum they are the values of each round, for a mean or sum
-    those of all rounds up to the horizon.
+    For a minimum or maximum they are the values in each round, and for a mean or sum
+    the means or sums over all rounds up to the horizon.
     """
     samples = left.samples
     match left.theorem.lhs.aggregate:
@@ -231,8 +231,8 @@ def _limits_of_running_maximum(
 ) -> Limits:
     """Return the estimate and limits of max_{t <= h} E Y_t at each horizon h.
 
-    The lower limits hold for all rounds at once, because the round with the largest
-    value is selected after the data are seen.
+    The lower limits hold simultaneously in all rounds, because the round with the
+    largest value is selected after seeing the data.
     """
     low = columns.mean(axis=0)
     finite = np.isfinite(low)

@@ -1,4 +1,4 @@
-"""Texts in figures: multiples of measurements, spectral gaps, formulas, points."""
+"""Texts in figures: multiples of measurements, spectral gaps, formulas, tick labels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 _ABOVE_ONE = 0.13
-"""Share of a logarithmic axis that the label of the region above 1 needs."""
+"""Fraction of a logarithmic axis that the label of the region above 1 occupies."""
 
 
 def times_measured(ratio: float) -> str:
-    """Return a bound as a multiple of the measurement, as "12 × measured".
+    """Return a bound as a multiple of the measurement, such as "12 × measured".
 
     Parameters
     ----------
     ratio : float
-        measured / bound; the text is empty where it is not a positive number.
+        measured / bound; the text is empty if it is not positive and finite.
     """
     if not (np.isfinite(ratio) and ratio > 0):
         return ""
@@ -33,7 +33,7 @@ def times_measured(ratio: float) -> str:
 
 
 def plain_number(value: float) -> str:
-    """Return a number with two digits, as 0.031, 12, 18000 or 1.8e6."""
+    """Return a number with two digits, such as 0.031, 12, 18000 or 1.8e6."""
     text = f"{value:.2g}"
     if 100 <= abs(value) < 99_500:
         return f"{float(text):.0f}"
@@ -41,7 +41,7 @@ def plain_number(value: float) -> str:
 
 
 def with_range(label: str, ratios: ArrayLike) -> str:
-    """Return a label with how far bounds are above measurements, as a range."""
+    """Return a label followed by the range of bound / measured."""
     positive = np.asarray(ratios, dtype=float)
     positive = positive[np.isfinite(positive) & (positive > 0)]
     if not positive.size:
@@ -51,7 +51,7 @@ def with_range(label: str, ratios: ArrayLike) -> str:
 
 
 def literal(text: str) -> str:
-    """Return text with dollar signs escaped, so that none starts a formula."""
+    """Return text with escaped dollar signs, so that it contains no formulas."""
     return text.replace("$", r"\$")
 
 
@@ -92,7 +92,7 @@ def formula(thm: Statement) -> str:
 
 
 def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
-    """Label up to six of the points on an axis that is too short for powers of ten.
+    """Label up to six points on an axis that is too short for powers of ten.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def label_points(ax: Axes, x: NDArray[np.float64]) -> None:
 def mark_violated_region(ax: Axes) -> None:
     """Draw a line at ratio 1 and label the region above it.
 
-    The axes have their scale and data.
+    It must be called after the scale and the data of the axes are set.
     """
     ax.axhline(1.0, color="0.4", linewidth=0.8)
     low, high = ax.get_ylim()

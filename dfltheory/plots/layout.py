@@ -1,4 +1,4 @@
-"""Axes of new figures, the size of their texts, and legends below the axes."""
+"""Axes of new figures, their text sizes, and legends below the axes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Entries = list[tuple["Artist", str]]
 """Artists of a legend with their labels."""
 
 _HANDLE = 3.0
-"""Length of the line of an entry, in multiples of the text size."""
+"""Length of the line in a legend entry, in multiples of the text size."""
 _BESIDE_TEXT = (_HANDLE + 1.4) * TEXT_SIZE / 72
-"""Room of an entry's line and of the space around it, in inches."""
+"""Width of an entry's line and of the space around it, in inches."""
 _LEFT_OF_AXES = 0.6
-"""Room of labels left of the axes, in inches."""
+"""Width of the labels to the left of the axes, in inches."""
 _BETWEEN_COLUMNS = 1.2
 """Space between two columns of a legend, in multiples of the text size."""
 _LINE = 9.4
@@ -31,10 +31,10 @@ _LINE = 9.4
 _BETWEEN_ENTRIES = 4.0
 """Space between two entries, in points."""
 _AXES_HEIGHT = 2.05
-"""Height of the axes of a new figure without the labels below them, in inches."""
+"""Height of the axes of a new figure, excluding the labels below, in inches."""
 
 _LEAST_HEIGHT = 1.6
-"""Least height of given axes with their title above a legend, in inches."""
+"""Minimum height of given axes with their title, above a legend, in inches."""
 
 
 @contextmanager
@@ -87,12 +87,12 @@ def axes(ax: Axes | None, columns: int = 1) -> Axes:
         raise InputError(f"columns = {columns!r} must be 1 or 2, the columns of a page")
     width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
     new = plt.figure(figsize=(width, 2.9), layout="constrained").gca()
-    new.grid(True, **GRID)  # also of ticks that are made after the style has ended
+    new.grid(True, **GRID)  # also for ticks created outside of the style context
     return new
 
 
 def notes_as_entries(texts: Sequence[str]) -> Entries:
-    """Return entries of a legend that have text without a line."""
+    """Return legend entries that consist of text without a line."""
     from matplotlib.lines import Line2D
 
     return [(Line2D([], [], linestyle="none"), text) for text in texts]
@@ -101,19 +101,19 @@ def notes_as_entries(texts: Sequence[str]) -> Entries:
 def finish(
     ax: Axes, entries: Entries, *, is_new: bool, below_ticks: float | None = None
 ) -> None:
-    """Set the size of the texts of axes, and place a legend below them.
+    """Set the text size of axes, and place a legend below them.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         Axes with their final labels and title.
     entries : list of (Artist, str)
-        Entries of the legend; without any there is no legend.
+        Entries of the legend; if empty, there is no legend.
     is_new : bool
-        Whether the figure was made for these axes: then the height of the figure is
-        chosen so that the axes keep theirs.
+        Whether the figure was created for these axes. Its height is then chosen such
+        that the axes keep their height.
     below_ticks : float, optional
-        Height of the labels of the horizontal axis in points; by default one line.
+        Height of the tick labels of the horizontal axis in points; by default one line.
     """
     set_text_size(ax)
     figure = ax.get_figure()
@@ -132,7 +132,7 @@ def finish(
 
 
 def _keep_height(ax: Axes, figure: Figure, below: float) -> None:
-    """Make a figure higher if the legend would leave too little room for its axes."""
+    """Make a figure taller if the legend would leave too little room for its axes."""
     grid = ax.get_subplotspec()
     if grid is None or grid.get_topmost_subplotspec() is not grid:
         return
@@ -143,7 +143,7 @@ def _keep_height(ax: Axes, figure: Figure, below: float) -> None:
 
 
 def set_text_size(ax: Axes) -> None:
-    """Set the size of labels and ticks, also of ticks that are made later."""
+    """Set the size of labels and ticks, including ticks that are added later."""
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set_fontsize(TEXT_SIZE)
         axis.get_offset_text().set_fontsize(TEXT_SIZE)
@@ -162,7 +162,7 @@ def _legend_below(ax: Axes, entries: Entries, below: float) -> float:
     if grid is None:
         return _legend_inside(ax, entries)
     if root.get_layout_engine() is None:
-        root.set_layout_engine("constrained")  # it leaves room for the legend
+        root.set_layout_engine("constrained")  # makes room for the legend
     is_alone = grid.get_gridspec().ncols == len(grid.colspan)
     width = axes_width(ax)
     if is_alone:
@@ -188,7 +188,7 @@ def _legend_below(ax: Axes, entries: Entries, below: float) -> float:
 
 
 def _legend_inside(ax: Axes, entries: Entries) -> float:
-    """Draw a legend inside axes that no layout moves; return 0."""
+    """Draw a legend inside axes that belong to no layout; return 0."""
     width = 0.9 * ax.get_window_extent().width / ax.figure.dpi
     labels = [wrapped(label, width - _BESIDE_TEXT) for _, label in entries]
     ax.legend(
@@ -203,7 +203,7 @@ def _legend_inside(ax: Axes, entries: Entries) -> float:
 
 
 def axes_width(ax: Axes) -> float:
-    """Return about how wide axes are in inches, without labels left of them."""
+    """Return the approximate width of axes in inches, without labels to their left."""
     figure = ax.get_figure()
     grid = ax.get_subplotspec()
     if figure is None or grid is None:
@@ -213,7 +213,7 @@ def axes_width(ax: Axes) -> float:
 
 
 def _legend_columns(labels: Sequence[str], width: float) -> int:
-    """Return how many columns of entries fit."""
+    """Return the number of columns of entries that fit."""
     space = _BETWEEN_COLUMNS * TEXT_SIZE / 72
     for count in range(min(3, len(labels)), 1, -1):
         needed = (count - 1) * space

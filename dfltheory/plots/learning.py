@@ -1,4 +1,4 @@
-"""Learning curves of several algorithms, and of the clients of one run."""
+"""Learning curves of several algorithms, and of the clients of a single run."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Spread = Literal["interval", "seeds", "clients"]
 Horizontal = Literal["rounds", "sent_models", "sent_scalars", "sent_bits"]
 
 LEVELS = (0.1, 0.9)
-"""Quantiles over clients between which a band lies."""
+"""Lower and upper quantile over clients of a band."""
 OF_CLIENTS = {
     "client_accuracy": "test accuracy",
     "client_loss": r"loss $f_i(x_i^t)$",
 }
-"""Axis label of a measure of single clients."""
+"""Axis labels of measures of individual clients."""
 OVER_CLIENTS = {
     "min": "lowest client",
     "q10": "10 % quantile",
@@ -38,23 +38,23 @@ OVER_CLIENTS = {
     "q90": "90 % quantile",
     "max": "highest client",
 }
-"""What a summary over clients is, by the suffix of its name."""
+"""Names of summaries over clients, by the suffix of a measure."""
 OF_MEAN_MODEL = {
     "accuracy": "test accuracy, mean model",
     "loss": r"loss $f(\bar x^t)$, mean model",
 }
-"""Axis label of a measure at the mean model."""
+"""Axis labels of measures of the mean model."""
 WORST = {"client_accuracy": 0.0, "client_loss": 1.0}
-"""Quantile level of the worst client, where it is known what is worse."""
+"""Quantile level of the worst client, for measures with a known direction."""
 X_LABELS: dict[str, str] = {
     "rounds": "round $t$",
     "sent_models": "models sent over all links",
     "sent_scalars": "numbers sent over all links",
     "sent_bits": "bits sent over all links",
 }
-"""Axis label of each horizontal axis."""
+"""Labels of the horizontal axis."""
 _LOGARITHMIC = 30
-"""Ratio of largest to smallest value from which on an axis is logarithmic."""
+"""Ratio of largest to smallest value above which an axis is logarithmic."""
 
 
 def learning_curves(
@@ -68,22 +68,22 @@ def learning_curves(
     legend: bool = True,
     columns: int = 1,
 ) -> Axes:
-    """Draw one measure of several runs over the rounds or over what was sent.
+    """Draw one measure of several runs over rounds, or over the amount sent.
 
-    The legend states the last value of each run, with the half-width of its interval,
+    The legend states the last value of each run with the half-width of its interval,
     and whether a run diverged. The vertical axis is logarithmic if the values are
-    positive, are not accuracies, and range over more than a factor of 30.
+    positive, are not accuracies, and vary by more than a factor of 30.
 
     Parameters
     ----------
     runs : mapping of str to History
         Runs by label, at least one.
     metric : str
-        A measure of every run, as "accuracy", "loss" or "client_accuracy_min".
+        A measure of every run, such as "accuracy", "loss" or "client_accuracy_min".
     band : {"interval", "seeds", "clients"}
-        Student's interval of the mean over seeds, cut off where the measure has no
-        values (below 0, accuracies above 1); or each seed as a thin line; or the
-        range from the 10 % to the 90 % quantile of the clients, of a metric of single
+        Student's interval of the mean over seeds, clipped to the range of the measure
+        (at least 0, accuracies at most 1); or one thin line per seed; or, for measures
+        of individual clients, the range between the 10 % and 90 % quantiles of the
         clients.
     x : {"rounds", "sent_models", "sent_scalars", "sent_bits"}
         Horizontal axis.
@@ -100,7 +100,7 @@ def learning_curves(
     Raises
     ------
     InputError
-        If there is no run, or a run does not contain what ``band`` or ``x`` needs.
+        If there is no run, or a run lacks the data for ``band`` or ``x``.
     UnknownNameError
         If a run does not contain the metric.
     """
@@ -137,17 +137,18 @@ def clients(
     legend: bool = True,
     columns: int = 1,
 ) -> Axes:
-    """Draw a measure of the single clients of one run: mean, quantiles and extremes.
+    """Draw a measure of the clients of one run: mean, quantiles and extremes.
 
-    Means, quantiles and extremes over clients are taken in each seed and averaged over
-    seeds. The worst client of a round need not be that of another round.
+    Means, quantiles and extremes over clients are computed for each seed and averaged
+    over seeds. Different clients may be the worst in different rounds.
 
     Parameters
     ----------
     run : History
-        A run with ``metrics=["client_accuracy"]`` or another measure of single clients.
+        A run with ``metrics=["client_accuracy"]``, or another measure of individual
+        clients.
     metric : str
-        A measure of single clients.
+        A measure of individual clients.
     each : bool
         Whether to draw a thin line for each client.
     ax, legend, columns
@@ -161,7 +162,7 @@ def clients(
     Raises
     ------
     InputError
-        If the run does not contain this measure of single clients.
+        If the run does not contain this measure of individual clients.
     """
     values = run.of_clients(metric).mean(axis=0)
     t = run.rounds_measured
@@ -193,7 +194,7 @@ def clients(
 
 
 def axis_label(metric: str) -> str:
-    """Return the axis label of a measure, also of a summary over clients."""
+    """Return the axis label of a measure or of a summary over clients."""
     for base, label in OF_CLIENTS.items():
         if metric == base:
             return f"{label}, mean of clients"
@@ -205,7 +206,7 @@ def axis_label(metric: str) -> str:
 
 
 def _check(runs: object, metric: str, band: str, x: str) -> None:
-    """Raise an error unless every run contains what is drawn."""
+    """Raise an error unless every run contains the data to draw."""
     one_of("band", band, {"interval", "seeds", "clients"})
     one_of("x", x, X_LABELS)
     if not isinstance(runs, Mapping) or not runs:
@@ -231,7 +232,7 @@ def _places(label: str, run: History, x: str) -> Floats:
 
 
 def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return means over seeds and half-widths of their intervals (0: one seed)."""
+    """Return means over seeds and half-widths of their intervals; 0 for one seed."""
     mean = samples.mean(axis=0)
     if len(samples) < 2:
         return mean, np.zeros_like(mean)
@@ -241,7 +242,7 @@ def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
 def _limits(
     metric: str, samples: Floats, mean: Floats, half: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the limits of the intervals, inside the range of the measure."""
+    """Return the limits of the intervals, clipped to the range of the measure."""
     low, high = mean - half, mean + half
     if np.nanmin(samples) >= 0:
         low = np.maximum(low, 0.0)
@@ -285,13 +286,13 @@ def _number(value: float) -> str:
 
 
 def _markers(count: int, index: int) -> list[int]:
-    """Return about eight indices of markers, shifted from line to line."""
+    """Return about eight marker indices, offset from line to line."""
     step = max(1, count // 8)
     return list(range((index * step // 4) % step, count, step))
 
 
 def _set_scale(ax: Axes, metric: str) -> None:
-    """Use a logarithmic axis where positive values range over more than a factor."""
+    """Set a logarithmic axis if positive values vary by more than ``_LOGARITHMIC``."""
     if _is_accuracy(metric):
         return
     drawn = np.concatenate([np.asarray(line.get_ydata()) for line in ax.get_lines()])

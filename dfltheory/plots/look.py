@@ -78,9 +78,9 @@ MEANINGS: dict[str, BoundStyle] = {
 }
 """Line style of a bound by the meaning of its variant.
 
-The colors are those of Okabe and Ito; dashes and markers distinguish the lines in
-grayscale. Each style is thinner than the one before it, so that lines that coincide
-stay visible.
+The colors are from Okabe and Ito; dashes and markers distinguish the lines in
+grayscale. Each style is thinner than the preceding one, so that coinciding lines remain
+visible.
 """
 
 MEASURED: WideStyle = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
@@ -91,7 +91,7 @@ _OTHER_MEASURED: tuple[WideStyle, ...] = (
     {"color": "#000000", "linestyle": (0, (5, 1, 1, 1)), "linewidth": 1.6},
     {"color": "#0072B2", "linestyle": (0, (1, 1)), "linewidth": 1.6},
 )
-"""Line styles of measured values of further left-hand sides on the same axes."""
+"""Line styles of measured values for additional left-hand sides on the same axes."""
 
 _COLORS = (
     "#000000",
@@ -114,9 +114,9 @@ _DASHES: tuple[Dashes, ...] = (
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 GRID = {"color": "0.9", "linewidth": 0.5}
-"""Lines of the grid of new axes."""
+"""Style of the grid lines of new axes."""
 TRUETYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}
-"""Settings of matplotlib that embed TrueType fonts; publishers reject Type 3."""
+"""matplotlib settings that embed TrueType fonts; publishers reject Type 3."""
 
 _STYLE: dict[str, object] = {
     **dict.fromkeys(
@@ -149,8 +149,8 @@ _STYLE: dict[str, object] = {
 def style() -> Iterator[None]:
     """Apply the style of this package's figures within a ``with`` block.
 
-    TrueType fonts remain set afterwards: matplotlib reads this setting when a file is
-    written, so that ``figure.savefig`` embeds them too.
+    The setting of TrueType fonts persists afterwards, because matplotlib reads it when
+    a file is written; so ``figure.savefig`` embeds them, too.
     """
     import matplotlib as mpl
 
@@ -161,7 +161,7 @@ def style() -> Iterator[None]:
 
 
 def looks() -> Iterator[CurveStyle]:
-    """Yield line styles without end; seven in a row differ in color, dash and marker.
+    """Yield line styles forever; any seven in a row differ in color, dash and marker.
 
     Yields
     ------
@@ -178,18 +178,18 @@ def looks() -> Iterator[CurveStyle]:
 
 
 def measured_style(index: int = 0) -> WideStyle:
-    """Return the line style of the measured values of one of several left sides."""
+    """Return the line style of measured values of one of several left-hand sides."""
     styles = (MEASURED, *_OTHER_MEASURED)
     return styles[index % len(styles)].copy()
 
 
 def style_of(meaning: str) -> MarkedStyle:
-    """Return the line style of a bound whose variant has this meaning."""
+    """Return the line style of a bound by the meaning of its variant."""
     return MEANINGS.get(meaning) or next(looks())
 
 
 _DATE_FIELDS = {".png": "Software", ".pdf": "CreationDate", ".svg": "Date"}
-"""Metadata field of each format that holds a date or version; it is left empty."""
+"""Metadata field of each format that contains a date or version; it is left empty."""
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -201,7 +201,7 @@ def _exponent_in_superscripts(match: re.Match[str]) -> str:
 def _use_plain_powers(figure: Figure) -> None:
     """Format ticks of logarithmic axes as plain text such as 10⁻³.
 
-    Typesetting a formula for each tick takes half of the time of writing a file.
+    Typesetting a formula for each tick would take half of the time to write a file.
     """
     from matplotlib.ticker import LogFormatterSciNotation
 
@@ -223,8 +223,8 @@ def _use_plain_powers(figure: Figure) -> None:
 def write(figure: Figure, path: Path, dpi: int | None = None) -> None:
     """Write a figure atomically and close it.
 
-    The suffix of the path gives the format. The file contains no date, so equal
-    figures give equal files.
+    The suffix of the path determines the format. The file contains no date, so equal
+    figures yield equal files.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     """Write a figure for a paper, and close it.
 
     Fonts are embedded as TrueType (Type 42) in PDF files, and PNG files have 300
-    pixels an inch.
+    pixels per inch.
 
     Parameters
     ----------
@@ -280,19 +280,20 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     if not suffix:
         paths = [path.with_name(f"{path.name}{known}") for known in _DATE_FIELDS]
     with _layout_solved_once(figure):
-        for each in paths:
-            if each.suffix.lower() == ".png":
-                write(figure, each, dpi=300)
+        for file in paths:
+            if file.suffix.lower() == ".png":
+                write(figure, file, dpi=300)
             else:
-                write(figure, each)
+                write(figure, file)
     return paths
 
 
 @contextmanager
 def _layout_solved_once(figure: Figure) -> Iterator[None]:
-    """Compute the layout of a figure, and keep it within a ``with`` block.
+    """Compute the layout of a figure, and freeze it within a ``with`` block.
 
-    matplotlib computes it again for every format, which takes as long as drawing.
+    Otherwise matplotlib computes it again for every format, which takes as long as
+    drawing.
     """
     engine = figure.get_layout_engine()
     if engine is None:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 _MEASURED_MARKERS = ("o", "*", "h")
 """Markers of the measured values of several left-hand sides."""
 _OTHER_MARKERS = ("v", "P", "X", "<", ">")
-"""Markers, not filled, of further variants of one meaning."""
+"""Unfilled markers of further variants with the same meaning."""
 _FACTOR_WIDTH = 0.45
-"""Room of a factor next to a point, in inches."""
+"""Width of a factor next to a point, in inches."""
 _TICKS_AND_FRACTION = 0.3
-"""Room that wide ticks and a label with a fraction may need in addition, in inches."""
+"""Additional width for wide ticks and a label with a fraction, in inches."""
 _TICK_LINE = 9.4
-"""Height of a line of a tick's label, in points."""
+"""Height of a line of a tick label, in points."""
 
 
 def networks(
@@ -50,16 +50,15 @@ def networks(
 ) -> Axes:
     """Draw the measured left-hand side and the bounds on several networks.
 
-    The networks are in the order of their spectral gaps, the best connected first.
-    Next to each bound, or in the legend if that needs less room, is written how many
-    times the measured value it is. Variants differ in their markers, also
-    those of one meaning. The legend says which bounds do not apply, and what would make
-    them apply.
+    The networks are sorted by spectral gap, the best connected first. Each bound is
+    annotated with its multiple of the measured value, or the legend states it if there
+    is too little room. All variants differ in their markers, even if they have the same
+    meaning. The legend lists bounds that do not apply, and what would make them apply.
 
     Parameters
     ----------
     verdicts : mapping
-        Names of networks -> verdicts on the run on that network, one or several.
+        Maps names of networks to one or several verdicts on the run on that network.
     ax, legend, columns
         Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
@@ -73,38 +72,38 @@ def networks(
     InputError
         If there is no verdict, or the left-hand sides have different units.
     """
-    named: dict[str, list[VerdictLike]] = {}
+    by_network: dict[str, list[VerdictLike]] = {}
     for name, members in verdicts.items():
         listed = list(members) if isinstance(members, Sequence) else [members]
-        named[str(name)] = listed
-    if not any(named.values()):
+        by_network[str(name)] = listed
+    if not any(by_network.values()):
         raise InputError("there is no verdict to draw: give at least one")
-    names = side_names([v for members in named.values() for v in members])
-    contractions = {name: _lam(members[0]) for name, members in named.items()}
-    ordered = sorted(named, key=contractions.__getitem__)
-    groups = [named[name] for name in ordered]
+    names = side_names([v for members in by_network.values() for v in members])
+    contractions = {name: _lam(members[0]) for name, members in by_network.items()}
+    ordered = sorted(by_network, key=contractions.__getitem__)
+    groups = [by_network[name] for name in ordered]
     theorem = groups[0][0].theorem
     with look.style():
-        drawn = layout.axes(ax, columns)
+        axes = layout.axes(ax, columns)
         series = _series(groups, names)
-        _draw_measured(drawn, groups, names)
-        _draw_bounds(drawn, series, len(ordered))
+        _draw_measured(axes, groups, names)
+        _draw_bounds(axes, series, len(ordered))
         gaps = [gap_label(contractions[name], theorem) for name in ordered]
         ticks = [f"{literal(name)}\n{gap}" for name, gap in zip(ordered, gaps)]
-        drawn.set_xticks(range(len(ordered)), ticks)
-        drawn.set_xlim(-0.5, len(ordered) - 0.5)
-        every = [verdict for members in groups for verdict in members]
-        drawn.set(yscale="log", ylabel=axis_label(every))
-        below = _place_ticks(drawn, ticks)
+        axes.set_xticks(range(len(ordered)), ticks)
+        axes.set_xlim(-0.5, len(ordered) - 0.5)
+        all_verdicts = [verdict for members in groups for verdict in members]
+        axes.set(yscale="log", ylabel=axis_label(all_verdicts))
+        below = _place_ticks(axes, ticks)
         entries: layout.Entries = []
         if legend:
-            handles, labels = drawn.get_legend_handles_labels()
-            # containers, as those of error bars, are listed after lines
+            handles, labels = axes.get_legend_handles_labels()
+            # matplotlib lists containers, such as error bars, after lines
             named_entries = sorted(zip(handles, labels), key=_is_bound)
-            texts = _not_applicable({name: named[name] for name in ordered})
+            texts = _not_applicable({name: by_network[name] for name in ordered})
             entries = [*named_entries, *layout.notes_as_entries(texts)]
-        layout.finish(drawn, entries, is_new=ax is None, below_ticks=below)
-    return drawn
+        layout.finish(axes, entries, is_new=ax is None, below_ticks=below)
+    return axes
 
 
 @dataclass(frozen=True)
@@ -114,11 +113,11 @@ class _Series:
     Attributes
     ----------
     label : str
-        The variant, and what it bounds if that differs.
+        The variant, and its left-hand side if there are several.
     style : dict
-        Marker and color; no two series have the same marker and filling.
+        Marker and color; no two series have the same marker and fill.
     points : list of (int, Verdict)
-        Place of the network, and the verdict.
+        Position of the network, and the verdict.
     """
 
     label: str
@@ -136,7 +135,7 @@ def _lam(verdict: VerdictLike) -> float:
 
 
 def _place_ticks(ax: Axes, ticks: Sequence[str]) -> float:
-    """Rotate names that are wider than their room; return their height in points."""
+    """Rotate names that are too wide; return the height of the labels in points."""
     widest = max(map(text_width, ticks))
     if widest < (layout.axes_width(ax) - _TICKS_AND_FRACTION) / len(ticks):
         return 2 * _TICK_LINE
@@ -160,7 +159,7 @@ def _draw_measured(
             places.append(place)
             values.append([part[-1] for part in limits])
         y, low, high = np.array(values).T
-        # on a logarithmic axis a lower limit of 0 becomes a bar to the lower edge
+        # on a logarithmic axis, extend bars with a lower limit of 0 to the edge
         bars = np.array([y - np.maximum(low, 1e-9 * y), high - y])
         which = f"measured, {name}" if len(names) > 1 else "measured"
         ax.errorbar(
@@ -180,15 +179,15 @@ def _draw_measured(
 def _series(
     groups: Sequence[Sequence[VerdictLike]], names: Mapping[LeftSide, str]
 ) -> list[_Series]:
-    """Return the bounds of each variant, variants of one meaning next to each other."""
+    """Return the bounds of each variant, grouped by the meaning of the variant."""
     by_variant: dict[tuple[str, str, str], _Series] = {}
     applicable = [
         [verdict for verdict in members if verdict.kind != "not applicable"]
         for members in groups
     ]
-    every = [verdict for members in applicable for verdict in members]
+    all_verdicts = [verdict for members in applicable for verdict in members]
     places = {id(v): place for place, members in enumerate(applicable) for v in members}
-    for meaning, family in families(every).items():
+    for meaning, family in families(all_verdicts).items():
         base = look.style_of(meaning)
         of_meaning = 0
         for verdict in family:
@@ -210,16 +209,16 @@ def _series(
 
 
 def _draw_bounds(ax: Axes, series: Sequence[_Series], networks_count: int) -> None:
-    """Draw a marker for each bound, with the factor by which it is above.
+    """Draw a marker for each bound, annotated with its multiple of the measurement.
 
-    Factors that would overlap are given in the legend.
+    If the annotations would overlap, the legend contains them instead.
     """
     shifts = np.linspace(-0.2, 0.2, len(series)) if len(series) > 1 else [0.0]
     room = layout.axes_width(ax) / max(1, networks_count * len(series))
     written_at_points = room >= _FACTOR_WIDTH
-    for one, shift in zip(series, shifts):
-        points = sorted(one.points, key=itemgetter(0))
-        label = one.label
+    for bounds, shift in zip(series, shifts):
+        points = sorted(bounds.points, key=itemgetter(0))
+        label = bounds.label
         if not written_at_points:
             label = with_range(label, [verdict.ratio for _, verdict in points])
         ax.plot(
@@ -228,7 +227,7 @@ def _draw_bounds(ax: Axes, series: Sequence[_Series], networks_count: int) -> No
             label=label,
             linestyle="none",
             markersize=4.5,
-            **one.style,
+            **bounds.style,
         )
         if not written_at_points:
             continue
@@ -241,7 +240,7 @@ def _draw_bounds(ax: Axes, series: Sequence[_Series], networks_count: int) -> No
                 textcoords="offset points",
                 ha=alignment,
                 fontsize=TEXT_SIZE,
-                color=one.style["color"],
+                color=bounds.style["color"],
             )
     ax.margins(y=0.15)
 

@@ -1,4 +1,4 @@
-"""Symbols of a paper in place of names, and lines of text that fit a width."""
+"""Formulas in place of names in texts, and text wrapping to a given width."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.statement import Statement
 
 TEXT_SIZE = 8.0
-"""Size in points of every text of a figure."""
+"""Size of all texts in figures, in points."""
 
 _GREEK = frozenset(
     {
@@ -39,12 +39,12 @@ _GREEK = frozenset(
     }
 )
 _ORDINARY_WORDS = frozenset({"bias", "drift", "offset", "push", "window", "young"})
-"""Names of the glossary that are English words; they are replaced before "=" only."""
+"""Glossary names that are English words. They are replaced only before "="."""
 _SPOKEN = {"grad": r"\nabla", "xbar": r"\bar x", "x_i": "x_i", "lam": r"\lambda"}
-"""Formulas of names that are not in the glossary."""
+"""Formulas for names that are not in the glossary."""
 _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "!=": r"\neq", "==": "="}
 _DOLLAR = "\x01"
-"""The dollar sign of a formula, while a text is translated."""
+"""Placeholder for the dollar signs of formulas during translation."""
 _TOKEN = re.compile(
     r"(?P<number>(?<![\w.])\d+(?:\.\d+)?e[+-]?\d+)"
     r"|(?P<relation><=|>=|!=|==)"
@@ -54,7 +54,7 @@ _TOKEN = re.compile(
     r"|(?<![\w'.])(?P<word>[A-Za-z]\w*)(?![\w'])(?P<assigned> ?=(?!=))?"
 )
 _LONGEST_CONDITION = 1.5
-"""Width in inches up to which the formula of a condition is written."""
+"""Maximum width in inches of a condition that is written as a formula."""
 _SETTING = re.compile(r"(?<![\w'.])([A-Za-z]\w*)(?= = )")
 _PIECE = re.compile(r"(?:\\\$|\$[^$]*\$|[^ $])+")
 """A word, which may contain formulas with spaces."""
@@ -66,7 +66,7 @@ def symbol(name: str, theorem: Statement | None = None) -> str:
     Parameters
     ----------
     name : str
-        Glossary name, or that of a quantity of the theorem.
+        Name of a quantity of the glossary or of the theorem.
     theorem : Statement, optional
         The statement whose notation is used; by default that of the glossary.
     """
@@ -74,7 +74,7 @@ def symbol(name: str, theorem: Statement | None = None) -> str:
 
 
 def typeset(latex: str) -> str:
-    """Return LaTeX without the commands that matplotlib does not have."""
+    """Return LaTeX without commands that matplotlib does not support."""
     text = re.sub(r"\\frac ?(\w)(\w|\\[a-z]+)", r"\\frac{\1}{\2}", latex)
     text = re.sub(r"\\le(?![a-z])", r"\\leq", text)
     text = re.sub(r"\\[Bb]ig(?![a-z])", "", text)
@@ -96,8 +96,9 @@ def is_formula(text: str) -> bool:
 def condition(clause: Condition, theorem: Statement) -> str:
     """Return a condition in the notation of its theorem.
 
-    It is written as its name says it. If the name has symbols that differ in the paper
-    and in the glossary, it is written with its formula, if that is short.
+    By default it is the name of the condition, with symbols. If a symbol in the name
+    has different meanings in the paper and in the glossary, it is the formula of the
+    condition, provided that it is short.
     """
     translation = _Translation(theorem, paper_symbols=True)
     if translation.is_ambiguous(clause.name):
@@ -118,20 +119,21 @@ def in_symbols(
     Parameters
     ----------
     text : str
-        A reason or a suggestion, in which quantities have their glossary names.
+        A reason or a suggestion that contains glossary names.
     theorem : Statement, optional
         The statement whose notation is used; by default that of the glossary.
     paper_symbols : bool
-        Whether the text may contain symbols of the paper, as names of conditions do:
-        then a name that the paper uses for another quantity is that symbol.
+        Whether the text may contain symbols of the paper, like the names of
+        conditions. A name that the paper uses for another quantity is then taken as
+        the paper's symbol.
     """
     return _Translation(theorem, paper_symbols).of(text)
 
 
 def setting_in_symbols(text: str) -> str:
-    """Return a setting such as ``K = 5`` with its names as symbols.
+    """Return a setting such as ``K = 5`` with symbols in place of names.
 
-    Words that no equality sign follows are kept.
+    Words that are not followed by an equality sign are kept.
     """
     symbols = _symbols_of(None)
 
@@ -143,9 +145,9 @@ def setting_in_symbols(text: str) -> str:
 
 
 def wrapped(text: str, width: float) -> str:
-    """Return text in lines that are at most ``width`` inches wide at 8 points.
+    """Wrap text to lines of at most ``width`` inches at 8 points.
 
-    Formulas and words are not divided.
+    Formulas and words are not split.
     """
     lines: list[str] = []
     text = text.replace(" × measured", "\xa0×\xa0measured")
@@ -162,7 +164,7 @@ def wrapped(text: str, width: float) -> str:
 
 
 def text_width(text: str) -> float:
-    """Return the width in inches of a text of 8 points; the widest line counts."""
+    """Return the width in inches of a text at 8 points, that of its widest line."""
     from matplotlib.cbook import is_math_text
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -177,7 +179,7 @@ def text_width(text: str) -> float:
 
 
 class _Translation:
-    """Replaces names by the symbols of one statement."""
+    """Replaces names in texts by the symbols of a statement."""
 
     def __init__(self, theorem: Statement | None, paper_symbols: bool):
         self.symbols = _symbols_of(theorem)
@@ -193,7 +195,7 @@ class _Translation:
         translated = _TOKEN.sub(self._token, escaped)
         joined = re.sub(f"{_DOLLAR} ?{_DOLLAR}", " ", translated)
         joined = joined.replace(_DOLLAR, "$")
-        # a relation stays on one line with its sides
+        # do not break lines next to a relation
         joined = re.sub(r" (=|<|>) ", "\xa0\\1\xa0", joined)
         joined = re.sub(r" (?=\$\\[lgn]eq)", "\xa0", joined)
         joined = re.sub(r"(?<=[\w)$]) - (?=[\w($])", "\xa0−\xa0", joined)
@@ -201,7 +203,7 @@ class _Translation:
         return re.sub(r"(?<=eq\$) ", "\xa0", joined)
 
     def is_ambiguous(self, text: str) -> bool:
-        """Return whether a name may be a symbol of the paper or of the glossary."""
+        """Return whether a name could be a symbol of the paper or of the glossary."""
         for found in _TOKEN.finditer(text):
             name = found["word"]
             greek = _as_greek(name) if name else None
@@ -212,6 +214,7 @@ class _Translation:
         return False
 
     def _token(self, found: re.Match[str]) -> str:
+        """Return the formula that replaces one matched token."""
         if found["number"]:
             return _formula(_power_of_ten(found["number"]))
         if found["relation"]:
@@ -236,7 +239,7 @@ class _Translation:
         return self._symbol(found[0]) or found[0]
 
     def _symbol(self, name: str) -> str | None:
-        """Return the LaTeX of a name, or None of a word."""
+        """Return the LaTeX of a name; None for an ordinary word."""
         greek = _as_greek(name)
         if greek is not None and greek in self.printed:
             return greek
@@ -254,7 +257,7 @@ def _symbols_of(theorem: Statement | None) -> Mapping[str, str]:
 
 
 def _as_greek(name: str) -> str | None:
-    r"""Return ``\eta_l`` for ``eta_l``; None if the name does not begin with one."""
+    r"""Return ``\eta_l`` for ``eta_l``; None if the name is not a Greek symbol."""
     stem, _, index = name.partition("_")
     if stem not in _GREEK:
         return None

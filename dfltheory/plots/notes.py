@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 _MOST_NOTES = 2
-"""Largest number of reasons that a note gives; if there are more, it counts them."""
+"""Maximum number of reasons in a note; further ones are only counted."""
 _ADVICE = re.compile(r": (?:give \w+=|train with ).*$")
-"""What a reason says about the call that lacks a value."""
+"""The part of a reason that advises how to change the call."""
 
 
 def notes(verdicts: Sequence[VerdictLike], *, with_ratios: bool) -> list[str]:
@@ -28,8 +28,8 @@ def notes(verdicts: Sequence[VerdictLike], *, with_ratios: bool) -> list[str]:
     verdicts : sequence of Verdict
         Verdicts on one run.
     with_ratios : bool
-        Whether to say how far each applicable bound is above the measurement; the
-        other notes say why the others do not apply, and what would change that.
+        Whether to include how far each applicable bound is above the measurement. All
+        other notes state why a bound does not apply, and what would change that.
     """
     texts = _not_applicable_texts(verdicts)
     if not with_ratios:
@@ -62,7 +62,7 @@ def reason_in_symbols(reason: str, theorem: Theorem | None) -> str:
 
 
 def _ratios_text(verdicts: Sequence[VerdictLike]) -> str:
-    """Return how far applicable bounds are above the measurement; empty if none is."""
+    """Return how far applicable bounds are above the measurement; empty without any."""
     ratios = []
     for members in families(v for v in verdicts if v.kind != "not applicable").values():
         above = times_measured(members[0].ratio)

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from dfltheory.verdicts.verdict import Verdict
 
 _MOST_COLUMNS = 4
-"""Largest number of panels in a row if the cases do not form a grid."""
+"""Maximum number of panels in a row if the cases do not form a grid."""
 _LEFT_OF_PANEL = 0.45
-"""Room of the labels of the ticks left of a panel, in inches."""
+"""Width of the tick labels to the left of a panel, in inches."""
 _NOTE_LINE = 9.4
 """Height of a line of a note, in points."""
 
@@ -49,12 +49,12 @@ Handles = dict[str, "Artist"]
 def panels(outcomes: Sequence[Outcome]) -> Figure:
     """Draw the verdicts on a group of runs, with one common legend.
 
-    There is one block of panels for each left-hand side, titled with its formula, and
-    in it one panel for each case. The panels form a grid of ``case.row`` and
-    ``case.column`` if there is a case for each pair; otherwise they are in order. The
-    panels of a block share their axes. Above each panel is written how far its bounds
-    are above the measurement, why other bounds do not apply, and what would make them
-    apply.
+    There is one block of panels for each left-hand side, titled with its formula, which
+    contains one panel for each case. The panels form a grid of ``case.row`` and
+    ``case.column`` if there is a case for each pair; otherwise they are placed in
+    order. The panels of a block share their axes. The text above each panel states how
+    far its bounds are above the measurement, why other bounds do not apply, and what
+    would make them apply.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
 
 
 def _left_sides(outcomes: Sequence[Outcome]) -> list[LeftSide]:
-    """Return the different left-hand sides in the order in which they occur."""
+    """Return the distinct left-hand sides in the order in which they occur."""
     sides: dict[LeftSide, None] = {}
     for outcome in outcomes:
         for verdict in outcome.verdicts:
@@ -156,7 +156,7 @@ def _with_one_measured_entry(handles: Handles) -> Handles:
 
 
 def _legend_order(handles: Handles) -> list[str]:
-    """Return the labels: measured values first, then bounds, known values last."""
+    """Return the labels in order: measured values, bounds, known values."""
 
     def sort_key(label: str) -> tuple[bool, bool]:
         return label == KNOWN, not label.startswith("measured")
@@ -178,7 +178,7 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
     Parameters
     ----------
     outcomes : sequence of Outcome
-        Runs with their verdicts; each case names the quantity that varies.
+        Runs with their verdicts; ``case.along`` is the quantity that varies.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
         interval = (measured.estimate, measured.low, measured.high)
         intervals.add((position(verdict), *interval))
     x, y, low, high = map(np.array, zip(*sorted(intervals)))
-    # On a logarithmic axis a lower limit of 0 becomes a bar to the lower edge.
+    # On a logarithmic axis, extend bars with a lower limit of 0 to the edge.
     bars = (y - np.maximum(low, 1e-9 * y), high - y)
     ax.errorbar(
         x,
@@ -273,8 +273,8 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
 def _grid_shape(block: Block) -> tuple[int, int]:
     """Return the numbers of rows and columns of panels.
 
-    They are those of the cases if each pair of a row and a column is a case and the
-    columns fit; otherwise the panels are placed in order.
+    They are those of the cases if there is a case for each pair of a row and a column,
+    and the columns fit. Otherwise the panels are placed in order.
     """
     rows = {outcome.case.row for outcome, _ in block}
     columns = {outcome.case.column for outcome, _ in block}

@@ -145,10 +145,10 @@ def tightness(
 ) -> Axes:
     """Draw measured / bound at each horizon T, with Student's interval.
 
-    A ratio of 1 means a sharp bound, a ratio above 1 a violated one. The step size is
-    fixed. Horizons at which a condition fails are omitted; the legend says how far each
-    bound is above the measurement at the last horizon, and of variants that are not
-    applicable, why, and what would make them apply.
+    A ratio of 1 means that the bound is sharp, and a ratio above 1 that it is violated.
+    The step size is fixed. Horizons at which a condition fails are omitted. The legend
+    states how far each bound is above the measurement at the last horizon, and for
+    variants that are not applicable, why, and what would make them apply.
 
     Parameters
     ----------
@@ -199,8 +199,8 @@ def terms(
     """Draw a bound and its terms over the horizon T, with the measured values.
 
     The bound is evaluated at the step size and the constants of the run. If the
-    theorem is not applicable, its terms are not drawn, and the legend says why and what
-    would make it apply.
+    theorem is not applicable, its terms are not drawn, and the legend states why, and
+    what would make it apply.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def _has_positive_values(ax: Axes) -> bool:
 
 
 def _marker_positions(x: np.ndarray, index: int) -> list[int]:
-    """Return the indices at which line number ``index`` has its markers.
+    """Return the indices of the markers of line number ``index``.
 
     They are evenly spaced on a logarithmic axis and differ between successive lines.
     """

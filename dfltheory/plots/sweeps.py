@@ -39,11 +39,11 @@ AXIS_NAMES = {
     "zeta": r"heterogeneity $\zeta$",
     "seeds": "seeds",
 }
-"""Label of an axis by the last part of a dotted field, as ``algorithm.K``."""
+"""Axis labels by the last part of a dotted field such as ``algorithm.K``."""
 
 
 def axis_name(field: str) -> str:
-    """Return the label of an axis for a field of an experiment file, as in a paper."""
+    """Return the axis label for a field of an experiment file."""
     section, _, name = field.rpartition(".")
     if name == "name":
         return section or field
@@ -65,21 +65,22 @@ def ratio_over(
 ) -> Axes:
     """Draw measured / bound of the verdicts of a sweep over one of its parameters.
 
-    Each point has the step size of its own cell, so with a schedule the figure shows
+    Each point uses the step size of its own cell, so with a schedule the figure shows
     how tightness depends on T under that schedule. Verdicts without a positive finite
-    ratio are marked at the edge of the axes, and the legend counts them and says why.
+    ratio are marked at the edge of the axes; the legend states their number and the
+    reasons.
 
     Parameters
     ----------
     parameter : str
-        What the horizontal axis shows: a column of the table, for example "algorithm.K"
-        or "run.rounds"; of verdicts, a quantity of the glossary, as "K". Numbers give a
-        logarithmic axis, other values one tick each.
+        The horizontal axis: a column of the table, such as "algorithm.K" or
+        "run.rounds", or for verdicts a quantity of the glossary, such as "K". The axis
+        is logarithmic for numbers; other values have one tick each.
     verdicts : pandas.DataFrame or iterable of Verdict
-        The tidy table of a sweep, with columns "ratio", "ratio_low", "ratio_high"; or
-        verdicts with their runs.
+        The tidy table of a sweep, with columns "ratio", "ratio_low" and "ratio_high",
+        or verdicts with their runs.
     by : str
-        Column whose values get a line each.
+        Column whose values are drawn as separate lines.
     ax, legend, columns
         Axes, legend and width, as :mod:`dfltheory.plots` describes them.
 
@@ -138,12 +139,12 @@ def ratio_over(
 
 
 def _is_table(verdicts: object) -> TypeGuard[pd.DataFrame]:
-    """Return whether it is a table, without importing pandas."""
+    """Return whether the argument is a table, without importing pandas."""
     return hasattr(verdicts, "columns")
 
 
 def table_of(verdicts: Iterable[VerdictLike], parameter: str) -> pd.DataFrame:
-    """Return a table such as that of a sweep, with one parameter.
+    """Return verdicts as a table like that of a sweep with one parameter.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ def _draw_ratios(
     mean = np.where(drawn, rows["ratio"].to_numpy(float), np.nan)
     low = rows["ratio_low"].to_numpy(float)
     high = rows["ratio_high"].to_numpy(float)
-    # On a logarithmic axis a lower limit of 0 becomes a bar to the lower edge.
+    # On a logarithmic axis, extend bars with a lower limit of 0 to the edge.
     down = mean - np.maximum(low, 1e-9 * mean)
     up = np.where(np.isfinite(high), high, mean) - mean
     ax.errorbar(
@@ -215,13 +216,13 @@ _LEFT_OUT = {
     "measured 0": ("v", 0.03),
     "measured diverged": ("^", 0.97),
 }
-"""Why a ratio is not drawn: its marker, and the marker's height in the axes."""
+"""Marker, and its height in the axes, by the reason why a ratio is not drawn."""
 _MOST_REASONS = 2
-"""Largest number of reasons that a legend gives."""
+"""Maximum number of reasons in a legend."""
 
 
 def _kinds(rows: pd.DataFrame) -> NDArray[np.str_]:
-    """Return why the ratio of each row is not drawn; empty if it is."""
+    """Return why the ratio of each row is not drawn; empty for drawn ratios."""
     ratio = rows["ratio"].to_numpy(float)
     conditions = [np.isnan(ratio), ratio <= 0, np.isinf(ratio)]
     return np.select(conditions, list(_LEFT_OUT), default=_DRAWN)
@@ -246,13 +247,13 @@ def _mark_left_out(
 
 
 def _label_left_out(ax: Axes, verdicts: pd.DataFrame) -> None:
-    """Give the markers of ratios that are not drawn an entry in the legend."""
+    """Add a legend entry for the markers of ratios that are not drawn."""
     kinds = _kinds(verdicts)
     for kind, (marker, _) in _LEFT_OUT.items():
         count = int(np.sum(kinds == kind))
         if count:
             label = f"{kind}: {count} of {len(verdicts)} verdicts"
-            # containers are listed in their order, after all lines
+            # an error bar, since matplotlib lists containers after lines
             ax.errorbar([], [], fmt=marker, color="0.3", markersize=5, label=label)
 
 
@@ -283,7 +284,7 @@ def notes_on_left_out(verdicts: pd.DataFrame) -> list[str]:
 
 
 def _theorem_of(row: pd.Series) -> Theorem | None:
-    """Return the registered statement of a row, whose notation is used."""
+    """Return the registered statement of a row, for its notation."""
     key, variant = row.get("theorem.key"), row["variant"]
     if isinstance(key, str) and registry.known(key, variant):
         return registry.get(key, variant)

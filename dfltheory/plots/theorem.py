@@ -1,4 +1,4 @@
-"""The terms of a bound as functions of one of its quantities, drawn without a run."""
+"""A bound and its terms as functions of one quantity, without a run."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def places(theorem: Theorem, name: str, values: Mapping[str, float]) -> np.ndarr
     Returns
     -------
     (n,) array
-        Four decades around the center (default 1, for T 1000), or a grid of (0, 1) if
-        the quantity is at most 1. Integer quantities get integers.
+        Four decades around the center (by default 1, or 1000 for T), or a grid in
+        (0, 1) if the quantity is at most 1. Values of integer quantities are integers.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def terms_over(
 
 
 def _draw_curves(axes: Axes, grid: np.ndarray, curves: Mapping[str, ArrayLike]) -> None:
-    """Draw each curve that is positive somewhere; the bound is the widest line."""
+    """Draw all curves with a positive value; the bound is the widest line."""
     for (term, values), line_style in zip(curves.items(), looks()):
         curve = np.broadcast_to(values, grid.shape)
         if not np.any(curve > 0):

@@ -1,4 +1,4 @@
-"""Figures of verdicts: the measured left-hand side and the bounds, over the horizon."""
+"""Figures of verdicts: the measured left-hand side and the bounds over the horizon."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 KNOWN = "known without a theorem"
-"""Label of the value that holds without any theorem."""
+"""Label of a value that is known without any theorem."""
 _MOST_POINTS = 400
-"""Largest number of points of a line; more cannot be distinguished."""
+"""Maximum number of points of a line; more would be indistinguishable."""
 LOWER_LIMIT = "lower limit of the verdict (any distribution)"
-"""Label of the lower limit of the mean that assumes nothing of its distribution."""
+"""Label of the distribution-free lower limit of the mean."""
 CONDITIONS_FAIL = "bound, where a condition fails"
-"""Label of a bound that the theorem does not claim."""
+"""Label of a bound at points where the theorem claims nothing."""
 _MOST_SEEDS = 30
-"""Largest number of seeds that are drawn one by one."""
+"""Maximum number of seeds that are drawn individually."""
 
 
 Band = Literal["interval", "seeds"]
-"""What is drawn around measured values: the two-sided interval of the mean, or the
-curve of each seed.
+"""What surrounds measured values: the two-sided interval of the mean, or the curve of
+each seed.
 """
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of several left-hand sides that are drawn on the same axes.
+    """One of several left-hand sides on the same axes.
 
     Attributes
     ----------
     name : str
-        What distinguishes it, as "least over rounds".
+        Distinguishing name, such as "least over rounds".
     index : int
-        Its place among them, which determines the style of its line.
+        Position among the left-hand sides, which determines its line style.
     """
 
     name: str
@@ -82,12 +82,12 @@ def draw_run(
     verdicts : sequence of Verdict
         Verdicts on one run that bound the same left-hand side.
     band : {"interval", "seeds"}
-        What is drawn around the measured mean.
+        What surrounds the measured mean.
     show_inapplicable : bool
         Whether a bound is drawn in gray where its conditions fail.
     color : str, optional
-        One color for all lines, which differ in dashes and markers; by default each
-        meaning of a variant has its own.
+        Color of all lines, which then differ only in dashes and markers. By default
+        each meaning of a variant has its own color.
     side : Side, optional
         The left-hand side, if there are several on the axes.
     """
@@ -114,7 +114,7 @@ def draw_run(
 
 
 def _draw_known_values(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
-    """Mark the values that are known without a theorem at the right edge."""
+    """Mark values that are known without a theorem at the right edge."""
     values = {v.trivial for v in verdicts if np.isfinite(v.trivial)}
     for value in sorted(values):
         (marker,) = ax.plot(
@@ -138,7 +138,7 @@ def _draw_measured(
     line_style: look.WideStyle,
     label: str,
 ) -> None:
-    """Draw the measured left-hand side, what surrounds it, and its lower limit."""
+    """Draw the measured left-hand side, its band, and its lower limit."""
     count = left.horizons.size
     kept = np.unique(np.geomspace(1, count, _MOST_POINTS).round().astype(int)) - 1
     horizons = left.horizons[kept]
@@ -193,7 +193,7 @@ def _description(run: History, confidence: float, band: Band) -> str:
 
 
 def _draw_where_conditions_fail(ax: Axes, verdicts: Sequence[VerdictLike]) -> None:
-    """Draw bounds in gray where the theorem does not claim them."""
+    """Draw bounds in gray at horizons at which the theorem claims nothing."""
     label: str | None = CONDITIONS_FAIL
     for verdict in verdicts:
         horizons = np.unique(np.geomspace(1, verdict.rounds, 200).round())
@@ -239,7 +239,7 @@ class _BoundRange:
 def _draw_family(
     ax: Axes, family: Sequence[VerdictLike], color: str | None, side: str
 ) -> None:
-    """Draw the first bound as a line (or point) and the range of all as a band."""
+    """Draw the first bound as a line or a point, and the range of all as a band."""
     first = family[0]
     meaning = first.variant.split("_")[0]
     horizons = np.unique(np.geomspace(1, first.rounds, 200).round())

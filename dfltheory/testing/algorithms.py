@@ -1,4 +1,4 @@
-"""A test suite for algorithms: what training, checkpoints and theorems rely on."""
+"""A test suite for algorithms: the properties that training and theorems rely on."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ ClientGradient = Callable[[int, np.ndarray], np.ndarray]
 Twin = Callable[[np.ndarray, ClientGradient, np.ndarray, int], ArrayLike]
 """twin(x, grad, W, rounds): an independent implementation of an algorithm.
 
-It gets initial models x (m, d), a :data:`ClientGradient`, the mixing matrix W (m, m)
-and the number of rounds. It returns the final models (m, d).
+Its arguments are initial models x (m, d), a :data:`ClientGradient`, the mixing matrix W
+(m, m) and the number of rounds. It returns the final models (m, d).
 """
 
 
@@ -79,7 +79,7 @@ def check_algorithm(
 
     The problems have 5 clients, 4 rounds, 2 seeds and mostly float64. The checks:
 
-    - "inputs unchanged": no method changes its arguments.
+    - "inputs unchanged": no method modifies its arguments.
     - "in pieces", "resumed", "seeds alone": computing parts of the clients, resuming
       from a checkpoint, or running one seed gives the same states.
     - "same bits": equal seeds give bit-identical runs.
@@ -87,17 +87,17 @@ def check_algorithm(
     - "decay", "weight decay": both options have their effect or are rejected.
     - "who rests": inactive clients keep their states.
     - "messages counted": everything that neighbors receive counts as sent.
-    - "names of clients": renumbering the clients renumbers the result.
+    - "names of clients": permuting the clients permutes the result.
     - "locality": clients use only their own data and mixed values.
-    - "stationary point": a common minimizer stays under matrices of the law that the
-      class declares (``mixing``).
-    - "divergence": huge values end in divergence without an error.
-    - "immutable": a run does not change the algorithm.
+    - "stationary point": a common minimizer is stationary under matrices of the law
+      that the class declares (``mixing``).
+    - "divergence": huge values are reported as divergence, without an error.
+    - "immutable": a run does not modify the algorithm.
 
     Parameters
     ----------
     algorithm : Algorithm
-        With hyperparameters for which it moves and does not diverge, for example a
+        Its hyperparameters must change the models without divergence, for example a
         step size of about 0.1.
     twin : callable, optional
         The same algorithm in numpy, one client at a time, as in the paper:
@@ -114,7 +114,7 @@ def check_algorithm(
     Raises
     ------
     AssertionError
-        With one line for each failed check: what is wrong, where, and what to do.
+        The message has one line per failed check: the problem, its place and advice.
     InputError
         If ``algorithm`` is not an instance of Algorithm.
     UnknownNameError
@@ -153,7 +153,7 @@ def check_algorithm(
 
 
 def _difference_from_twin(algorithm: Algorithm, twin: Twin) -> float:
-    """Return the largest difference of the models from those of a twin."""
+    """Return the largest absolute difference of the models from those of a twin."""
     task = make_task(batch=None)
     x0 = initial_models(algorithm, task)[0]
     gradient = task.gradient  # of all clients at once

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for matrices that break exactly one law."""
+"""Hypothesis strategies for matrices that violate exactly one law."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from dfltheory.testing.networks import (
 
 @dataclass(frozen=True, eq=False)
 class NearMiss:
-    """A matrix that breaks exactly one law.
+    """A matrix that violates exactly one law.
 
-    Its ``repr`` has weights rounded to six digits.
+    Its ``repr`` rounds weights to six digits.
 
     Attributes
     ----------
     W : (m, m) array
         The matrix.
     law : str
-        The law that it breaks.
+        The law that it violates.
     place : pair of int
         Row and column of the violation.
     graph : networkx.Graph or None
@@ -57,20 +57,20 @@ def near_misses(
     max_m: int = 10,
     law: str | NetworkLaw | None = None,
 ) -> NearMiss:
-    """Draw matrices that break exactly one law of Definition 1, or a user's law.
+    """Draw matrices that violate exactly one law of Definition 1, or a user's law.
 
     Parameters
     ----------
     min_m, max_m : int
         Smallest and largest number of clients; at least 4.
     law : str or NetworkLaw, optional
-        The law to break. By default one of "finite", "range", "self-weights",
-        "symmetry", "row sums" (with the column of the same number, because W stays
-        symmetric), "null space" and "spectrum" (with a zero diagonal) is drawn. By name
-        only: "shape", "column sums" (with the symmetry, while rows sum to 1), "graph"
-        and "links", which are broken with respect to the ``graph`` of the near miss. Of
-        a law of :func:`dfltheory.testing.law`, matrices are drawn that satisfy
-        Definition 1 and break this law.
+        The law to violate. By default one of "finite", "range", "self-weights",
+        "symmetry", "row sums" (and the sum of the same column, as W stays symmetric),
+        "null space" and "spectrum" (with a zero diagonal) is drawn. The following are
+        available only by name: "shape", "column sums" (and symmetry, as rows sum to
+        1), and "graph" and "links", which refer to the ``graph`` of the near miss. For
+        a law of :func:`dfltheory.testing.law`, the matrices satisfy Definition 1 and
+        violate this law.
 
     Returns
     -------
@@ -105,14 +105,14 @@ def near_misses(
 def push_sum_near_misses(
     draw: st.DrawFn, min_m: int = 3, max_m: int = 8, law: str | None = None
 ) -> NearMiss:
-    """Draw matrices that break exactly one law of push-sum matrices.
+    """Draw matrices that violate exactly one law of push-sum matrices.
 
     Parameters
     ----------
     min_m, max_m : int
         Smallest and largest number of clients; at least 3.
     law : str, optional
-        The law to break: "finite", "column sums", "range", "self-weights" or
+        The law to violate: "finite", "column sums", "range", "self-weights" or
         "connectivity". By default it is drawn.
 
     Returns
@@ -161,7 +161,7 @@ Place = tuple[int, int]
 def _draw_user_miss(
     draw: st.DrawFn, law: NetworkLaw, min_m: int, max_m: int
 ) -> NearMiss:
-    """Draw a matrix that satisfies Definition 1 and breaks a user's law."""
+    """Draw a matrix that satisfies Definition 1 and violates a user's law."""
     W = draw(mixing_matrices(min_m, max_m))
     failure = law.failure_of([W])
     assume(failure is not None)
@@ -171,7 +171,7 @@ def _draw_user_miss(
 
 
 def _draw_graph_miss(draw: st.DrawFn, m: int, law: str) -> NearMiss:
-    """Draw a matrix with a weight too many or too few for its graph."""
+    """Draw a matrix with one weight too many or too few for its graph."""
     used = draw(connected_graphs(m, m))
     W = draw_weights(draw, used)
     graph = used.copy()
@@ -187,7 +187,7 @@ def _draw_graph_miss(draw: st.DrawFn, m: int, law: str) -> NearMiss:
 
 
 def _draw_disconnected(draw: st.DrawFn, m: int) -> NearMiss:
-    """Draw a matrix of two parts without edges between them."""
+    """Draw a matrix of two parts that no edge connects."""
     cut = draw(st.integers(1, m - 1))
     W = np.zeros((m, m))
     W[:cut, :cut] = draw(mixing_matrices(cut, cut))
@@ -204,6 +204,7 @@ def _periodic_ring(m: int) -> NearMiss:
 
 
 def _break_row_sum(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+    """Increase a self-weight."""
     i = nodes[0]
     W[i, i] += size
     return (i, i)
@@ -254,13 +255,13 @@ _WAYS_TO_BREAK: dict[str, Callable[[np.ndarray, Nodes, float], Place]] = {
     "range": _break_range,
     "self-weights": _break_self_weight,
 }
-"""Functions that change a matrix in place and return the place of the violation."""
+"""Functions that modify a matrix in place and return the place of the violation."""
 
 
 def _move_to_diagonal(W: np.ndarray, i: int, j: int, amount: float) -> None:
     """Move ``amount`` from the edge {i, j} to the self-weights of its ends.
 
-    W stays symmetric and its sums stay equal.
+    This preserves the symmetry and the sums of W.
     """
     W[i, j] -= amount
     W[j, i] = W[i, j]

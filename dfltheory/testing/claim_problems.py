@@ -1,8 +1,8 @@
-"""Random problems on which claims are tested.
+"""Random problems to test claims on.
 
-The clients are quadratics with a common Hessian. If a theorem needs bounded gradients
-they are clipped, and if it has two blocks they are coupled. All clients start at the
-same point. The values come from short lists of simple numbers, so that a small failing
+The clients are quadratics with a common Hessian. They are clipped if a theorem needs
+bounded gradients, and coupled if it has two blocks. All clients start at the same
+point. The values are from short lists of simple numbers, so that a small failing
 instance is easy to read.
 """
 
@@ -30,10 +30,10 @@ T = TypeVar("T")
 
 
 class Draw(Protocol):
-    """Draws a value from a strategy, as ``draw`` of hypothesis."""
+    """Draws a value from a strategy, like Hypothesis' ``draw``."""
 
     def __call__(self, strategy: st.SearchStrategy[T]) -> T:
-        """Return a value."""
+        """Return the drawn value."""
         ...
 
 
@@ -46,7 +46,7 @@ _NOISE_LEVELS = (0.0, 0.1, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem on which an algorithm runs.
+    """A problem to run an algorithm on.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Problem:
     rounds : int
         Number of rounds.
     description : str
-        All values, for messages.
+        All values as text, for messages.
     """
 
     task: Synthetic
@@ -96,7 +96,9 @@ def network_strategy(
         return column_stochastic_matrices(1, 5)
     if callable(law) or law in ("definition 1", "symmetric", "doubly stochastic"):
         return mixing_matrices(1, 5)
-    raise InputError(f"network = {law!r}: there are no random matrices of this law")
+    raise InputError(
+        f"network = {law!r}: random matrices of this law are not available"
+    )
 
 
 def draw_problem(
@@ -158,7 +160,7 @@ def draw_problem(
 def _draw_coupled(
     draw: Draw, hessian: list[float], b: np.ndarray, sigma: float
 ) -> tuple[Coupled, str]:
-    """Draw a task with two blocks, and return it with its description."""
+    """Draw a task with two blocks; return it with its description."""
     coupling = draw(st.sampled_from(_NOISE_LEVELS))
     shared = b[:, :1]
     personal = b[:, 1:]
@@ -191,7 +193,7 @@ def draw_hyperparameters(draw: Draw, names: set[str]) -> dict[str, float]:
     draw : callable
         Draws a value from a strategy.
     names : set of str
-        The hyperparameters to draw; names without a list of values are ignored.
+        The hyperparameters to draw; names without a range of values are ignored.
 
     Returns
     -------
@@ -209,7 +211,7 @@ def draw_hyperparameters(draw: Draw, names: set[str]) -> dict[str, float]:
 
 
 def instantiate(subject: Callable[..., T], hyperparameters: Mapping[str, object]) -> T:
-    """Call a class or function with those hyperparameters that it takes.
+    """Call a class or function with the hyperparameters that it accepts.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def instantiate(subject: Callable[..., T], hyperparameters: Mapping[str, object]
         elif _is_required(parameter):
             subject_name = getattr(subject, "__name__", subject)
             raise InputError(
-                f"{subject_name} takes {name}, for which there are no random values:"
+                f"{subject_name} requires {name}, for which there are no random values:"
                 " give it a default, or decorate a function without it"
             )
     return subject(**arguments)
@@ -254,10 +256,10 @@ def _is_required(parameter: inspect.Parameter) -> bool:
 
 
 def smallest_instance(problem: Problem, algorithm: object) -> str:
-    """Return the line of a message that describes a failing instance."""
+    """Return a line that describes a failing instance, for messages."""
     return f"smallest instance found: {problem.description}, {algorithm}"
 
 
 def needs_bounded_gradients(theorem: Theorem) -> bool:
-    """Return whether a theorem assumes bounded gradients or has a bound S2 of them."""
+    """Return whether a theorem assumes bounded gradients or contains S2."""
     return theorem.scope.bounded_gradients or "S2" in theorem.needs

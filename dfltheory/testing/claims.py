@@ -1,8 +1,8 @@
-"""Tests of claims on algorithms and networks with random problems.
+"""Tests of claims about algorithms and networks on random problems.
 
-A claim says that an algorithm or network respects a theorem, or that an algorithm
-reduces to another one. Step sizes are at the limit of the theorem's conditions or
-below it. A failing claim is reported with the smallest instance found.
+A claim states that an algorithm or network respects a theorem, or that an algorithm
+reduces to another one. Step sizes are at or below the limit of the theorem's
+conditions. The error of a failing claim contains the smallest instance found.
 """
 
 from __future__ import annotations
@@ -54,21 +54,22 @@ from dfltheory.verdicts.value_sources import Values
 from dfltheory.verdicts.verdict import Verdict
 
 _SEEDS = 32
+"""Number of seeds of a run, if its expectations cannot be computed exactly."""
 _FALSE_ALARM = 1e-6
-"""Largest probability with which a true claim fails."""
+"""Maximum probability that a true claim fails."""
 _NETWORK_ROUNDS = 200
-"""Number of rounds in which the matrices of a network are checked."""
+"""Number of rounds for which the matrices of a network are checked."""
 
 Trial = Callable[[Draw], str | None]
 """Draws an instance and tests it.
 
-Returns None if the theorem covers the instance, else the reason why it does not.
-Raises BrokenClaimError if the instance breaks the claim.
+It returns None if the theorem covers the instance, and otherwise the reason why not. It
+raises BrokenClaimError if the instance violates the claim.
 """
 
 
 class StatedClaim(Protocol):
-    """A claim, as a decorator of :mod:`dfltheory.plugin` states it."""
+    """A claim, as stated by a decorator of :mod:`dfltheory.plugin`."""
 
     @property
     def kind(self) -> str:
@@ -103,7 +104,7 @@ def check_claim(subject: Callable[..., object], claim: StatedClaim) -> None:
     Raises
     ------
     BrokenClaimError
-        If an instance breaks the claim.
+        If an instance violates the claim.
     InputError
         If the theorem covers none of the drawn instances, or ``subject`` has a
         parameter for which there are no random values.
@@ -145,7 +146,7 @@ def check_claim(subject: Callable[..., object], claim: StatedClaim) -> None:
         run_trials()
     except BrokenClaimError as broken:
         raise BrokenClaimError(str(broken)) from None
-    except (Unsatisfiable, Flaky):  # Flaky: it stopped after uncovered instances only
+    except (Unsatisfiable, Flaky):  # Flaky: no instance was covered
         if covered:
             raise
     if not covered:
@@ -187,6 +188,7 @@ class _RespectsTrial:
         return names
 
     def __call__(self, draw: Draw) -> str | None:
+        """Draw an instance and test it, see :data:`Trial`."""
         name = getattr(self.subject, "__name__", str(self.subject))
         try:
             if self.subject_is_network:
@@ -224,7 +226,7 @@ class _RespectsTrial:
         return None
 
     def _draw_algorithm(self, draw: Draw, problem: Problem) -> object:
-        """Draw hyperparameters and return the algorithm that they give."""
+        """Draw hyperparameters and return the algorithm with them."""
         drawn = draw_hyperparameters(draw, self.drawn_names)
         hyperparameters: dict[str, float] = {"K": 1, **drawn}
         share = draw(st.sampled_from([1 - 1e-9, 0.5, 0.1]))
@@ -236,7 +238,7 @@ class _RespectsTrial:
         return instantiate(kind if self.subject_is_network else self.subject, values)
 
     def _verdict(self, algorithm: object, problem: Problem) -> Verdict:
-        """Compare a run with the theorem, exactly if expectations can be computed."""
+        """Compare a run with the theorem, using exact expectations if possible."""
         if not isinstance(algorithm, Algorithm):
             raise InputError(
                 f"{algorithm!r} is not an algorithm: decorate an algorithm class, or a"
@@ -257,7 +259,7 @@ class _RespectsTrial:
 
 
 def _network_violation(theorem: Theorem, W: object) -> str | None:
-    """Return which law or range of the theorem a network violates, or None."""
+    """Return which law or range of the theorem a network violates, if any."""
     try:
         sequence = graphs.as_sequence(W)
         constants = NetworkConstants(m=sequence.m)
@@ -280,9 +282,9 @@ def _step_sizes(
 ) -> dict[str, float]:
     """Return the step sizes of a theorem on a problem.
 
-    A single step size is ``share`` times the largest admissible one, unless an
-    equality fixes it. Several are ``share`` times those of the schedule, enlarged as
-    far as the conditions allow.
+    A single step size is ``share`` times the largest admissible one, unless an equality
+    determines it. Several step sizes are ``share`` times those of the schedule,
+    increased as far as the conditions allow.
     """
     known = _known_values(theorem, problem)
     known.update(hyperparameters)
@@ -315,7 +317,7 @@ def _known_values(theorem: Theorem, problem: Problem) -> Values:
 def _single_step_size(
     theorem: Theorem, name: str, known: Values, share: float
 ) -> float:
-    """Return the step size that an equality fixes, or a share of the largest one."""
+    """Return the step size fixed by an equality, or a share of the largest one."""
     solutions = equalities(conditions_of(theorem), theorem.glossary)[0]
     if name in solutions:  # for example gamma = 1/L
         numbers = {n: v for n, v in known.items() if isinstance(v, (int, float))}
@@ -358,6 +360,7 @@ def _reduction_trial(
     name = getattr(subject, "__name__", str(subject))
 
     def trial(draw: Draw) -> str | None:
+        """Run both algorithms on a random problem and compare their final models."""
         W = draw(mixing_matrices(1, 5))
         problem = draw_problem(draw, W, st.integers(1, 24), noise=False)
         hyperparameters = draw_hyperparameters(draw, common)

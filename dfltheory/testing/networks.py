@@ -24,7 +24,7 @@ class ReadableGraph(nx.Graph):
         return f"{kind} of {len(self)}: {list(edges)}"
 
     def to_directed_class(self) -> type[nx.DiGraph]:
-        """Return the class of ``to_directed()``, which is readable too."""
+        """Return the class of ``to_directed()``, which is also readable."""
         return ReadableDiGraph
 
 
@@ -34,7 +34,7 @@ class ReadableDiGraph(nx.DiGraph):
     __repr__ = ReadableGraph.__repr__
 
     def to_undirected_class(self) -> type[nx.Graph]:
-        """Return the class of ``to_undirected()``, which is readable too."""
+        """Return the class of ``to_undirected()``, which is also readable."""
         return ReadableGraph
 
 
@@ -132,16 +132,16 @@ def weights_on(draw: st.DrawFn, graph: nx.Graph) -> np.ndarray:
     """
     if graph.is_directed() or len(graph) == 0 or not nx.is_connected(graph):
         raise GraphError(
-            f"{graph} must be undirected and connected: Definition 1 has no other"
-            " weights"
+            f"{graph} must be undirected and connected: no weights on other graphs"
+            " satisfy Definition 1"
         )
     names = nodes_in_order(graph)
     places = {name: place for place, name in enumerate(names)}
     numbered = nx.Graph()
     numbered.add_nodes_from(range(len(names)))
-    for one, other in graph.edges:
-        if one != other:
-            numbered.add_edge(places[one], places[other])
+    for first, second in graph.edges:
+        if first != second:
+            numbered.add_edge(places[first], places[second])
     return draw_weights(draw, numbered)
 
 
@@ -169,7 +169,7 @@ def column_stochastic_matrices(
 
 
 def _node_pairs(m: int) -> st.SearchStrategy[list[tuple[int, int]]]:
-    """Return a strategy for lists of pairs of different nodes."""
+    """Return a strategy for lists of pairs of distinct nodes."""
     if m <= 1:
         return st.just([])
     node = st.integers(0, m - 1)

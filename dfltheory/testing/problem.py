@@ -1,4 +1,4 @@
-"""Small problems of the algorithm suite, and comparisons of the states of two runs."""
+"""Small problems for the algorithm suite, and comparison of the states of two runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROUNDS = 4
 ROOT_SEED = 3
 SEEDS = range(2)
 ORDER = [3, 0, 4, 1, 2]
-"""A renumbering of the clients: client i becomes client ORDER[i]."""
+"""A permutation of the clients: position k holds client ORDER[k]."""
 
 
 def make_task(
@@ -43,15 +43,15 @@ def make_task(
     Parameters
     ----------
     batch : int, optional
-        Batch size; None takes exact gradients.
+        Batch size; None for exact gradients.
     dtype : torch.dtype
         Precision of the models.
     order : iterable of int
         Order of the clients.
     chunk : int, optional
-        Number of clients that are computed at once; None computes all of them.
+        Number of clients that are computed at once; by default all.
     changed : int, optional
-        A client that gets other data.
+        A client whose data are changed.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def make_task(
 def _module() -> nn.Module:
     """Return the network.
 
-    It has three classes: with two, gradients of the head come in pairs of equal size,
-    and their order would be arbitrary.
+    It has three classes, because with two the gradients of the head come in pairs of
+    equal size, whose order would be arbitrary.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -90,7 +90,7 @@ def _module() -> nn.Module:
 
 
 def initial_models(algorithm: Algorithm, task: Task) -> Tensor:
-    """Return random models (2, m, d), equal for all clients if the class needs it."""
+    """Return random models (2, m, d), all equal if the class requires it."""
     generator = torch.Generator().manual_seed(2)
     x0 = torch.randn(2, task.m, task.d, generator=generator, dtype=torch.float64)
     x0 = (x0 / 2).to(task.dtype)
@@ -108,14 +108,15 @@ def matrix_for(algorithm: Algorithm) -> np.ndarray | None:
     Returns
     -------
     (M, M) array or None
-        Without symmetry unless the class needs it. None if it takes no topology.
+        It is asymmetric unless the class requires symmetry, and None if the class
+        needs no topology.
     """
     if not algorithm.needs_topology:
         return None
     if algorithm.links != "directed" or algorithm.symmetric:
         return _undirected_matrix(algorithm)
     shift = np.eye(M)[[1, 2, 3, 4, 0]]
-    # Powers of 2 have no rounding errors. SAM magnifies errors near stationary points.
+    # Powers of 2 avoid rounding errors, which SAM amplifies near stationary points.
     W = np.eye(M) / 2 + shift / 4 + shift @ shift / 4
     if algorithm.mixing == "column-stochastic":
         W[0, 1] += 0.25
@@ -134,7 +135,7 @@ def _undirected_matrix(algorithm: Algorithm) -> np.ndarray:
         back = np.eye(M)[[4, 0, 1, 2, 3]]
         W += back / 8 + shift / 8 - np.eye(M) / 4
     if algorithm.symmetric:
-        return (np.eye(M) + W) / 2  # lazy, because some symmetric updates need it
+        return (np.eye(M) + W) / 2  # lazy, as some symmetric updates require
     return W
 
 
@@ -151,7 +152,7 @@ def topology_for(algorithm: Algorithm) -> np.ndarray | list[np.ndarray] | None:
 
 
 def _pair_matrix(pair: tuple[int, int]) -> np.ndarray:
-    """Return the matrix by which two clients average and the others keep theirs."""
+    """Return the matrix of a round in which only these two clients average."""
     W = np.eye(M)
     W[np.ix_(pair, pair)] = 0.5
     return W
@@ -178,18 +179,18 @@ def make_round(
     algorithm : Algorithm
         The algorithm; its class declares further matrices.
     task : Task
-        Gives the shape and precision of the models.
+        Determines the shape and precision of the models.
     t : int
         Number of the round.
     W : (m, m) array or None
-        The mixing matrix; None takes the mean of all clients.
+        The mixing matrix; None for the mean of all clients.
     kind : type of RoundMix
         Class of the result.
 
     Returns
     -------
     RoundMix
-        What ``communicate`` gets as ``mix``.
+        The argument ``mix`` of ``communicate``.
     """
     if W is None:
         W = np.full((M, M), 1 / M)
@@ -219,21 +220,21 @@ def make_oracle(
     t : int
         Number of the round.
     share : float
-        Share of the clients that participate.
+        Fraction of the clients that participate.
     kind : type of RoundOracle
         Class of the result.
 
     Returns
     -------
     RoundOracle
-        What ``local_update`` gets as ``grad``.
+        The argument ``grad`` of ``local_update``.
     """
     return kind(task, RunGenerators(ROOT_SEED, SEEDS), t, ROUNDS, share, mix)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SimulatedRound:
-    """One round and the states before, between and after its two halves."""
+    """One round, with the states before it, after local work, and after gossip."""
 
     mix: RoundMix
     before: State
@@ -260,13 +261,13 @@ def simulate_rounds(
     task : Task
         The task.
     W : (m, m) array or None
-        The mixing matrix; None takes the mean of all clients.
+        The mixing matrix; None for the mean of all clients.
     rounds : int
         Number of rounds.
     x0 : (2, m, d) tensor, optional
         Initial models; by default :func:`initial_models`.
     share : float
-        Share of the clients that participate.
+        Fraction of the clients that participate.
     oracle_kind, round_kind : type
         Classes of the oracle and of the round.
 
@@ -341,12 +342,12 @@ def assert_equal(
     Parameters
     ----------
     actual, expected : object
-        The values. Tensors are compared relative to the larger of 1 and the largest
-        absolute value, and must have equal shapes and types.
+        The values. The tolerance of tensors is relative to the larger of 1 and the
+        largest absolute value; their shapes and types must be equal.
     name : str
-        What is compared.
+        Name of the compared value, for messages.
     advice : str
-        What the author of the algorithm can do.
+        Advice to the author of the algorithm.
     tol : float
         Largest relative difference.
     """
@@ -380,7 +381,7 @@ def assert_equal_histories(
     actual, expected : list of State
         The states after each round; ``actual`` may start later.
     advice : str
-        What the author of the algorithm can do.
+        Advice to the author of the algorithm.
     """
     skipped = len(expected) - len(actual)
     pairs = zip(actual, expected[skipped:])

@@ -34,7 +34,7 @@ _Step = Callable[[State, RoundOracle], State]
 
 
 def check_inputs_unchanged(algorithm: Algorithm) -> None:
-    """No method changes the state or the initial models that it gets."""
+    """Check that no method modifies its arguments."""
     for share in (1.0, 0.4):
         task = make_task()
         x0 = initial_models(algorithm, task)
@@ -63,7 +63,7 @@ def _apply(
     oracle: RoundOracle,
     name: str,
 ) -> State:
-    """Return the next state; raise AssertionError if the step changes the old one."""
+    """Return the next state; raise AssertionError if the step modifies the old one."""
     copies: dict[str, Tensor] = {}
     for field, value in state_fields(state).items():
         if isinstance(value, Tensor):
@@ -77,7 +77,7 @@ def _apply(
 
 
 def check_who_rests(algorithm: Algorithm) -> None:
-    """Local work leaves the fields of clients that do not participate unchanged."""
+    """Check that local work leaves clients that do not participate unchanged."""
     if not (algorithm.inactive_when_isolated or hasattr(algorithm, "participation")):
         return
     inactive = 4
@@ -109,7 +109,7 @@ class _Message:
 
 
 class _RecordingRound(RoundMix):
-    """A round that records the messages that pass through it."""
+    """A round that records all messages."""
 
     def __init__(self, network: RunNetwork, t: int):
         super().__init__(network, t)
@@ -142,9 +142,10 @@ class _RecordingRound(RoundMix):
 
 
 def check_messages_counted(algorithm: Algorithm) -> None:
-    """Neighbors receive new values only through messages that count as sent.
+    """Check that all new values that neighbors receive are counted as sent.
 
-    Changing a value of client 4 must not change only messages that do not count.
+    It changes values of client 4. If only messages that do not count as sent change, a
+    value was not counted.
     """
     client = 4
     task = make_task()
@@ -166,8 +167,8 @@ def check_messages_counted(algorithm: Algorithm) -> None:
         place = client
         if name in local.per_edge:
             place = simulated.mix.edges.part(slice(client, client + 1)).start
-        # Each coordinate that local work computed is new. A field that it did not
-        # change may be known in part from earlier messages.
+        # Coordinates that local work computed are new. Neighbors may know parts of
+        # unchanged fields from earlier messages.
         is_new = value is not getattr(simulated.before, name) and value.ndim == 3
         coordinates = range(value.shape[-1]) if is_new else [...]
         for coordinate in coordinates:
@@ -178,9 +179,9 @@ def check_messages_counted(algorithm: Algorithm) -> None:
             if coordinate is not ...:
                 field += f"[..., {coordinate}]"
             assert not _only_uncounted_differ(messages, plain), (
-                f"neighbors receive {field} but no message with it counts as sent:"
-                " omit bits or state the size of the message; bits=0 is for values"
-                " that neighbors know from earlier messages"
+                f"neighbors receive {field}, but no message with it counts as sent:"
+                " omit bits or pass the size of the message; bits=0 is for values that"
+                " neighbors know from earlier messages"
             )
 
 
@@ -196,15 +197,15 @@ def _only_uncounted_differ(
 
 
 class _RenumberedRound(RoundMix):
-    """A round that draws the random numbers of the renumbered clients."""
+    """A round that permutes the random numbers of the clients."""
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Return uniform numbers in the order of the renumbered clients."""
+        """Return uniform numbers in the order of the permuted clients."""
         return super().uniform(shape)[:, ORDER]
 
 
 class _RenumberedOracle(RoundOracle):
-    """An oracle that draws the random numbers of the renumbered clients."""
+    """An oracle that permutes the random numbers of the clients."""
 
     def __init__(
         self,
@@ -220,13 +221,13 @@ class _RenumberedOracle(RoundOracle):
             self.active = self.active[:, ORDER]
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
-        """Return uniform numbers in the order of the renumbered clients."""
+        """Return uniform numbers in the order of the permuted clients."""
         return super().uniform(shape)[:, ORDER]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _FinalState:
-    """The final state of a run, and its arcs in the original numbering."""
+    """The final state of a run, with arcs between the original clients."""
 
     fields: dict[str, object]
     arcs: list[tuple[int, int]]
@@ -236,7 +237,7 @@ class _FinalState:
 def _final_state(
     algorithm: Algorithm, W: np.ndarray, share: float, *, renumbered: bool
 ) -> _FinalState:
-    """Run three rounds, with the clients renumbered or not."""
+    """Run three rounds with the clients in the original or in the permuted order."""
     order = ORDER if renumbered else list(range(M))
     oracle_kind = _RenumberedOracle if renumbered else RoundOracle
     round_kind = _RenumberedRound if renumbered else RoundMix
@@ -262,7 +263,7 @@ def _final_state(
 
 
 def check_names_of_clients(algorithm: Algorithm) -> None:
-    """Renumbering the clients renumbers the final state."""
+    """Check that permuting the clients permutes the final state."""
     W = matrix_for(algorithm)
     if W is None:
         W = np.full((M, M), 1 / M)
@@ -283,11 +284,11 @@ def check_names_of_clients(algorithm: Algorithm) -> None:
 
 
 def check_locality(algorithm: Algorithm) -> None:
-    """Clients do not depend on the data of client 4, except through messages.
+    """Check that clients depend on the data of client 4 only through messages.
 
-    The network has two parts without edges between them: clients 0 and 1, and clients
-    2 to 4. Local work of clients 0 to 3 must not depend on client 4. After two rounds,
-    clients 0 and 1 must not depend on it either.
+    The network has two parts without edges between them: clients 0 and 1, and clients 2
+    to 4. The local work of clients 0 to 3 must not depend on client 4, nor may clients
+    0 and 1 after two rounds.
     """
     W = np.zeros((M, M))
     W[:2, :2] = path_matrix(2)

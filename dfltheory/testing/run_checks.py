@@ -33,20 +33,20 @@ from dfltheory.training.oracle import RoundOracle
 
 
 def check_in_pieces(algorithm: Algorithm) -> None:
-    """Check that computing some clients at a time gives the same states."""
+    """Check that computing a few clients at a time gives the same states."""
     expected = record_states(algorithm, make_task())
     for chunk in (1, 2):
         actual = record_states(algorithm, make_task(chunk=chunk), seeds=2)
         advice = (
-            "local_update may get some of the clients: a field of each client has the"
-            " shape (S, m) or (S, m, ...), and no value may depend on other clients"
+            "local_update may receive only some of the clients: fields of clients have"
+            " the shape (S, m) or (S, m, ...), and no value may depend on other clients"
             f" (here {chunk} at a time)"
         )
         assert_equal_histories(actual, expected, advice)
 
 
 def check_resumed(algorithm: Algorithm) -> None:
-    """Check that a run that is resumed from a checkpoint has the same states."""
+    """Check that resuming a run from a checkpoint gives the same states."""
     # Attributes that an instance sets during a run are lost with its process.
     new_instance = dataclasses.replace(algorithm)
 
@@ -63,17 +63,17 @@ def check_resumed(algorithm: Algorithm) -> None:
             callbacks=[stop_before_last_round],
         )
         actual = record_states(new_instance, make_task(), checkpoint=file)
-        assert actual, "the resumed run made no round"
+        assert actual, "the resumed run ran no round"
         advice = "store what a round needs from earlier rounds in fields of the state"
         assert_equal_histories(actual, expected, advice)
 
 
 def check_seeds_alone(algorithm: Algorithm) -> None:
-    """Check that a run of one seed has the states of that seed in a run of two."""
+    """Check that a seed has the same states alone and together with another one."""
     both = record_states(algorithm, make_task())
     x0 = initial_models(algorithm, make_task())
     alone = record_states(algorithm, make_task(), seeds=[1], x0=x0[1:])
-    advice = "the first axis is that of the seeds, which must not depend on each other"
+    advice = "the first axis is the seeds axis, and seeds must not affect each other"
     for t, (state, state_of_both) in enumerate(zip(alone, both), start=1):
         for name, value in state_fields(state_of_both).items():
             expected = value
@@ -84,7 +84,7 @@ def check_seeds_alone(algorithm: Algorithm) -> None:
 
 
 def check_same_bits(algorithm: Algorithm) -> None:
-    """Equal seeds give bit-identical models."""
+    """Check that equal seeds give bit-identical models."""
     first = record_states(algorithm, make_task())[-1].x
     second = record_states(algorithm, make_task())[-1].x
     assert torch.equal(first, second), (
@@ -94,7 +94,7 @@ def check_same_bits(algorithm: Algorithm) -> None:
 
 
 def check_precision(algorithm: Algorithm) -> None:
-    """Floating-point fields have the precision of the run."""
+    """Check that floating-point fields have the precision of the run."""
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
         state = record_states(algorithm, make_task(dtype=dtype))[-1]
         for name, value in state_fields(state).items():
@@ -106,7 +106,7 @@ def check_precision(algorithm: Algorithm) -> None:
 
 
 def check_decay(algorithm: Algorithm) -> None:
-    """Decay affects the step size from round 2 on, or is rejected."""
+    """Check that decay affects the step size from round 2 on, or is rejected."""
     advice = "the step size of round t is self.decayed(self.eta, grad.t)"
     plain = record_states(dataclasses.replace(algorithm, decay=1.0), make_task())
     try:
@@ -122,7 +122,7 @@ def check_decay(algorithm: Algorithm) -> None:
 
 
 def check_weight_decay(algorithm: Algorithm) -> None:
-    """Weight decay affects the models, or is rejected."""
+    """Check that weight decay affects the models, or is rejected."""
     models: list[Tensor] = []
     try:
         for value in (0.1, 0.0):
@@ -137,7 +137,7 @@ def check_weight_decay(algorithm: Algorithm) -> None:
 
 
 def check_stationary_point(algorithm: Algorithm) -> None:
-    """Check that a common minimizer at which all clients start does not move."""
+    """Check that clients do not move from a common minimizer."""
     minimizer = np.arange(1.0, 4.0)
     task = Quadratic(np.ones(3), np.tile(minimizer, (M, 1)))
     start = torch.as_tensor(minimizer).expand(1, M, 3).clone()
@@ -157,7 +157,7 @@ def check_stationary_point(algorithm: Algorithm) -> None:
 
 
 def check_divergence(algorithm: Algorithm) -> None:
-    """Huge initial values do not raise an error."""
+    """Check that huge initial values raise no error."""
     for dtype, size in ((torch.float64, 1e200), (torch.float32, 1e30)):
         task = make_task(dtype=dtype)
         x0 = size * initial_models(algorithm, task)[0]
@@ -176,7 +176,7 @@ def check_divergence(algorithm: Algorithm) -> None:
 
 
 def check_immutable(algorithm: Algorithm) -> None:
-    """Check that a run does not change hyperparameters or set attributes."""
+    """Check that a run neither changes hyperparameters nor sets attributes."""
     hyperparameters = dataclasses.asdict(algorithm)
     attributes = set(vars(algorithm))
     record_states(algorithm, make_task())

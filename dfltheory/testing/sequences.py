@@ -80,8 +80,8 @@ def b_connected_sequences(
     """Draw periodic sequences of symmetric matrices, connected over B rounds.
 
     The edges of one connected graph are distributed over the B rounds of a period, so
-    that any B rounds in a row are connected together. Each matrix is symmetric and
-    doubly stochastic with a positive diagonal; a single one need not be connected.
+    that the union of any B consecutive rounds is connected. Each matrix is symmetric
+    and doubly stochastic with a positive diagonal, but need not be connected.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def random_sequences(
     Returns
     -------
     UserSequence
-        With independent draws for each gossip step.
+        A sequence with independent draws for each gossip step.
     """
     if choices < 1:
         raise InputError(f"choices = {choices} must be at least 1")

@@ -1,4 +1,4 @@
-"""Test a rule for mixing weights on random graphs, law by law."""
+"""Tests of rules for mixing weights on random graphs, law by law."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from dfltheory.testing.networks import connected_graphs
 
 Rule = Callable[[nx.Graph], Matrix]
 ERROR = "returns a matrix"
-"""Name under which an exception of the rule is reported."""
+"""Name for exceptions of the rule in reports."""
 
 
 @dataclass(frozen=True)
 class RuleWitness:
-    """The smallest graph found on which a weight rule breaks a law.
+    """The smallest graph found on which a weight rule violates a law.
 
     Attributes
     ----------
     graph : networkx.Graph
         The graph.
     failure : Failure
-        Where the law is broken, and how.
+        Description and place of the violation.
     """
 
     graph: nx.Graph
@@ -42,7 +42,7 @@ class RuleWitness:
 
 @dataclass(frozen=True)
 class WeightRuleReport:
-    """Which laws a weight rule satisfied on random graphs; true if all.
+    """The laws that a weight rule satisfied on random graphs; true if all of them.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class WeightRuleReport:
     laws : tuple of str
         The laws that were tested.
     witnesses : dict
-        Law that fails -> its :class:`RuleWitness`.
+        The :class:`RuleWitness` of each law that fails.
     examples : int
-        Largest number of random graphs for each law.
+        Maximum number of random graphs per law.
     """
 
     rule: str
@@ -63,7 +63,7 @@ class WeightRuleReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no law was found broken."""
+        """Whether no violation was found."""
         return not self.witnesses
 
     def __bool__(self) -> bool:
@@ -71,7 +71,7 @@ class WeightRuleReport:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Laws for which no graph was found that breaks them."""
+        """Laws without a violation."""
         return tuple(law for law in self.laws if law not in self.witnesses)
 
     def raise_if_failed(self) -> None:
@@ -103,23 +103,23 @@ def check_weight_rule(
     Parameters
     ----------
     rule : callable
-        Takes a networkx graph with nodes 0..m-1 and returns W (m, m).
+        Maps a networkx graph with nodes 0..m-1 to W (m, m).
     laws : str, law, or iterable of both, optional
         As for :func:`~dfltheory.graphs.check_mixing_matrix`; by default all laws of
         Definition 1.
     graphs : SearchStrategy, optional
-        The graphs; by default connected graphs of 2 to 8 nodes. One node has no links
-        and no degree, so that few rules are meant for it.
+        The graphs; by default connected graphs of 2 to 8 nodes. A single node is
+        excluded because few rules are designed for a graph without edges.
     examples : int
-        Largest number of random graphs for each law.
+        Maximum number of random graphs per law.
 
     Returns
     -------
     WeightRuleReport
-        The laws that held, and for each other law a small graph that breaks it. A
-        matrix with entries that are not finite breaks the law "finite" alone. An
-        exception of the rule is reported as a failure of "returns a matrix". The same
-        rule gives the same report.
+        The laws that held, and a small counterexample for each other law. A matrix
+        with entries that are not finite violates only the law "finite". An exception
+        in the rule is reported as a failure of "returns a matrix". The report is
+        deterministic.
     """
     chosen, user_laws = split_laws(laws)
     names = select(chosen, DEFINITION_1)
@@ -147,19 +147,19 @@ def check_weight_rule(
         failure = trial.failure(graph)
         if failure is not None:
             witnesses[name] = RuleWitness(graph, failure)
-    own_name = getattr(rule, "__name__", type(rule).__name__)
-    return WeightRuleReport(own_name, tuple(listed), witnesses, examples)
+    rule_name = getattr(rule, "__name__", type(rule).__name__)
+    return WeightRuleReport(rule_name, tuple(listed), witnesses, examples)
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """One law of a weight rule; None: that the rule raises no exception."""
+    """One law of a weight rule. For the law None, the rule must raise no exception."""
 
     rule: Rule
     law: str | NetworkLaw | None
 
     def failure(self, graph: nx.Graph) -> Failure | None:
-        """Return how the rule's matrix on a graph breaks the law, or None."""
+        """Return how the rule's matrix on a graph violates the law, if it does."""
         try:
             W = self.rule(graph)
         except Exception as error:  # any exception of the user's rule is a finding
@@ -176,7 +176,7 @@ class _Trial:
         return next((f for f in report.failures if f.law == name), None)
 
     def breaks(self, graph: nx.Graph) -> bool:
-        """Return whether the rule breaks the law on a graph."""
+        """Return whether the rule violates the law on a graph."""
         return self.failure(graph) is not None
 
 

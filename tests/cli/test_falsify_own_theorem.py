@@ -108,7 +108,7 @@ def test_replay_asks_for_the_file_of_a_users_theorem_without_it(
     )
     assert status == 2
     assert "FILE.py:NAME" in captured.err
-    assert "holds no counterexample" not in captured.err
+    assert "contains no counterexample" not in captured.err
 
 
 def test_exact_replay_rejects_an_algorithm_of_a_user(

@@ -333,11 +333,11 @@ def test_replay_gives_the_reason_why_a_ratio_above_one_is_no_counterexample(tmp_
     ("text", "words"),
     [
         ("no json", "cannot be read as"),
-        ("{}", "holds no counterexample"),
+        ("{}", "contains no counterexample"),
         ('{"instance": 3}', "instance = 3"),
         (
             '{"format": 1, "instance": {}}',
-            "it is of format 1, and this version reads format 2",
+            "its format is 1, but this version reads format 2",
         ),
     ],
 )

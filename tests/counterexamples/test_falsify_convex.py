@@ -320,8 +320,8 @@ def test_rounding_refutes_no_sharp_bound():
 @pytest.mark.parametrize(
     ("key", "why"),
     [
-        ("li2020.theorem_1", "does not know offset"),
-        (UNBENT, "is about dist_sq, and does not say how convex"),
+        ("li2020.theorem_1", "cannot compute offset"),
+        (UNBENT, "bounds dist_sq"),
     ],
 )
 def test_search_rejects_statements_that_it_cannot_evaluate(key, why):

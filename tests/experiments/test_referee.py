@@ -54,7 +54,7 @@ def test_the_page_loads_nothing_and_says_what_is_wrong_and_what_holds(page):
     assert "proved (whole proof checked by the proof kernel" in page
     assert "7.06 times the bound" in page
     assert f"dfltheory falsify --replay {SAVED}" in page
-    assert "Made again by <code>dfltheory referee dfedsgpsm.theorem_1</code>" in page
+    assert "Repeat with <code>dfltheory referee dfedsgpsm.theorem_1</code>" in page
     assert "$" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S)
 
 

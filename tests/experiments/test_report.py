@@ -173,7 +173,7 @@ def test_a_browser_shows_it_without_complaint(opened):
     assert "A small study" in dom
     for words in (
         "How to read this page",
-        "What the theorems say",
+        "Statements of the theorems",
         "What was not tested",
         "</mfrac>",
     ):

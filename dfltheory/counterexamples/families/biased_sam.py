@@ -1,14 +1,15 @@
 """SAM whose stochastic ascent step hides the gradient, if samples are not smooth.
 
-Identical clients with f' = w > 0 to the right of -rho, and noise xi s(x), xi = +-1 with
-probability 1/2 each, s a continuous function with s(0) = (1 + e) w, s(rho) = -w,
-s(-rho) = w and |s| <= (1 + e) w =: sigma. At x = 0 the sample's gradient w + xi s(0)
-has the sign of xi, so that the ascent step of SAM leads to xi rho, where the same
-sample has the gradient w + xi s(xi rho) = 0, and nearby too: every local step is 0, for
-every xi, in every round, whatever eta, K and W are. So the left-hand side is f'(0)^2 =
-w^2 forever, though rho and the steps vanish; every term of a bound in which sigma^2 is
-multiplied by eta is exceeded for small eta. E grad F_i = f_i' and the variance is at
-most sigma^2.
+The clients are identical with f' = w > 0 to the right of -rho, and the noise is xi
+s(x), where xi = +-1 with probability 1/2 each. The function s is continuous with s(0) =
+(1 + e) w, s(rho) = -w, s(-rho) = w and |s| <= (1 + e) w =: sigma.
+
+At x = 0 the sample's gradient w + xi s(0) has the sign of xi, so that the ascent step
+of SAM leads to xi rho. There the same sample has the gradient w + xi s(xi rho) = 0, and
+also in a neighborhood. Every local step is therefore 0, for both xi, in every round,
+for all eta, K and W. So the left-hand side is f'(0)^2 = w^2 forever, even if rho and
+the steps vanish, and it exceeds every term of a bound in which eta multiplies sigma^2
+for small eta. E grad F_i = f_i', and the variance is at most sigma^2.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
 
 MARGIN, SPARE = 1e-3, 0.25
-"""By how much noise exceeds the slope that it has to outweigh; the share of rho by
-which it may be missed.
+"""Relative margin by which the noise outweighs the slope, and tolerance for rho, as a
+fraction of it.
 """
 
 
 class BiasedSAM(Family):
-    """f' rises with slope 1 to w, which it reaches left of -rho."""
+    """Identical clients whose f' rises with slope 1 to w to the left of -rho."""
 
     name = "biased SAM gradients"
     summary = "f' = w near 0 and noise xi s(x), for which every SAM step at 0 is 0"
@@ -45,7 +46,7 @@ class BiasedSAM(Family):
         return ramps.repeated(2), both(0 * w)
 
     def noise(self, clients: Ramps, at: RoundData) -> Ramps:
-        """Return s."""
+        """Return the function s of the noise xi s(x)."""
         w = clients.widths[:, :1, 0]
         near = (1 - SPARE) * np.where(at.rho > 0, at.rho, 1.0)[:, None]
         steep = np.stack([MARGIN * w / near, -(2 + MARGIN) * w / near], -1)

@@ -1,10 +1,10 @@
-"""Two parabolas from a start far from their limit.
+"""Two parabolas with a start far from their limit.
 
-The problems are those of :mod:`.local_drift`, whose range of linear gradients contains
+The problems are those of :mod:`.local_drift`, with gradients that are linear as far as
 the start s: f_i' = k_i (x - c_i), so that f(x^0) - f* grows as s^2. A round is x -> A x
-+ b with ||A||_inf <= max_i (1 - eta k_i)^K < 1, so that the state converges to
++ b with ||A||_inf <= max_i (1 - eta k_i)^K < 1. The state therefore converges to
 :func:`~dfltheory.counterexamples.families.local_drift.drift_limit`, which does not
-depend on s, and its gradient is the same at every later round.
+depend on s, and so does the gradient in all later rounds.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dfltheory.counterexamples.families.shapes import REACH, both
 from dfltheory.counterexamples.ramps import Ramps
 
 FARTHEST = 1e6
+"""Largest distance of the start from 0."""
 
 
 class DistantStart(Family):

@@ -1,4 +1,4 @@
-"""The contract of a family of candidates."""
+"""Base class of families of candidates."""
 
 from __future__ import annotations
 
@@ -17,22 +17,28 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 NOISE = frozenset(("sigma_l", "S2", "sigma_u", "sigma_v"))
-"""Quantities of which a statement about noise has one."""
+"""A statement about noise contains one of these quantities."""
 
 
 @dataclass(frozen=True, eq=False)
 class RoundData:
-    """What a problem is fitted to, (P,) each, in units in which L = 1.
+    """The data of a round that a problem is fitted to, (P,) each, for L = 1.
 
     Attributes
     ----------
-    eta : step size
-    lam : the eigenvalue of the network that is not 1, with its sign, for all gossip
-        steps of a round together
-    rho : SAM radius
-    K : local steps
-    penalty : the penalty of ADMM
-    heaviest : the largest push-sum weight
+    eta : (P,) array
+        Step size.
+    lam : (P,) array
+        The eigenvalue of the network that is not 1, with its sign, for all gossip steps
+        of a round together.
+    rho : (P,) array
+        SAM radius.
+    K : int
+        Number of local steps.
+    penalty : (P,) array, optional
+        Penalty of ADMM.
+    heaviest : (P,) array or float
+        Largest push-sum weight.
     """
 
     eta: np.ndarray
@@ -44,7 +50,7 @@ class RoundData:
 
     @property
     def way(self) -> np.ndarray:
-        """Distance that a client moves in a round on a slope of 1 in the long run.
+        """Distance that a client on a slope of 1 moves in a round in the long run.
 
         It is eta K, or the penalty.
         """
@@ -54,40 +60,40 @@ class RoundData:
 class Family(ABC):
     """Problems of one kind, fitted to the step sizes and the network of a candidate.
 
-    The search draws numbers in the unit cube, the network and the step sizes; a family
-    makes a problem of two clients on the line, and their starts, from them. It is found
-    by the entry point group ``dfltheory.families``.
+    The search draws points of the unit cube, networks and step sizes. From them, a
+    family constructs problems of two clients on the line, and their starts. The entry
+    point group ``dfltheory.families`` lists further families.
     """
 
     name: ClassVar[str]
-    """In plain words; it is reported with the results."""
+    """Name in plain words, which is reported with results."""
     summary: ClassVar[str]
-    """The functions and what they show, in one sentence."""
+    """One sentence on the functions and what they show."""
     rounds: ClassVar[int] = 300
-    """Rounds to be simulated until the state is stationary."""
+    """Number of rounds to simulate, after which the state should be stationary."""
     networks: ClassVar[tuple[str, ...]] = ()
-    """Kinds of :mod:`.networks` on which it is searched too."""
+    """Additional kinds of :mod:`.networks` to search."""
     also_complete: ClassVar[bool] = False
-    """Whether it is searched with lam = 0 too."""
+    """Whether lam = 0 is searched, too."""
     convex: ClassVar[bool] = False
-    """Whether it is for statements about convex problems, and for no others."""
+    """Whether the family is for statements about convex problems only."""
     sam: ClassVar[bool] = False
-    """Whether it is about the SAM radius."""
+    """Whether the family needs a SAM radius."""
     noisy: ClassVar[bool] = False
-    """Whether it has noise; then clients are identical and their rounds are affine."""
+    """Whether there is noise. Then clients are identical, and rounds are affine."""
     state_noise: ClassVar[bool] = False
-    """Whether its noise depends on the state, see :meth:`noise`."""
+    """Whether the noise depends on the state, see :meth:`noise`."""
     different_starts: ClassVar[bool] = False
     """Whether clients start at different points."""
     personal: ClassVar[bool] = False
-    """Whether it is about personal parts, and for two blocks alone."""
+    """Whether the family is for statements with two blocks only."""
     settles: ClassVar[bool] = False
-    """Whether the limit is reached in few rounds however small the step size is."""
+    """Whether few rounds reach the limit, however small the step size is."""
     needs: ClassVar[tuple[str, ...]] = ()
-    """Quantities of which a statement must have one."""
+    """Quantities, of which a statement must contain at least one."""
 
     def refusal(self, theorem: Theorem) -> str:
-        """Return why the family has no candidate for a statement; empty if it has."""
+        """Return why the family has no candidates for a statement; else empty."""
         scope = theorem.scope
         about_noise = bool(NOISE & {*theorem.needs})
         free, _ = hyperparameters(theorem)
@@ -113,25 +119,26 @@ class Family(ABC):
 
     @abstractmethod
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
-        """Return P problems of two clients (or one) and starts (P, clients).
+        """Return P problems of two clients (or one), and starts (P, clients).
 
         Parameters
         ----------
         read : Reader
-            Free numbers of the unit cube; each call takes the next column.
+            Free numbers of the unit cube; each call reads the next column.
         at : RoundData
-            What the problems are fitted to; the results are in units in which L = 1.
+            The data to fit the problems to, in units with L = 1, as the result.
         """
 
     def noise(self, clients: Ramps, at: RoundData) -> Ramps:
-        """Return the function s of noise xi s(x) for these clients.
+        """Return the function s of the noise xi s(x) for these clients.
 
-        Only for families with ``state_noise``, whose runs are the same for every xi.
+        It is called only for families with ``state_noise``, whose runs must be the same
+        for both signs xi.
         """
         raise NotImplementedError(f"{type(self).__name__} has no noise of its own")
 
     def describe(self) -> str:
-        """Return name and summary."""
+        """Return the name and the summary."""
         return f"{self.name}: {self.summary}"
 
 

@@ -1,8 +1,8 @@
-"""All families: those of the package, then those of other packages by name.
+"""All families: those of the package, then those of other packages, sorted by name.
 
-Another package declares a family as an entry point of the group ``dfltheory.families``
-whose value is a subclass of
-:class:`~dfltheory.counterexamples.families.family.Family`.
+Another package registers a family, a subclass of
+:class:`~dfltheory.counterexamples.families.family.Family`, as an entry point of the
+group ``dfltheory.families``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ OWN: tuple[Family, ...] = (
     StartAtMinimum(),
     LateDescent(),
 )
-"""Those that are simulated for few rounds first: where time is short not all are
-tried.
+"""Families of the package. Those that need few rounds are first, since a short search
+does not try all of them.
 """
 
 
@@ -59,29 +59,31 @@ def families() -> tuple[Family, ...]:
     Raises
     ------
     InputError
-        An entry point is no family, or two families have one name.
+        An entry point is not a family, or two families have the same name.
     """
     return (*OWN, *_third_party())
 
 
 @cache
 def _third_party() -> tuple[Family, ...]:
+    """Return the families of other packages, sorted by name."""
     from importlib.metadata import entry_points  # slow to import
 
-    found = []
+    installed = []
     names = {family.name for family in OWN}
     for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
         family = _checked(point)
         if family.name in names:
             raise InputError(
-                f"two families are called {family.name!r}; rename that of {point.value}"
+                f"two families are named {family.name!r}; rename that of {point.value}"
             )
         names.add(family.name)
-        found.append(family)
-    return tuple(found)
+        installed.append(family)
+    return tuple(installed)
 
 
 def _checked(point: EntryPoint) -> Family:
+    """Return the family of an entry point."""
     kind = point.load()
     if not (isinstance(kind, type) and issubclass(kind, Family)):
         raise InputError(
@@ -90,7 +92,7 @@ def _checked(point: EntryPoint) -> Family:
         )
     for field in ("name", "summary"):
         if not isinstance(getattr(kind, field, None), str):
-            raise InputError(f"{point.value} has no {field}: give it a text")
+            raise InputError(f"{point.value} must define {field} as a text")
     return kind()
 
 

@@ -2,7 +2,8 @@
 
 f'(x) is FLAT from the start s > 0 down to 0, rises to 1 on [FLAT - 1, 0], stays 1 for a
 while, and falls to 0 at the minimum. The gradient is small in nearly all rounds and
-close to 1 in the last ones, so that the last round says more than the mean of all.
+close to 1 in the last ones. So the last round may violate a bound that the mean over
+all rounds satisfies.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 LONGEST = 1000
-"""Most rounds on the gentle slope."""
+"""Maximum number of rounds on the gentle slope."""
 
 
 class LateDescent(Family):
@@ -31,7 +32,7 @@ class LateDescent(Family):
     rounds = 1200
 
     def refusal(self, theorem: Theorem) -> str:
-        """Return why the family has no candidate: it is about the last round."""
+        """Return why the family has no candidates; it needs the last round."""
         if theorem.lhs.aggregate != "last":
             return "needs the last round on the left-hand side"
         return super().refusal(theorem)
@@ -42,9 +43,9 @@ class LateDescent(Family):
         gentle_rounds = read.log(3, LONGEST)
         steep_length = at.way * read.log(1, 10)
         rise = 1 - flat
-        one = np.ones(len(flat))
+        ones = np.ones(len(flat))
         knots = np.stack([-rise - steep_length - 1, -rise], -1)
-        widths = np.stack([one, rise], -1)
+        widths = np.stack([ones, rise], -1)
         slopes = np.tile([1.0, -1.0], (len(flat), 1, 1))
         left = np.zeros((len(flat), 1))
         clients = Ramps(knots[:, None], widths[:, None], slopes, left).repeated(2)

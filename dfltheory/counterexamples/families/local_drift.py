@@ -1,13 +1,13 @@
 """Two parabolas of different curvature, whose local steps miss the minimum.
 
-f_i' = k_i (x - c_i) with k_1 = 1 >= k_2 in a range that is never left, c_i = +-1; rho =
-0. K local steps are x -> c_i + (1 - eta k_i)^K (x - c_i) =: c_i + q_i (x - c_i), so
-that with lam = 0 a round maps the mean to the mean of both, and it is stationary at x*
-= sum_i (1 - q_i) c_i/sum_i (1 - q_i). At the minimum eta k_i is in the place of 1 -
-q_i: they differ for K > 1 as soon as k_1 != k_2. With lam > 0 the fixed point is that
-of a 2 x 2 linear system (:func:`drift_limit`), and for K = 1 too it is not the minimum.
-Half of the starts are near the minimum, where nothing is left of a bound but what keeps
-the mean away from it.
+f_i' = k_i (x - c_i) with k_1 = 1 >= k_2 and c_i = +-1 in a range that no run leaves;
+rho = 0. K local steps are x -> c_i + (1 - eta k_i)^K (x - c_i) =: c_i + q_i (x - c_i).
+For lam = 0, a round replaces the mean by the average of both, and is stationary at x* =
+sum_i (1 - q_i) c_i/sum_i (1 - q_i). At the minimum 1 - q_i is replaced by eta k_i. For
+K > 1 the two points differ unless k_1 = k_2. For lam > 0 the fixed point is that of a 2
+x 2 linear system (:func:`drift_limit`), which misses the minimum for K = 1, too. Half
+of the starts are near the minimum, where a bound retains only the terms that keep the
+mean away from it.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def drift_limit(k: np.ndarray, at: RoundData) -> np.ndarray:
 
 
 def drift_start(k: np.ndarray, at: RoundData) -> np.ndarray:
-    """Return the common start without a share of the slow eigenvector.
+    """Return the common start that has no component along the slow eigenvector.
 
-    From it the state converges at the pace of lam. With z the left eigenvector of A of
-    its larger eigenvalue, that start x satisfies z'(x 1) = z'x*.
+    From it the state converges at the rate of lam. If z is the left eigenvector of A
+    for its larger eigenvalue, this start x satisfies z'(x 1) = z'x*.
     """
     A, _ = drift_system(k, at)
     values, left = np.linalg.eig(np.swapaxes(A, 1, 2))

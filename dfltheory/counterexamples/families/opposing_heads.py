@@ -1,11 +1,11 @@
 """Personal parts that pull the shared parts in opposite directions.
 
-F_i = r(u) + (h/2)(v -+ pi/2)^2 + sin(p u) sin(v)/p, with r' = b the bump of
-:mod:`.opposing_gradients`. At v_i = +-pi/2 the v-gradient is 0 whatever u is, and the
-u-gradient is b +- cos(p u). So the personal parts pull in opposite directions, and
-outside of the bump the half distance r of clients at -+r is stationary once r = lam
-g^K(r), g(r) = r + eta cos(p r). Their mean is stationary at 0, and attracted by it: at
-m it moves by -eta sin(p m) sin(p r) in a step. The left-hand side is b(0)^2/L_u.
+F_i = r(u) + (h/2)(v -+ pi/2)^2 + sin(p u) sin(v)/p, where r' = b is the bump of
+:mod:`.opposing_gradients`. At v_i = +-pi/2 the v-gradient is 0 for every u, and the
+u-gradient is b +- cos(p u). So the personal parts pull in opposite directions. Outside
+of the bump, clients at -+r are stationary once r = lam g^K(r) with g(r) = r + eta cos(p
+r). Their mean is stationary at 0, which is attractive: a mean m moves by -eta sin(p m)
+sin(p r) in a step. The left-hand side is b(0)^2/L_u.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dfltheory.counterexamples.ramps import Ramps
 
 
 class OpposingHeads(Family):
-    """The bump alone; the personal parts pull."""
+    """The bump of the shared parts; the personal parts are added separately."""
 
     name = "opposing heads"
     summary = (

@@ -1,4 +1,4 @@
-"""Piecewise-linear gradients with free knots, which are fitted to nothing."""
+"""Piecewise-linear gradients with free knots, not fitted to networks or step sizes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dfltheory.counterexamples.splits import Splits
 
 
 def _one_client(read: Reader) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return a clipped quadratic plus a bump.
+    """Return a clipped quadratic plus a bump, from 9 numbers.
 
-    It consists of ramps (P, 3) and the slope far left (P,), from 9 numbers.
+    The result consists of ramps (P, 3) and the gradient far to the left (P,).
     """
     steep, center = read.log(1e-2, 1), read.between(-1, 1)
     low, high = read.log_or_zero(1e-3, 3, 0.3), read.log_or_zero(1e-3, 3, 0.3)
@@ -26,16 +26,16 @@ def _one_client(read: Reader) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 
 
 def ramps(read: Reader, clients: int) -> Ramps:
-    """Return clients of three ramps each."""
+    """Return clients with three ramps each."""
     columns = zip(*(_one_client(read) for _ in range(clients)), strict=True)
     knots, widths, slopes, left = (np.stack(column, axis=1) for column in columns)
     return Ramps(knots, widths, slopes, left)
 
 
 def splits(read: Reader, clients: int) -> Splits:
-    """Return ramps, parabolas and a coupling of both blocks.
+    """Return problems with ramps, parabolas and a coupling of both blocks.
 
-    With one set of ramps both clients have a copy of it.
+    For ``clients`` = 1, both clients have the same ramps.
     """
     b = np.stack([read.between(-3, 3), read.between(-3, 3)], -1)
     shared = ramps(read, clients)
@@ -43,7 +43,7 @@ def splits(read: Reader, clients: int) -> Splits:
 
 
 def starts(read: Reader, m: int, common: bool) -> np.ndarray:
-    """(P, m): one point for all; or, half of the time, one for each."""
+    """Return starts (P, m): a common one, or with probability 1/2 one per client."""
     if common:
         return np.repeat(read.between(-4, 4)[:, None], m, axis=1)
     points = np.stack([read.between(-4, 4) for _ in range(m)], -1)

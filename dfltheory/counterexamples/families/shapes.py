@@ -1,4 +1,4 @@
-"""Functions on the line of which several families are made."""
+"""Functions on the line that several families use."""
 
 from __future__ import annotations
 
@@ -9,41 +9,43 @@ from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.splits import Splits
 
 REACH = 2.0
-"""How far from their centers the gradients of parabolas become constant."""
+"""Distance from their centers at which gradients of parabolas become constant."""
 
 
 def unfitted(size: int) -> Ramps:
     """Return two clients with L = B = 1.
 
-    From their constants steps are drawn before a problem is fitted to them.
+    Step sizes are drawn from their constants before a problem is fitted to the step
+    sizes.
     """
-    one = np.ones(size)
-    return wells(one, one, 0 * one)
+    ones = np.ones(size)
+    return wells(ones, ones, 0 * ones)
 
 
 def bowl(size: int) -> Ramps:
-    """x^2/2 for one client."""
+    """Return one client with the function x^2/2."""
     flat = np.zeros((size, 1, 1))
     return Ramps(flat, 1 + flat, flat, flat[..., 0], curve=np.ones(size))
 
 
 def unfitted_two(read: Reader, heads: bool) -> Splits:
-    """Return two clients with personal parts in a parabola around 0, where they start.
+    """Return two clients with personal parts in a parabola.
 
-    With ``heads`` the personal parts are at +-pi/2, uncoupled there, of which the
-    shared parts have gradients +-cos(p u).
+    By default the parabola is centered at 0. With ``heads`` the centers are +-pi/2,
+    where the personal parts are uncoupled and add +-cos(p u) to the gradients of the
+    shared parts.
     """
-    base, h, one = unfitted(len(read.u)), read.log(1e-2, 10), np.ones(len(read.u))
-    p = read.log(1e-2, 10) if heads else one
-    b = heads * np.pi / 2 * np.array([[1, -1]]) * one[:, None]
+    base, h, ones = unfitted(len(read.u)), read.log(1e-2, 10), np.ones(len(read.u))
+    p = read.log(1e-2, 10) if heads else ones
+    b = heads * np.pi / 2 * np.array([[1, -1]]) * ones[:, None]
     ramps = (base.knots, base.widths, base.slopes, base.left)
-    return Splits(*ramps, b, h, heads / p, p, one)
+    return Splits(*ramps, b, h, heads / p, p, ones)
 
 
 def wells(v: np.ndarray, w: np.ndarray, e: np.ndarray) -> Ramps:
-    """Return phi + e and phi - e with wells at -2 v and 2 w.
+    """Return clients with gradients phi + e and phi - e and wells at -2 v and 2 w.
 
-    Beyond the wells the slope is 1 at most.
+    Beyond the wells |phi| is at most 1.
     """
     knots = np.stack([-2 * v - 1, -v, w], -1)
     widths = np.stack([v + 1, v + w, w + 1], -1)
@@ -55,17 +57,14 @@ def wells(v: np.ndarray, w: np.ndarray, e: np.ndarray) -> Ramps:
 
 
 def hill(knots: np.ndarray, widths: np.ndarray) -> Ramps:
-    """Return two clients whose gradients both rise and fall again.
-
-    The slopes of the gradients are 1 and -1; elsewhere the gradients are 0.
-    """
+    """Return two clients whose gradients rise from 0 with slope 1 and fall again."""
     slopes = np.tile([1.0, -1.0], (len(knots), 1, 1))
     left = np.zeros((len(knots), 1))
     return Ramps(knots[:, None], widths[:, None], slopes, left).repeated(2)
 
 
 def both(start: np.ndarray) -> np.ndarray:
-    """(P, 2): one start for both clients."""
+    """Return one start for both clients, (P, 2)."""
     return np.stack([start, start], -1)
 
 

@@ -1,10 +1,10 @@
 """Noise around the minimum of a parabola.
 
-m clients f'(x) = x with noise of variance sigma^2 that start at s, s = 0 mostly. A
-round multiplies the mean by q = (1 - eta)^K, and adds noise of variance eta^2
-(sigma^2/m) (1 - q^2)/(1 - (1 - eta)^2), so that E f'(xbar^t)^2 = q^2t s^2 + (1 - q^2t)
-eta sigma^2/(m (2 - eta)), for every W (:func:`noisy_square`). For statements about
-convex problems f'(x) = x has no end.
+m clients with f'(x) = x and noise of variance sigma^2 start at s, mostly s = 0. A round
+multiplies the mean by q = (1 - eta)^K, and adds noise of variance eta^2 (sigma^2/m) (1
+- q^2)/(1 - (1 - eta)^2). So E f'(xbar^t)^2 = q^(2t) s^2 + (1 - q^(2t)) eta sigma^2/(m
+(2 - eta)), for every W (:func:`noisy_square`). For statements about convex problems,
+f'(x) = x on the whole line.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dfltheory.counterexamples.families.shapes import bowl
 from dfltheory.counterexamples.ramps import Ramps
 
 FAR = 1e3
-"""How far from the minimum the gradient becomes constant."""
+"""Distance from the minimum at which the gradient becomes constant."""
 
 
 class StationaryNoise(Family):
-    """x^2/2, as far as noise leads, for one client."""
+    """The function x^2/2, as far as noise leads, for one client."""
 
     name = "stationary noise"
     summary = "f'(x) = x with noise, from the minimum mostly"
@@ -36,13 +36,13 @@ class StationaryNoise(Family):
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return one client and its start."""
-        far, one = np.full((len(at.eta), 1), FAR), np.ones((len(at.eta), 1, 1))
-        ramps = Ramps(-far[..., None], 2 * far[..., None], one, -far)
+        far, ones = np.full((len(at.eta), 1), FAR), np.ones((len(at.eta), 1, 1))
+        ramps = Ramps(-far[..., None], 2 * far[..., None], ones, -far)
         return ramps, _start(read)
 
 
 class StationaryNoiseConvex(Family):
-    """The same, strongly convex everywhere."""
+    """The function x^2/2 on the whole line, for one client."""
 
     name = "stationary noise, strongly convex"
     summary = "f(x) = x^2/2 with noise, from the minimum mostly"
@@ -55,6 +55,7 @@ class StationaryNoiseConvex(Family):
 
 
 def _start(read: Reader) -> np.ndarray:
+    """Return the starts of one client, mostly 0."""
     return read.log_or_zero(1e-4, 3, 0.6)[:, None]
 
 

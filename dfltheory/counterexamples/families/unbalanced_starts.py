@@ -1,7 +1,7 @@
 """Identical clients that start at +-r, so that their mean starts at the minimum.
 
-f'(x) = max(x, -c). One round moves the mean to ((1 - eta)^K - 1) r/2 + eta K c/2 where
-r - eta K c >= c, and its slope is that, or -c if that is larger.
+f'(x) = max(x, -c). If r - eta K c >= c, one round moves the mean to ((1 - eta)^K - 1)
+r/2 + eta K c/2, which is also f' there unless it is below -c.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dfltheory.counterexamples.ramps import Ramps
 
 
 class UnbalancedStarts(Family):
-    """max(x, -c) for both clients, at +-1 and a little to the right of it."""
+    """Gradients max(x, -c) of clients that start at +-1, or slightly to the right."""
 
     name = "unbalanced starts"
     summary = "f'(x) = max(x, -c) for both clients, which start at +-1"
@@ -26,8 +26,8 @@ class UnbalancedStarts(Family):
         """Return clients whose mean starts near the minimum."""
         c, shift = read.log(1e-2, 0.5), read.log(1e-6, 1e-1)
         knots, widths = -c[:, None], (c + REACH)[:, None]
-        one = np.ones((len(c), 1, 1))
-        ramps = Ramps(knots[:, None], widths[:, None], one, knots)
+        ones = np.ones((len(c), 1, 1))
+        ramps = Ramps(knots[:, None], widths[:, None], ones, knots)
         return ramps.repeated(2), both(shift) + np.array([1.0, -1.0])
 
 

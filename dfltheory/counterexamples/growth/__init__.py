@@ -1,8 +1,9 @@
-"""Kinds of problems that a few numbers name: a family lets one of them grow.
+"""Kinds of problems with a few parameters, one of which grows along a family.
 
-A kind draws a first member at random, or has a ``plain`` one whose numbers have one or
-two digits, and makes any member: a problem that the training core runs, and the
-quantities that no run shows.
+A kind draws the numbers of a first member at random. Some kinds also have a ``plain``
+first member, whose numbers have one or two digits. For any numbers it constructs the
+member's problem, which the training core runs, and the quantities that a run does not
+report.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ MEMBERS = MappingProxyType(
 
 
 def kinds(theorem: Theorem) -> list[Member]:
-    """Return the kinds that a search of the statement draws from."""
+    """Return the kinds of problems that a search of the statement draws."""
     return [
         member
         for member in MEMBERS.values()
@@ -59,15 +60,16 @@ def kinds(theorem: Theorem) -> list[Member]:
 
 
 def replayed(theorem: Theorem, member: Member) -> bool:
-    """Return whether a saved family of this kind is inside the statement's scope.
+    """Return whether the statement covers a saved family of this kind.
 
-    Clients that start at different points are excluded by a common start.
+    A statement with a common start excludes clients that start at different points.
     """
     within = not (member.different_starts and theorem.scope.common_start)
     return within and _is_about(theorem, member)
 
 
 def _is_about(theorem: Theorem, member: Member) -> bool:
+    """Return whether the statement has the blocks and quantities of this kind."""
     return member.two_blocks is theorem.scope.two_blocks and member.needs in {
         "",
         *theorem.needs,

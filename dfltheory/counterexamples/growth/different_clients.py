@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def _opposing_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
-    """Return opposing gradients from a common start.
+    """Return opposing gradients with a common start.
 
-    They are fitted to the distance of the clients at the schedule's step size.
+    They are fitted to the limiting distance of the clients for the schedule's step
+    size.
     """
     chosen, numbers = chosen_algorithm(theorem, at, L=at["L"])
     ramps = _opposing_gradients(at, hyperparameter(chosen, "eta"), at["K"])
@@ -38,17 +39,18 @@ def _opposing_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]
 def _opposing_gradients(at: Numbers, eta: float, K: float) -> Ramps:
     """Return the functions of :mod:`..families.opposing_gradients`.
 
-    L is given and sigma_g = L; h and its center are shares.
+    L is given, and sigma_g = L. The height h of the bump is a fraction of its maximum,
+    and its center a fraction of h.
     """
-    lam, one = np.array([1 - 1 / at["gap"]]), np.ones(1)
+    lam, ones = np.array([1 - 1 / at["gap"]]), np.ones(1)
     fitted = RoundData(np.array([eta * at["L"]]), lam, np.zeros(1), round(K))
     read = Reader(np.array([[(at["h"] - 0.05) / 0.949, at["centre"]]]))
     ramps, _ = OpposingGradients().decode(read, fitted)
-    return ramps.scaled(at["L"] * one, one)
+    return ramps.scaled(at["L"] * ones, ones)
 
 
 def _clipped_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
-    """Return a clipped quadratic each, with minima at distance +- spread."""
+    """Return clipped quadratics with minima at distance +- spread."""
     chosen, numbers = chosen_algorithm(
         theorem, at, L=at["L"], rho0=at["rho0"], alpha=1 - 1 / at["alpha"]
     )

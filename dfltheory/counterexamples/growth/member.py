@@ -1,4 +1,4 @@
-"""One kind of problem, and how its left-hand side is measured."""
+"""Kinds of problems, and the measurement of their left-hand sides."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 Numbers = dict[str, float]
 COUNTS = ("T", "K", "K_u", "K_v")
-"""Numbers of a member that are whole."""
+"""Numbers of a member that are integers."""
 SEEDS = 16
-"""Runs of the training core that are compared with an exact expectation."""
+"""Number of runs of the training core that are compared with an expectation."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +40,27 @@ class Member:
     Attributes
     ----------
     name : str
-    make : function of a statement and the numbers of a member
-        Returns its problem, and the quantities that no run shows.
+    make : callable
+        Maps a statement and the numbers of a member to its problem, and to the
+        quantities that a run does not report.
     base : mapping
-        The numbers of a first member: the choices of a count, or the ends of a range
-        on a logarithmic scale.
-    joint, parameters : tuples of str
-        Products that grow together (``T*K``), and single numbers that grow.
+        The numbers of a first member: the choices of a count, or the ends of a
+        log-uniform range.
+    joint : tuple of str
+        Products of parameters that grow together, such as ``T*K``.
+    parameters : tuple of str
+        Single parameters that grow.
     two_blocks : bool
         Whether the problem has a shared and a personal part.
     needs : str
-        The quantity without which a statement is not about this kind.
+        A quantity that the statement must contain, if any.
     different_starts : bool
         Whether the clients start at different points.
     drawn : bool
-        Whether a search draws it; a saved family is replayed in any case.
+        Whether searches draw this kind. Saved families are replayed in any case.
     plain : mapping or None
-        A first member of one or two digits a number, whose ratio has a closed form
-        along the first of ``varied``; None if there is none.
+        A first member whose numbers have one or two digits, with a ratio in closed form
+        along the first entry of ``varied``; None if there is none.
     """
 
     name: str
@@ -86,14 +89,14 @@ class Member:
 
     @property
     def varied(self) -> tuple[str, ...]:
-        """Everything that can grow along a family of this kind."""
+        """All parameters, and products of them, that can grow along a family."""
         return (*self.joint, *self.parameters)
 
     def measure(self, theorem: Theorem, at: Numbers) -> tuple[float, Numbers]:
         """Return the expected left-hand side, and the quantities of the expression.
 
-        Without noise one run of the training core is the expectation. With two blocks
-        it is an exact recursion.
+        One run of the training core measures problems without noise. For two blocks the
+        expectation follows from an exact recursion.
         """
         instance, known = self.make(theorem, at)
         if isinstance(instance.task, SplitTask):
@@ -117,7 +120,7 @@ class Member:
         return left, {name: float(values[name]) for name in theorem.needs}
 
     def core(self, theorem: Theorem, at: Numbers) -> float | None:
-        """Return the left-hand side by the training core, if ``measure`` does not."""
+        """Return the left-hand side in the training core; None for one block."""
         instance, _ = self.make(theorem, at)
         if not isinstance(instance.task, SplitTask):
             return None
@@ -132,7 +135,7 @@ class Member:
 def _exactly(
     theorem: Theorem, instance: Instance, known: Numbers
 ) -> tuple[float, Numbers]:
-    """Return the left-hand side of a problem with two blocks by its recursion."""
+    """Return both results of :meth:`Member.measure` by the exact recursion."""
     batch, T = Batch.of(instance), instance.rounds
     path = run(batch, theorem.lhs.rounds(T).stop + 1)
     of_run = run_values(CandidateRuns(batch, path, [T]), theorem).at_upper_gap
@@ -146,12 +149,12 @@ def _exactly(
 
 
 def algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorithm:
-    """Return the scope's algorithm at these numbers, by the statement's schedule.
+    """Return the scope's algorithm with hyperparameters from numbers and schedule.
 
     Raises
     ------
     InputError
-        Neither the numbers nor the schedule determine a hyperparameter, such as a SAM
+        Neither the numbers nor the schedule determine a hyperparameter, such as the SAM
         radius.
     """
     cls, (free, fixed) = algorithm_class(theorem), hyperparameters(theorem)
@@ -162,7 +165,7 @@ def algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorithm:
         value = known.get(symbol, quantity.neutral)
         if value is None:
             raise InputError(
-                f"{theorem} does not say how large {symbol} is, and O(.) needs a"
+                f"{theorem} does not determine {symbol}, and statements in O(.) need a"
                 " schedule"
             )
         chosen[name] = int(value) if quantity.integer else float(value)
@@ -175,7 +178,7 @@ def hyperparameter(chosen: Algorithm, name: str) -> float:
 
 
 def counts(at: Numbers) -> Numbers:
-    """Return the counts of a member; there are two clients and no SAM."""
+    """Return the integer parameters of a member, for two clients without SAM."""
     whole = {name: round(at[name]) for name in COUNTS if name in at}
     return {**whole, "m": 2, "rho0": 0.0}
 
@@ -191,8 +194,8 @@ def chosen_algorithm(
         Its scope and schedule determine the hyperparameters.
     at : dict of str to float
         Parameters of the member.
-    constants : float
-        Constants of the problem by glossary name, in addition to the counts.
+    **constants : float
+        Constants of the problem by glossary name.
     """
     numbers = counts(at) | constants
     return algorithm(theorem, numbers), numbers
@@ -211,9 +214,9 @@ def two_clients(
     known: Numbers,
     starts: np.ndarray | None = None,
 ) -> tuple[Instance, Numbers]:
-    """Return the run of two clients with lam = 1 - 1/gap, and what no run shows.
+    """Return a run of two clients with lam = 1 - 1/gap, and its unreported quantities.
 
-    These are the ``known`` numbers, and the constants of W.
+    These are the ``known`` numbers and the constants of W.
     """
     w = 1 / (2 * at["gap"])
     W = np.array([[1 - w, w], [w, 1 - w]])
@@ -228,7 +231,7 @@ def ramp_run(
     known: Numbers,
     starts: Sequence[float] = (0.0, 0.0),
 ) -> tuple[Instance, Numbers]:
-    """Return the run of two clients on the line with these gradients."""
+    """Return a run of two clients on the line with these gradients."""
     task = RampTask(**_fields(ramps))
     return two_clients(task, chosen, at, known, np.array(starts)[:, None])
 
@@ -242,7 +245,10 @@ def split_run(
     sigma_v: float = 0.0,
     starts: Sequence[float] = (0.0, 0.0),
 ) -> tuple[Instance, Numbers]:
-    """Return the run of gradients in u and uncoupled parabolas (h/2) v^2 from v = 0."""
+    """Return a run of two-block problems, and the quantities that it does not report.
+
+    The gradients in u are ``ramps``; v starts at 0 in the uncoupled parabola (h/2) v^2.
+    """
     task = SplitTask(**_fields(ramps), b=[0.0, 0.0], h=h, k=0.0, sigma_v=sigma_v)
     constants = task.problem.constants()
     L_u, L_v = float(constants["L_u"][0]), float(constants["L_v"][0])

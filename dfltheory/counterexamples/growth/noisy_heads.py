@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _noisy_heads(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
-    """Return the problem; u stays at 0."""
+    """Return the problem, in which u stays at 0."""
     ramps = Ramps.one([[-10.0]], [[20.0]], [[1.0]], [-10.0]).repeated(2)
     return split_run(theorem, at, ramps, h=at["h_v"], sigma_v=at["sigma_v"])
 

@@ -1,4 +1,4 @@
-"""Clients on slopes that they do not leave, with constant gradients."""
+"""Clients with constant gradients, on slopes that they do not leave."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def _long_slope(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
     """Return identical clients on a slope that T rounds of one step do not leave.
 
-    The gradient is B = ``slope`` in every round, a minimum is at the end of the slope,
-    and f(0) - f* = T eta B^2 + B^2/(2 L). One local step a round makes no use of
-    momentum.
+    The gradient is B = ``slope`` in every round, the minimum is at the end of the
+    slope, and f(0) - f* = T eta B^2 + B^2/(2 L). With one local step per round,
+    momentum has no effect.
     """
     chosen, numbers = chosen_algorithm(
         theorem, at, L=at["L"], alpha=1 - 1 / at["alpha"]
@@ -40,7 +40,7 @@ def _many_local_steps(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]
     """Return identical clients on a slope that T rounds of K steps do not leave.
 
     A round moves the auxiliary sequence of DFedADMM by lam_admm B, and the mean model
-    of the other algorithms by eta K B at most. A minimum is at the end of the slope.
+    of other algorithms by at most eta K B. The minimum is at the end of the slope.
     """
     chosen, numbers = chosen_algorithm(theorem, at, L=at["L"])
     if isinstance(chosen, PrimalDual):
@@ -53,7 +53,7 @@ def _many_local_steps(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]
 def _on_a_slope(
     chosen: Algorithm, at: Numbers, numbers: Numbers, moved: float
 ) -> tuple[Instance, Numbers]:
-    """Return clients on a slope that is as long as T rounds of ``moved`` times B."""
+    """Return clients on a slope of the length T times ``moved`` times B."""
     B, width = at["slope"], at["slope"] / at["L"]
     end = -numbers["T"] * moved * B - width
     ramps = Ramps.one([[end]], [[width]], [[at["L"]]], [0.0]).repeated(2)
@@ -61,11 +61,12 @@ def _on_a_slope(
 
 
 def _opposing_slopes(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
-    """Return clients on opposing slopes, with a step of the gradient between them.
+    """Return clients on opposing slopes with a step of the gradient between them.
 
     f_1' = slope + L clip(x + 1, 0, 1) and f_2' = -slope + L clip(x + 1, 0, 1) - L
-    clip(x, 0, 1). The slopes pull the clients out of the steps to both sides, where
-    their gradients cancel: the mean stays on the step, with a gradient near L.
+    clip(x, 0, 1). The slopes pull the clients away from the step to opposite sides,
+    where their gradients cancel. So the mean stays on the step, with a gradient close
+    to L.
     """
     chosen, numbers = chosen_algorithm(theorem, at, L=at["L"])
     L = at["L"]

@@ -1,4 +1,4 @@
-"""Two clients that are in different wells of a function."""
+"""Two clients in different wells of a function."""
 
 from __future__ import annotations
 
@@ -21,37 +21,38 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 STARTS = (-1.0, 2.0)
+"""Starts of the two clients, in the two minima of :func:`_two_minima`."""
 
 
 def _two_minima() -> Ramps:
-    """Return f'(x) of slope 1 around minima at -1 and 2, and -1 between them."""
+    """Return f' with slope 1 around minima at -1 and 2, and slope -1 in between."""
     return Ramps.one(
         [[-2.0, -0.5, 1.5]], [[1.5, 1.0, 3.0]], [[1.0, -1.0, 1.0]], [-1.0]
     ).repeated(2)
 
 
 def _separate_wells(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
-    """Return identical clients with minima at -1 and 2, each of which starts in one.
+    """Return identical clients, one in the minimum at -1 and one in the minimum at 2.
 
-    There is one local step a round. Gossip moves both inwards by the same distance, so
-    that their mean stays at 1/2, where the gradient is -1/2.
+    There is one local step per round. Gossip moves both clients inward by the same
+    distance, so that their mean stays at 1/2, where the gradient is -1/2.
     """
     chosen, numbers = chosen_algorithm(theorem, at, K=1, L=1.0)
     return ramp_run(_two_minima(), chosen, at, numbers, STARTS)
 
 
 def _shared_parts(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
-    """Return the same for the shared parts; the personal parts stay at the minimum."""
+    """Return separate wells of the shared parts; personal parts are at the minimum."""
     return split_run(theorem, at, _two_minima(), starts=STARTS)
 
 
 def _parting_clients(theorem: Theorem, at: Numbers) -> tuple[Instance, Numbers]:
-    """Return almost identical clients that part from a common start between two wells.
+    """Return almost identical clients that separate from a common start.
 
-    Their heterogeneity is e/T; the wells are those of :mod:`..families.two_wells`.
+    Their heterogeneity is e/T. For the wells, see :mod:`..families.two_wells`.
     """
-    v, one = np.array([at["v"]]), np.ones(1)
-    ramps = wells(v, one, np.array([at["e"] / at["T"]])).scaled(at["h"] * one, one)
+    v, ones = np.array([at["v"]]), np.ones(1)
+    ramps = wells(v, ones, np.array([at["e"] / at["T"]])).scaled(at["h"] * ones, ones)
     return split_run(theorem, at, ramps)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 EFFORTS = (Effort(60, 4000), Effort(120, 12000), Effort(ROUNDS, BITS))
+"""Limits of the computation in fractions, tried in turn."""
 REJECTED = 0.0
 """The ratio of an instance that the statement does not cover."""
 
@@ -22,9 +23,10 @@ REJECTED = 0.0
 def in_fractions(
     instance: Document, theorem: Theorem, effort: Effort | None = None
 ) -> Exact | None:
-    """Return both sides in fractions.
+    """Return both sides of the statement in fractions.
 
-    None where the statement does not cover the instance, or no fractions are known.
+    The result is None if the statement does not cover the instance, or if it cannot be
+    evaluated in fractions.
     """
     try:
         return verify(instance, theorem, effort)
@@ -33,14 +35,14 @@ def in_fractions(
 
 
 class RatioInFractions:
-    """measured / bound in exact fractions."""
+    """The ratio measured / bound in exact fractions."""
 
     def __init__(self, theorem: Theorem, effort: Effort):
         self.theorem = theorem
         self.effort = effort
 
     def __call__(self, instance: Document) -> float:
-        """Return left / right in fractions; ``REJECTED`` where it is unknown."""
+        """Return the ratio; ``REJECTED`` if it is unknown."""
         exact = in_fractions(instance, self.theorem, self.effort)
         if exact is None or not exact.right > 0:
             return REJECTED
@@ -48,13 +50,13 @@ class RatioInFractions:
 
 
 class RatioInFloatingPoint:
-    """measured / bound of the exact expectation, with its margins for rounding."""
+    """The ratio measured / bound of the exact expectation, allowing for rounding."""
 
     def __init__(self, theorem: Theorem):
         self.theorem = theorem
 
     def __call__(self, instance: Document) -> float:
-        """Return the ratio of the exact expectation; ``REJECTED`` with obstacles."""
+        """Return the ratio; ``REJECTED`` if there are obstacles."""
         try:
             with np.errstate(all="ignore"):
                 known = built(instance, self.theorem.scope.algorithms)
@@ -67,10 +69,10 @@ class RatioInFloatingPoint:
 def ratio_of(
     instance: Document, theorem: Theorem
 ) -> RatioInFractions | RatioInFloatingPoint:
-    """In fractions where they refute the statement already, else in floating point.
+    """Return the ratio in fractions if they refute the statement, else in floats.
 
-    The effort is the smallest one that suffices for the given instance, as instances
-    whose rounds never repeat are costly.
+    The limits of the computation are the smallest that suffice for this instance, since
+    instances whose state never repeats are expensive.
     """
     for effort in EFFORTS:
         in_rationals = RatioInFractions(theorem, effort)

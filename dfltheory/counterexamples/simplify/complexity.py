@@ -1,4 +1,4 @@
-"""How simple an instance is: clients, pieces, rounds, digits and distinct numbers."""
+"""Complexity of an instance: clients, pieces, rounds, digits and distinct numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decimal import Decimal
 from dfltheory.counterexamples.document import Document
 
 Place = tuple[str | int, ...]
-"""The fields and indices that lead to a number of a document."""
+"""Path of fields and indices to a number in a document."""
 
 NOT_CHOSEN = {
     "algorithm": frozenset(("name", "decay", "weight_decay", "participation")),
@@ -18,20 +18,25 @@ NOT_CHOSEN = {
     "task": frozenset(("name",)),
     "topology": frozenset(("name", "of")),
 }
-"""Fields that are names or settings of the run and not numbers of the problem."""
+"""Fields that are names or settings of the run, not numbers of the problem."""
 
 
 @dataclass(frozen=True)
 class Complexity:
-    """Measures of an instance, each the smaller the simpler.
+    """Measures of the complexity of an instance; smaller is simpler.
 
     Attributes
     ----------
-    clients : number of clients
-    pieces : number of ramps with a slope that is not 0, over all clients
-    rounds : the horizon T
-    digits : significant digits of all numbers together
-    numbers : how many different magnitudes these numbers have
+    clients : int
+        Number of clients.
+    pieces : int
+        Number of ramps with a nonzero slope, over all clients.
+    rounds : int
+        The horizon T.
+    digits : int
+        Total number of significant digits.
+    numbers : int
+        Number of distinct magnitudes.
     """
 
     clients: int
@@ -53,13 +58,13 @@ class Complexity:
         )
 
     def below(self, other: Complexity) -> bool:
-        """Whether no measure is larger than that of ``other`` and one is smaller."""
+        """Return whether no measure exceeds that of ``other`` and one is smaller."""
         pairs = list(zip(astuple(self), astuple(other), strict=True))
         return self != other and all(mine <= theirs for mine, theirs in pairs)
 
 
 def significant_digits(number: float) -> int:
-    """Digits of the shortest decimal form, without zeros at either end; 0 for 0."""
+    """Return the number of digits without zeros at either end; 0 for 0."""
     digits = "".join(map(str, Decimal(repr(number)).as_tuple().digits))
     return len(digits.strip("0"))
 
@@ -74,7 +79,7 @@ def pieces(task: Document) -> int:
 
 
 def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
-    """Each number of the problem with its place in the document."""
+    """Yield each number of the problem with its place in the document."""
     for section, left_out in NOT_CHOSEN.items():
         for name, value in instance.get(section, {}).items():
             if name not in left_out:
@@ -82,6 +87,7 @@ def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
 
 
 def _inside(place: Place, value: object) -> Iterator[tuple[Place, float]]:
+    """Yield the numbers in nested lists."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _inside((*place, index), inner)

@@ -42,10 +42,10 @@ KINDS: tuple[Simplification, ...] = (
     SmallerCounts(),
     FewerDigits(),
 )
-"""In the order in which they are applied."""
+"""Kinds of simplifications, in the order of application."""
 SHARES = (0.9, 0.7, 0.5)
-"""Shares of the first ratio that must be left, one pass over all kinds for each: early
-kinds do not spend what later ones need.
+"""Fractions of the initial ratio that must remain, each for one pass over all kinds, so
+that early kinds leave room for later ones.
 """
 
 
@@ -56,14 +56,15 @@ class Simplified:
     Attributes
     ----------
     finding : Finding
-        Of the simplified instance, confirmed by the training core.
+        The simplified instance, confirmed by the training core.
     instance : dict
         The simplified instance as plain data.
     ratio_before : float
-        measured / bound of the instance that was given.
+        measured / bound of the original instance.
     before, after : Complexity
+        Complexity of the original and the simplified instance.
     steps : tuple of str
-        The simplifications that were kept, in order.
+        The kinds of the simplifications that were kept, in order.
     """
 
     finding: Finding
@@ -96,21 +97,20 @@ def simplify(
     Parameters
     ----------
     instance : dict
-        The instance as plain data, as a counterexample file holds it; it stays as it
-        is.
+        The instance as plain data, as in a counterexample file. It is not modified.
     theorem : Theorem
         The statement that it refutes.
     seconds : float
         Time limit of the search for simpler instances.
     checks : float
-        Largest number of instances that are evaluated.
+        Maximum number of instances to evaluate.
     family : str
-        Name of the family of candidates that the instance comes from.
+        Name of the family of candidates that the instance is from.
 
     Returns
     -------
     Simplified
-        Its ratio exceeds 1 and half of that of the given instance.
+        Its ratio exceeds 1 and half of the original ratio.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def simplify(
 
 
 class _Search:
-    """Evaluates candidates until the budget is spent."""
+    """A budget of evaluations, and the test that candidates must pass."""
 
     def __init__(
         self,
@@ -173,20 +173,21 @@ class _Search:
 
     @property
     def over(self) -> bool:
+        """Whether the budget is spent."""
         return self.left <= 0 or time.monotonic() > self.deadline
 
     def accepts(self, candidate: Document) -> bool:
-        """Whether the candidate refutes the statement clearly enough."""
+        """Return whether the candidate refutes the statement by a sufficient margin."""
         self.left -= 1
         self.count += 1
-        found = self.ratio(candidate)
-        return found > 1 and found >= self.floor
+        ratio = self.ratio(candidate)
+        return ratio > 1 and ratio >= self.floor
 
 
 def _apply(
     kind: Simplification, history: list[tuple[str, Document]], search: _Search
 ) -> None:
-    """Apply one kind until none of its candidates is accepted."""
+    """Apply one kind of simplification until no candidate is accepted."""
     progress = True
     while progress:
         progress = False
@@ -201,15 +202,14 @@ def _apply(
 
 
 def _confirmed(instances: list[Document], theorem: Theorem) -> tuple[int, Certificate]:
-    """Return an instance that the training core confirms, with its certificate.
+    """Return the index and certificate of an instance that the core confirms.
 
-    The last one is tried first, then earlier ones in steps that double. The instance is
-    given by its index.
+    The last instance is tried first, then earlier ones at doubling distances.
 
     Raises
     ------
     InputError
-        It confirms none of them.
+        No instance is confirmed.
     """
     back, index = 1, len(instances) - 1
     while True:

@@ -17,25 +17,27 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 DIGITS = (1, 2, 3)
+"""Numbers of digits to which a family's numbers are rounded."""
 
 
 def simplify_family(finding: Finding) -> Finding:
     """Simplify a family of problems.
 
-    The first of these along which the ratio still grows: kinds of
-    problems in closed form, that of the family first and those whose clients start at
-    different points last; the family itself with numbers of one, two or three digits.
-    Numbers of steps and rounds are not rounded.
+    The result is the first of the following families along which the ratio still grows.
+    First, kinds of problems in closed form: the family's own kind before others, and
+    those with different starts last. Then the family itself with numbers of one, two or
+    three digits, except for numbers of steps and rounds.
 
     Parameters
     ----------
     finding : Finding
-        Of a family along which measured / expression grows.
+        A finding whose family refutes a statement in O(.).
 
     Returns
     -------
     Finding
-        Measured anew; of the same family if it does not grow along a simpler one.
+        The finding with the simplified family, measured again; unchanged if the ratio
+        grows along no simpler family.
 
     Raises
     ------
@@ -47,9 +49,9 @@ def simplify_family(finding: Finding) -> Finding:
         raise InputError("there is no growing family of problems to simplify")
     simpler = family
     for member, base, parameter in _simpler(family, theorem):
-        found = along(theorem, member, base, parameter)
-        if found is not None and found.grows:
-            simpler = found
+        candidate = along(theorem, member, base, parameter)
+        if candidate is not None and candidate.grows:
+            simpler = candidate
             break
     ratio = simpler.ratios[-1] / simpler.ratios[0]
     return replace(finding, divergence=simpler, ratio=ratio)
@@ -58,7 +60,7 @@ def simplify_family(finding: Finding) -> Finding:
 def _simpler(
     family: Divergence, theorem: Theorem
 ) -> Iterator[tuple[Member, Numbers, str]]:
-    """Yield kinds, first members and parameters, the simplest first."""
+    """Yield kinds, first members and parameters of families, the simplest first."""
     plain = [
         member
         for member in MEMBERS.values()
@@ -66,6 +68,7 @@ def _simpler(
     ]
 
     def others_last(member: Member) -> tuple[bool, bool]:
+        """Return the key that sorts the family's own kind first."""
         return member.name != family.member, member.different_starts
 
     for member in sorted(plain, key=others_last):

@@ -1,4 +1,4 @@
-"""A simplified counterexample in at most five lines, to be checked by hand."""
+"""Description of a simplified counterexample in at most five lines."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from dfltheory.counterexamples.rational import Exact
 
 LONGEST = 24
-"""Most characters of a fraction that is printed in full."""
+"""Maximum number of characters of a fraction that is printed in full."""
 
 
 def hand_check_lines(finding: Finding) -> tuple[str, ...]:
-    """Functions; network and start; steps; what is measured; bound and ratio.
+    """Return the lines of a counterexample that is to be checked by hand.
 
-    Both sides are fractions where they are known; long ones are followed by ``...``
-    after six digits.
+    They are functions, network and start, algorithm, measured value, and bound with
+    ratio. Both sides are fractions if possible; long fractions are abbreviated to six
+    digits and ``...``.
     """
     instance, theorem = finding.instance, finding.theorem
     if instance is None or theorem is None or finding.certificate is None:
@@ -50,6 +51,7 @@ def hand_check_lines(finding: Finding) -> tuple[str, ...]:
 def _sides(
     theorem: Theorem, measured: Fraction, bound: Fraction, how: str
 ) -> tuple[str, str]:
+    """Return the lines of the measured value and of the bound."""
     return (
         f"measured: {left_side_words(theorem)} = {fraction_text(measured)} ({how})",
         f"bound = {fraction_text(bound)}, ratio {fraction_text(measured / bound)}",
@@ -57,9 +59,9 @@ def _sides(
 
 
 def _values(exact: Exact) -> str:
-    """Return the values in the bound that are not 0.
+    """Return the nonzero values in the bound, as text.
 
-    Hyperparameters of the third line are left out.
+    The line of the algorithm already contains its hyperparameters.
     """
     shown = {"L", "B", "sigma_l", "sigma_g", "f0_gap", "lam", "C", "q", "m"}
     return ", ".join(
@@ -70,7 +72,7 @@ def _values(exact: Exact) -> str:
 
 
 def fraction_text(value: Fraction) -> str:
-    """Return the fraction, or six digits and dots where it is long."""
+    """Return the fraction as text, or six digits and ``...`` if it is long."""
     text = str(value)
     return text if len(text) <= LONGEST else f"{about(value, 6)}..."
 

@@ -9,7 +9,7 @@ from dfltheory.counterexamples.document import Document
 from dfltheory.counterexamples.simplify.simplification import Simplification
 
 BY_CLIENT = ("knots", "widths", "slopes", "left", "b")
-"""Fields of a task with one entry for each client."""
+"""Fields of a task with one entry per client."""
 RAMP = ("knots", "widths", "slopes")
 DEVIATIONS = ("sigma", "sigma_u", "sigma_v")
 COUNTS = ("Q", "K", "K_u", "K_v")
@@ -17,16 +17,16 @@ TRIED = (1, 2, 3, 4, 5, 10, 20, 50)
 
 
 class FewerClients(Simplification):
-    """Drop one client, one with an identical copy first.
+    """Drop one client, preferably one with an identical copy.
 
-    Two clients are left where there is a network, as a network of one node is a
-    borderline case of its own.
+    With a network at least two clients remain, as a network with a single node is a
+    borderline case.
     """
 
     name = "clients"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
-        """Yield the instance without one client, one with an identical copy first."""
+        """Yield the instance without one client, those with an identical copy first."""
         count = len(instance["run"]["x0"])
         fewest = 2 if "topology" in instance else 1
         matrices = matrices_of(instance)
@@ -46,7 +46,7 @@ class FewerClients(Simplification):
 def matrices_of(instance: Document) -> list[list[list[float]]]:
     """Return the mixing matrices of an instance.
 
-    There are none for a server or a random network.
+    The list is empty for a server or a random network.
     """
     topology = instance.get("topology", {})
     if "matrix" in topology:
@@ -55,7 +55,7 @@ def matrices_of(instance: Document) -> list[list[list[float]]]:
 
 
 def _copies_first(instance: Document) -> list[int]:
-    """Return the clients: those with an identical copy first, then the last first."""
+    """Return client indices, those with identical copies first, then descending."""
     task = instance["task"]
     columns = [task[name] for name in BY_CLIENT if name in task]
     clients = list(zip(*columns, instance["run"]["x0"], strict=True))
@@ -67,7 +67,7 @@ def _copies_first(instance: Document) -> list[int]:
 
 
 def _drop_node(matrix: list[list[float]], index: int) -> None:
-    """Remove a node; each other node keeps for itself what it received from it."""
+    """Remove a node; every other node adds the removed weight to its own."""
     for row, weights in enumerate(matrix):
         if row != index:
             weights[row] += weights[index]
@@ -76,18 +76,18 @@ def _drop_node(matrix: list[list[float]], index: int) -> None:
 
 
 class FewerPieces(Simplification):
-    """Drop a ramp of all clients, or of one."""
+    """Drop a ramp of all clients, or of one client."""
 
     name = "pieces"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
         """Yield the instance without one ramp, of all clients first, then of one."""
         slopes = instance["task"]["slopes"]
-        every = range(len(slopes))
+        clients = range(len(slopes))
         for ramp in range(len(slopes[0])):
-            yield without_ramp(instance, ramp, every)
+            yield without_ramp(instance, ramp, clients)
         if len(slopes) > 1:
-            for client in every:
+            for client in clients:
                 for ramp in range(len(slopes[client])):
                     yield without_ramp(instance, ramp, range(client, client + 1))
 
@@ -95,7 +95,7 @@ class FewerPieces(Simplification):
 def without_ramp(instance: Document, ramp: int, clients: range) -> Document:
     """Return the instance without one ramp of some clients.
 
-    A column of zeros is dropped.
+    A ramp that no client has any more is deleted.
     """
     smaller = deepcopy(instance)
     task = smaller["task"]
@@ -111,7 +111,7 @@ def without_ramp(instance: Document, ramp: int, clients: range) -> Document:
 
 
 class NoNoise(Simplification):
-    """Exact gradients in place of stochastic ones."""
+    """Replace stochastic gradients by exact ones."""
 
     name = "noise"
 
@@ -129,12 +129,12 @@ class NoNoise(Simplification):
 
 
 class FewerRounds(Simplification):
-    """A smaller horizon: a power of 10 times 1, 2 or 5, the smallest first."""
+    """Reduce the horizon to 1, 2 or 5 times a power of 10, the smallest first."""
 
     name = "rounds"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
-        """Yield the instance with 1, 2, 5, 10, ... rounds, if they are fewer."""
+        """Yield the instance with 1, 2, 5, 10, ... rounds, while they are fewer."""
         rounds = int(instance["run"]["rounds"])
         for exponent in range(len(str(rounds))):
             for digit in (1, 2, 5):
@@ -146,12 +146,12 @@ class FewerRounds(Simplification):
 
 
 class SmallerCounts(Simplification):
-    """Smaller K and Q, the smallest first."""
+    """Reduce K and Q, the smallest values first."""
 
     name = "local and gossip steps"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
-        """Yield the instance with one smaller number of steps."""
+        """Yield the instance with one number of steps reduced."""
         for name in COUNTS:
             count = instance["algorithm"].get(name, 0)
             for fewer in TRIED:
@@ -161,7 +161,7 @@ class SmallerCounts(Simplification):
                     yield smaller
 
     def is_simpler(self, candidate: Document, instance: Document) -> bool:
-        """Whether a count is smaller and none is larger."""
+        """Return whether one count is smaller and none is larger."""
         new = [candidate["algorithm"].get(name, 0) for name in COUNTS]
         old = [instance["algorithm"].get(name, 0) for name in COUNTS]
         no_larger = all(a <= b for a, b in zip(new, old, strict=True))

@@ -1,4 +1,4 @@
-"""Numbers with fewer digits."""
+"""Simplification of numbers to fewer digits."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from dfltheory.counterexamples.simplify.reductions import matrices_of
 from dfltheory.counterexamples.simplify.simplification import Simplification
 
 LENGTHS = frozenset(("knots", "widths", "x0", "rho"))
-"""Fields whose numbers are positions: equal ones stay equal."""
+"""Fields whose numbers are positions or lengths. Equal ones remain equal."""
 KEPT = frozenset(("rounds", "K", "Q", "K_u", "K_v", "participation"))
+"""Fields that are not rounded."""
 CLOSE = 1e-6
+"""Relative difference below which two magnitudes are the same."""
 
 
 class FewerDigits(Simplification):
-    """Round all numbers at once, then one magnitude at a time, wherever it occurs."""
+    """Round all numbers at once, then one magnitude at a time in all its places."""
 
     name = "digits"
 
     def candidates(self, instance: Document) -> Iterator[Document]:
-        """Yield the instance with all magnitudes rounded, then with one simpler."""
+        """Yield the instance with all magnitudes rounded, then with single ones."""
         groups = magnitudes(instance)
         for digits in (1, 2, 3, 6):
             changes: dict[Place, float] = {}
@@ -48,9 +50,9 @@ def _digits(group: tuple[list[Place], float]) -> int:
 
 
 def magnitudes(instance: Document) -> list[tuple[list[Place], float]]:
-    """Return the places of each magnitude that may change, of one kind of quantity.
+    """Return each magnitude with the places of the same kind at which it occurs.
 
-    The diagonal of a mixing matrix is not among them, as it follows from the others.
+    Diagonals of mixing matrices are omitted, as the other weights determine them.
     """
     groups: list[tuple[list[Place], float, str | int]] = []
     for place, number in numbers_of(instance):
@@ -71,20 +73,23 @@ def _on_diagonal(place: Place) -> bool:
 
 
 def changed(instance: Document, sizes: dict[Place, float]) -> Document:
-    """Return the instance with these magnitudes at these places, signs as before."""
+    """Return the instance with these magnitudes at these places; signs are kept."""
     other = deepcopy(instance)
     for place, size in sizes.items():
-        at: Any = other
+        node: Any = other
         for part in place[:-1]:
-            at = at[part]
-        at[place[-1]] = -size if size and at[place[-1]] < 0 else size
+            node = node[part]
+        node[place[-1]] = -size if size and node[place[-1]] < 0 else size
     for old, new in zip(matrices_of(instance), matrices_of(other), strict=True):
         _complete_diagonal(old, new)
     return other
 
 
 def _complete_diagonal(old: list[list[float]], new: list[list[float]]) -> None:
-    """Set the diagonal so that rows have the sum 1, or columns where only these had."""
+    """Set the diagonal so that rows have the sum 1.
+
+    If only columns had that sum before, they keep it instead.
+    """
     by_rows = all(abs(sum(row) - 1) < CLOSE for row in old)
     for k in range(len(new)):
         line = list(new[k])
@@ -96,11 +101,12 @@ def _complete_diagonal(old: list[list[float]], new: list[list[float]]) -> None:
 
 
 def rounded(size: float, digits: int) -> float:
+    """Return a number rounded to so many significant digits."""
     return float(f"{size:.{digits - 1}e}")
 
 
 def simpler_numbers(size: float) -> Iterator[float]:
-    """Numbers near this positive one that have fewer digits, the simplest first."""
+    """Yield numbers near ``size`` > 0 with fewer digits, the simplest first."""
     before = significant_digits(size)
     seen: set[float] = set()
     for number in _nearby(size):
@@ -111,6 +117,7 @@ def simpler_numbers(size: float) -> Iterator[float]:
 
 
 def _nearby(size: float) -> Iterable[float]:
+    """Yield simple numbers near ``size``, possibly with repetitions."""
     exponent = floor(log10(size))
     yield 0.0
     if 0.1 < size < 10:
@@ -128,7 +135,7 @@ def _nearby(size: float) -> Iterable[float]:
 
 
 def _neighbors(size: float, digits: int) -> list[float]:
-    """Return the nearest number with so many digits, then those next to it."""
+    """Return the nearest number with so many digits, and its two neighbors."""
     nearest = rounded(size, digits)
     unit = Decimal(1).scaleb(floor(log10(size)) - digits + 1)
     middle = Decimal(repr(nearest))

@@ -1,4 +1,4 @@
-"""The contract of a simplification."""
+"""Base class of simplifications."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dfltheory.counterexamples.simplify.complexity import Complexity
 
 
 class Simplification(ABC):
-    """One way to make an instance simpler.
+    """One way to simplify an instance.
 
-    A subclass proposes instances; it need not know whether they still refute the
-    statement, which the search checks for each of them.
+    A subclass proposes instances. It need not know whether they still refute the
+    statement, which the search checks.
     """
 
     name: ClassVar[str]
@@ -22,10 +22,10 @@ class Simplification(ABC):
 
     @abstractmethod
     def candidates(self, instance: Document) -> Iterator[Document]:
-        """Yield instances that may replace this one, the most wanted first."""
+        """Yield simpler instances, the most desirable first."""
 
     def is_simpler(self, candidate: Document, instance: Document) -> bool:
-        """Whether the candidate is simpler: no measure grows, and one shrinks."""
+        """Return whether no measure of complexity grows, and one decreases."""
         return Complexity.of(candidate).below(Complexity.of(instance))
 
 

@@ -1,7 +1,7 @@
-"""The stored simplified counterexamples to registered statements, as lines of text.
+"""Stored lines of text that describe simplified counterexamples.
 
-``simple.json`` maps hashes of statements to lines. ``python -m
-validation.counterexamples.simple docs/counterexamples`` writes it.
+``simple.json`` maps hashes of registered statements to lines. It is written by ``python
+-m validation.counterexamples.simple docs/counterexamples``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ FILE = Path(__file__).parent / "simple.json"
 
 
 def lines_of(theorem: Theorem) -> tuple[str, ...]:
-    """Return the stored lines of a statement with the same content, if any."""
+    """Return the stored lines of a statement; empty if there are none."""
     return tuple(_stored().get(statement_hash(theorem), {}).get("lines", ()))
 
 
 @cache
 def _stored() -> dict[str, dict[str, list[str]]]:
-    """Hash -> name and lines."""
+    """Return the entries of the file, by hash of the statement."""
     document: dict[str, dict[str, list[str]]] = json.loads(
         FILE.read_text(encoding="utf-8")
     )

@@ -1,4 +1,4 @@
-"""More symmetry: equal weights, equal or opposite clients, a start at 0."""
+"""Symmetric instances: equal weights, equal or opposite clients, a start at 0."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dfltheory.counterexamples.simplify.simplification import Simplification
 
 
 class MoreSymmetry(Simplification):
-    """A complete graph with equal weights, a start at 0, or identical clients.
+    """Try equal weights, a start at 0, and identical or opposite clients.
 
-    Clients 2, 3, ... become like client 1, or its opposite.
+    Clients 2, 3, ... become identical to client 1, or its opposite.
     """
 
     name = "symmetry"
@@ -32,7 +32,7 @@ class MoreSymmetry(Simplification):
 
 
 def _equal_weights(instance: Document) -> Document:
-    """Return the same clients on the complete graph."""
+    """Return the instance on the complete graph with equal weights."""
     equal = deepcopy(instance)
     count = len(instance["run"]["x0"])
     equal["topology"] = {"matrix": [[1 / count] * count for _ in range(count)]}
@@ -42,7 +42,8 @@ def _equal_weights(instance: Document) -> Document:
 def _like_the_first(instance: Document, slopes: int, left: int) -> Document:
     """Return the instance with the functions of client 1 for all clients.
 
-    Signs of slopes and constants may differ.
+    ``slopes`` and ``left``, each +-1, multiply the slopes and the constants of the
+    others.
     """
     symmetric = deepcopy(instance)
     task = symmetric["task"]

@@ -1,4 +1,4 @@
-"""Units in which the step size and one width are 1."""
+"""Units in which the step size and one of the widths are 1."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ UNITS = {
     "sigma": (1, -1),
     "curve": (1, -2),
 }
-"""Powers of the units of f and x in the fields of a task with one block."""
+"""Exponents of the units of f and x in the fields of a one-block task."""
 LED = ("knots", "widths", "slopes", "left")
-"""The parts of noise that depends on the state, in their order."""
+"""Parts of noise that depends on the state, in the order of ``led``."""
 SETTINGS = frozenset(("name", "decay", "weight_decay", "participation"))
+"""Hyperparameters without a unit."""
 
 
 class Units(Simplification):
-    """Measure x in units of a width, and f so that the step size is 1."""
+    """Measure x in units of a width, and f such that the step size is 1."""
 
     name = "units"
 
@@ -43,19 +44,20 @@ class Units(Simplification):
                 yield scaled
 
     def is_simpler(self, candidate: Document, instance: Document) -> bool:
-        """Whether the candidate has these units and the instance has not."""
+        """Return whether only the candidate has these units."""
         return _normalized(candidate) and not _normalized(instance)
 
 
 def _normalized(instance: Document) -> bool:
+    """Return whether eta and one of the widths are 1."""
     widths = [width for row in instance["task"]["widths"] for width in row]
     return instance["algorithm"].get("eta") == 1 and 1 in widths
 
 
 def in_units(instance: Document, value: float, length: float) -> Document | None:
-    """Return the instance with f times ``value`` and x times ``length``.
+    """Return the instance with f scaled by ``value`` and x by ``length``.
 
-    None where the unit of a hyperparameter is unknown.
+    The result is None if the unit of a hyperparameter is unknown.
     """
     powers = _powers_of_hyperparameters(instance["algorithm"])
     if powers is None:
@@ -85,7 +87,10 @@ Numbers = float | list["Numbers"]
 
 
 def _times(value: Numbers, factor: float) -> Numbers:
-    """Every number times a factor, to 15 digits, so that 1 is 1 again."""
+    """Multiply all numbers by a factor.
+
+    The results are rounded to 15 digits, so that 1 is recovered exactly.
+    """
     if isinstance(value, list):
         return [_times(inner, factor) for inner in value]
     return float(f"{value * factor:.15g}")
@@ -94,7 +99,10 @@ def _times(value: Numbers, factor: float) -> Numbers:
 def _powers_of_hyperparameters(
     algorithm: Document,
 ) -> dict[str, tuple[int, int]] | None:
-    """Return the powers of f and x in each hyperparameter that has a unit."""
+    """Return the exponents of f and x in each hyperparameter with a unit.
+
+    The result is None if the unit of a hyperparameter is unknown.
+    """
     try:
         names = algorithms.get(algorithm["name"]).glossary
     except UnknownNameError:
