@@ -1,7 +1,8 @@
-"""How often `rate_fit` refutes a true exponent by chance.
+"""How often `rate_fit` wrongly refutes a true exponent.
 
-The left-hand side is T^(-1/2) times a variable of mean 1, and the prediction is -1/2.
-``python -m validation.rate_errors`` prints the table of docs/verdicts.md.
+The left-hand side is T^(-1/2) times a random variable with mean 1, and the predicted
+exponent is -1/2. ``python -m validation.rate_errors`` prints the table of
+docs/verdicts.md.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ LAWS: dict[str, Draw] = {
 
 
 def false_refutations(law: Draw, seeds: int, trials: int = TRIALS) -> float:
-    """Return the share of trials that refute the true exponent."""
+    """Return the share of trials in which the true exponent is refuted."""
     rng = np.random.default_rng(0)
     refuted = 0
     for _ in range(trials):
         samples = law(rng, (seeds, len(HORIZONS))) * HORIZONS**-0.5
         means = samples.mean(axis=0)
-        found = fit_exponent(
+        exponent = fit_exponent(
             HORIZONS, means, deviations=samples / means - 1, limit="up"
         )
-        refuted += judge(found, -0.5) == "refuted"
+        refuted += judge(exponent, -0.5) == "refuted"
     return refuted / trials
 
 
