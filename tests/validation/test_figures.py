@@ -139,9 +139,9 @@ def test_an_unknown_name_is_wrong_usage(capsys):
     assert figures.main(["--only", "linear"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith(
-        "error: no picture is called linear; there are readme_curves, "
-    )
+    assert captured.err.startswith("error: ")
+    assert "linear" in captured.err
+    assert "readme_curves" in captured.err
 
 
 @pytest.mark.slow
