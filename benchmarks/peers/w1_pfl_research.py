@@ -1,7 +1,7 @@
 """W1 in pfl-research: federated averaging of a PyTorch model on the simulated backend.
 
-Its data sets are read in the order given and cut into batches once: no shuffling is
-counted against it.
+It reads data sets in order and splits them into batches once, so its times include no
+shuffling.
 """
 
 # pyright: reportMissingImports=false
@@ -49,7 +49,7 @@ backend = SimulatedBackend(training_data=population, val_data=population)
 algorithm = FederatedAveraging()
 rounds = NNAlgorithmParams(
     central_num_iterations=0,
-    evaluation_frequency=10**9,  # at the first round of all, and never again
+    evaluation_frequency=10**9,  # only in the very first round
     train_cohort_size=work.CLIENTS,
     val_cohort_size=None,
 )
