@@ -1,4 +1,4 @@
-"""``dfltheory falsify``: a counterexample is written, printed as JSON, and replays
+"""``dfltheory falsify``: a counterexample is written, printed as JSON, and replayed
 from its file.
 """
 
@@ -20,7 +20,7 @@ HIT = (
 
 @pytest.fixture(scope="module")
 def hit():
-    """A saved hit, run again once."""
+    """Replay a saved counterexample once."""
     from dfltheory.counterexamples import replay
 
     return replay(HIT)
@@ -43,7 +43,7 @@ def dfltheory(capsys, monkeypatch, tmp_path):
 
 
 def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
-    # the search stops at the first hit, within seconds; a busy machine may take longer
+    # the search stops at the first counterexample, usually within seconds
     status, captured = dfltheory(
         "dfedadmm.theorem_1", "--seconds", "300", "--enough", "1.2", "--json"
     )
@@ -64,8 +64,8 @@ def test_a_hit_is_written_and_replayed(dfltheory, tmp_path):
 
 @pytest.mark.slow
 def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeypatch):
-    """As a search finds it (tests/counterexamples/test_falsify_orders.py), which takes
-    longer.
+    """Uses a family that the search finds in
+    tests/counterexamples/test_falsify_orders.py, which is slower.
     """
     import dfltheory.counterexamples as engine
 
@@ -87,7 +87,7 @@ def test_a_diverging_family_is_written_and_replayed(dfltheory, tmp_path, monkeyp
     status, captured = dfltheory("--replay", str(tmp_path / "family.json"), "--json")
     assert status == 1
     assert json.loads(captured.out)["divergence"] == document["divergence"]
-    # in words what was run just now
+    # a description of the last run
     monkeypatch.setattr(engine, "replay", lambda path, own: again[-1])
     status, text = dfltheory("--replay", str(tmp_path / "family.json"))
     assert status == 1

@@ -1,4 +1,4 @@
-"""The contract of families of candidates, and families of other packages."""
+"""The contract of families of candidates, including families of other packages."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ print(names, batch.clients.constants()["sigma_g"] / batch.clients.constants()["B
 
 
 def in_another_package(folder, value):
-    """Output of a new interpreter in which a package declares a family."""
+    """Return the output of a new interpreter in which a package declares a family."""
     (folder / "their_families.py").write_text(FAMILY)
     metadata = folder / "their_families-1.0.dist-info"
     metadata.mkdir()

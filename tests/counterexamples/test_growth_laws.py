@@ -1,4 +1,4 @@
-"""The growth laws of families agree with what the stored families measure."""
+"""The growth laws of families agree with the measurements of the stored families."""
 
 import json
 import statistics
@@ -30,7 +30,7 @@ def stored(key):
 
 
 def parameter_values(law, family):
-    """T, or 1/(1 - alpha), of each member of the stored family."""
+    """Return T, or 1/(1 - alpha), of each member of the stored family."""
     first = family["values"][0]
     factors = [value / first for value in family["values"]]
     power = family["parameter"].split("*").count("T") if law.parameter == "T" else 1
@@ -76,7 +76,7 @@ def test_kinds_with_distant_starts_are_not_drawn():
 
 
 def diverging_finding(name):
-    """The stored finding of a family, without measuring it again."""
+    """Return the stored finding of a family without measuring it again."""
     document = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     family = Divergence(**document["divergence"])
     theorem = registry.get(family.key, family.variant)

@@ -1,6 +1,4 @@
-"""The atlas reports every constant that it assumed, and asks for those that have no
-usual value.
-"""
+"""The atlas reports every assumed constant, and requires those without a typical value."""
 
 import dataclasses
 import json
