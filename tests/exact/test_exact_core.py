@@ -1,4 +1,4 @@
-"""The training core agrees with exact expectations, at a prescribed false-alarm rate."""
+"""The training core agrees with exact expectations, at a given false-alarm rate."""
 
 import dataclasses
 

@@ -198,7 +198,7 @@ def test_the_probed_round_is_the_papers(name, kind, seed, plain):
 
 @dataclass(frozen=True)
 class TwiceMixed(Algorithm):
-    """Two exchanges, the second of a result of the first, with local work between them."""
+    """Two exchanges, the second of a result of the first, with local work between."""
 
     eta: float
 

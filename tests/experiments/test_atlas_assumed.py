@@ -1,4 +1,4 @@
-"""The atlas reports every assumed constant, and requires those without a typical value."""
+"""The atlas reports all assumed constants, and requires those with no typical value."""
 
 import dataclasses
 import json

@@ -138,7 +138,7 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
     ],
 )
 def test_compare_applies_to_every_statement_and_to_its_run_from_a_file(thm, tmp_path):
-    """For a statement in O(.), the left-hand side is measured, but no verdict is given."""
+    """For a statement in O(.), the left-hand side is measured without a verdict."""
     # from 1024/(1 - lam)^2 rounds on
     patient = thm.key.startswith("dfedmdc.rate_theorem")
     run = run_of(thm, long=2400 if patient else 600)

@@ -68,7 +68,7 @@ OURS = {
 
 
 def executed(row, folder, given, tmp_path):
-    """Execute their code on this input, after checking that it is the pinned version."""
+    """Execute their code on this input after checking that it is the pinned version."""
     pinned = hashlib.sha256(
         b"".join((folder / name).read_bytes() for name in row["files"])
     ).hexdigest()

@@ -274,7 +274,7 @@ def test_inverse_finds_an_eigenvalue_near_minus_one():
 
 
 def test_inverse_looks_at_the_least_self_weight():
-    # two clients of an even ring have large self-weights, the others almost none: lambda_m is
+    # two clients of an even ring have large self-weights, all others small: lambda_m is
     # what decides
     m, eps = 600, 1e-6
     W = graphs.laplacian(graphs.ring(m), alpha=(1 - eps) / 2, sparse=True).toarray()
