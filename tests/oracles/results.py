@@ -49,7 +49,7 @@ def statements() -> dict[str, str]:
 
 
 def appendices() -> tuple[Theorem, ...]:
-    """Return the statements of the papers' appendices, which the case studies contain."""
+    """Return the statements of the papers' appendices."""
     return tuple(theorem for paper in PAPERS for theorem in appendix(paper))
 
 

@@ -209,7 +209,7 @@ def test_networks_draw_every_variant_with_a_marker_of_its_own(runs):
 
 
 def test_curves_draw_left_sides_of_one_unit_together(runs):
-    """The printed theorem bounds the minimum over rounds, the corrected one the mean."""
+    """The printed theorem bounds the minimum over rounds, the corrected the mean."""
     verdicts = [dfl.compare(runs["complete"], KEY, variant=v) for v in BOTH]
     ax = plots.curves(verdicts)
     for verdict, name in zip(verdicts, ("least over rounds", "mean over rounds")):
@@ -366,7 +366,7 @@ def test_rates_of_several_fits_are_relative_to_their_first_points():
 
 
 def fonts(path):
-    """Return the subtypes of the fonts in a PDF file, including its compressed parts."""
+    """Return the subtypes of the fonts in a PDF file and its compressed parts."""
     data = path.read_bytes()
     parts = [data]
     for match in re.finditer(rb"stream\r?\n(.*?)endstream", data, re.S):

@@ -1,4 +1,4 @@
-"""The gallery's code is short and runs, and the gallery contains every public figure."""
+"""The gallery's code is short and runs; the gallery contains every public figure."""
 
 import contextlib
 import functools

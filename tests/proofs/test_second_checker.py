@@ -1,4 +1,4 @@
-"""The second checker accepts the proofs that the kernel writes, and rejects wrong ones."""
+"""The second checker accepts the proofs that the kernel writes, but no wrong ones."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_names_with_a_meaning_are_not_declared_again(line):
 
 
 def with_cases(changes=()):
-    """Return the corollary that is shown by cases of K, with changes in its own lines."""
+    """Return the corollary shown by cases of K, with changes in its own lines."""
     theorem, head, own = source(CASES).partition(f"corollary {CASES}\n")
     for old, new in changes:
         assert old in own

@@ -88,7 +88,9 @@ def test_an_experiment_whose_field_is_set_measures_what_a_function_of_the_value_
 
 
 def with_network_schedule():
-    """Return a user's theorem with eta = (1 - lam^2)/(8 L sqrt(T)), which contains lam."""
+    """Return a user's theorem whose step size contains lam: eta = (1 - lam^2)/(8 L
+    sqrt(T)).
+    """
     lam, L, T, m, sigma_l, f0_gap, eta = (
         GLOSSARY[name].symbol
         for name in ("lam", "L", "T", "m", "sigma_l", "f0_gap", "eta")
@@ -302,7 +304,7 @@ def test_runs_with_sam_have_seeds_and_an_interval_from_them():
     assert found.exponent.estimate == pytest.approx(2, abs=0.1)
     assert 1e-6 < found.exponent.high - found.exponent.low < 1
     assert (found.predicted, found.verdict) == (2, "consistent")
-    # the interval is based on the seeds or, without seeds, on the scatter about the line
+    # the interval is based on the seeds or, without them, on the scatter about the line
     seeds = together([measure(experiment(value), COROLLARY) for value in found.x])
     assert found.exponent == fit_exponent(found.x, found.measured, deviations=seeds)
     assert found.exponent != fit_exponent(found.x, found.measured)

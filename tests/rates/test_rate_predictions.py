@@ -111,7 +111,7 @@ def name_of(parameter):
 
 
 def marked(cases):
-    """Mark all cases as slow except the first ones of the corrected theorems in QUICK."""
+    """Mark all cases as slow except the first ones of the theorems in QUICK."""
     return [
         pytest.param(
             *case,

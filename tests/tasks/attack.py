@@ -272,7 +272,7 @@ def drawn_noise(task, block: slice) -> float:
 
 
 def infimum(task) -> float:
-    """Minimize f over x, or F over u and all v_i if there are two blocks, by descent."""
+    """Minimize f over x, or F over u and all v_i for two blocks, by descent."""
     if isinstance(task, Personal):
 
         def two_blocks(x: Tensor) -> Tensor:

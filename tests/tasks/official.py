@@ -1,4 +1,4 @@
-"""Small files in the official formats, written by tests from the formats' descriptions."""
+"""Small files in the official formats, written from the formats' descriptions."""
 
 from __future__ import annotations
 

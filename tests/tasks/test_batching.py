@@ -12,7 +12,7 @@ from dfltheory.tasks.modules import Layout
 
 
 class Net(nn.Module):
-    """Convolution, pooling and linear layer; ``seen`` records the strides of the input."""
+    """Convolution, pooling and linear layer; ``seen`` records strides of the input."""
 
     def __init__(self, colours, flatten, width=3):
         super().__init__()

@@ -154,7 +154,9 @@ def test_a_seed_is_all_that_a_random_problem_depends_on(kind, options):
 @pytest.mark.parametrize("d", [2, 5])
 @pytest.mark.parametrize("kind", KINDS)
 def test_hessians_agree_where_they_are_to_and_nowhere_else(kind, d):
-    """Each client has its own spectrum from mu to L, with common eigenvectors or not."""
+    """Each client has its own spectrum from mu to L, with common eigenvectors or its
+    own.
+    """
     task = quadratic(3, d, L=2.0, mu=0.5, seed=3, hessians=kind)
     A = dense(task)
     spectra = np.linalg.eigvalsh(A)
