@@ -1,4 +1,6 @@
-"""Imports between modules have no cycles, including imports in functions and for types."""
+"""Imports between modules have no cycles, even including those in functions or for
+types.
+"""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_what_a_page_shows_is_what_comes_out(page):
     assert runner.failures == 0, output.getvalue()
 
 
-# `falsify` and `audit` are slow; `data fetch` downloads; DIR, FILE and NAME stand for the
+# `falsify` and `audit` are slow; `data fetch` downloads; DIR, FILE, NAME stand for the
 # reader's own
 SKIPPED = re.compile(r"falsify|audit|data fetch|FILE|DIR|NAME|cifar10|mine\.npz")
 COMMANDS = sorted(

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """Return the files in the source distribution by path, as published at an address."""
+    """Return the source distribution's files by path, as published at an address."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout: there is no list of files to compare with")
     spec = importlib.util.spec_from_file_location(

@@ -71,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if fault == "corrupted":
             body = bytes([body[0] ^ 1]) + body[1:]
-        # truncated: a shorter file; interrupted: the connection fails in the middle of a
+        # truncated: a shorter file; interrupted: the connection fails during a
         # longer one
         elif fault:
             body = body[: len(body) // 2]
@@ -237,7 +237,7 @@ def test_archives_that_are_not_what_they_should_be(server, tmp_path):
 
 
 def test_a_wrong_archive_leaves_the_folder_that_is_there(server, tmp_path):
-    """The old folder is only removed once all files of the new one have been checked."""
+    """The old folder is only removed after all files of the new one were checked."""
     (tmp_path / "archive-py").mkdir()
     (tmp_path / "archive-py" / "one").write_bytes(b"old")
     with pytest.raises(DataError, match=r"archive-py/one .*MD5"):

@@ -1,4 +1,4 @@
-"""Small runs with different algorithms, tasks and networks: name -> arguments of train."""
+"""Small runs with different algorithms, tasks and networks: name -> arguments."""
 
 import numpy as np
 import torch

@@ -420,7 +420,7 @@ def test_a_run_whose_neighbours_are_chosen_by_losses_goes_on(tmp_path):
 
 
 class Alternating:
-    """A sequence with only the required methods: two arguments, no period, no losses."""
+    """A sequence with only the required method: two arguments, no period, no losses."""
 
     m, random = 5, False
 
@@ -538,7 +538,7 @@ def slowly(checkpoint, file):
 
 @pytest.mark.slow
 def test_killed_at_random_rounds(tmp_path):
-    """Sends SIGKILL repeatedly; every start resumes where the previous one was killed."""
+    """Sends SIGKILL repeatedly; every start resumes where the last one was killed."""
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload([__name__])  # import libraries once
 

@@ -173,7 +173,7 @@ def changed_arrays(array):
 
 
 def is_possible_x(array):
-    """Return whether these may be final models: of fewer parameters, or less precise."""
+    """Return whether these may be final models, with fewer parameters or digits."""
     right_clients = array.ndim == 3 and array.shape[:2] == (2, 4)
     return right_clients and array.dtype.kind == "f" and np.isfinite(array).all()
 

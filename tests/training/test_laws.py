@@ -119,7 +119,7 @@ def test_broken_law_is_reported_with_its_place_and_a_remedy(way, kind, W, words)
 
 
 def test_negative_weights_where_a_bound_on_the_spectrum_is_all_that_gossip_needs():
-    """Xiao and Boyd's best constant weight gives a star's hub a negative self-weight."""
+    """Xiao and Boyd's best constant gives a star's hub a negative self-weight."""
     W = graphs.laplacian(graphs.star(6))
     assert W.min() < 0
     assert run(GOSSIP, W).diverged_at is None

@@ -167,7 +167,9 @@ def test_gossip_steps_move_on_through_a_moving_network():
 
 @pytest.mark.parametrize("random", [False, True])
 def test_mixing_twice_is_mixing_by_two_fresh_matrices(random):
-    """Everything mixed in one call uses the same matrices, whatever was mixed before."""
+    """Everything mixed in one call uses the same matrices, whatever was mixed before
+    it.
+    """
     matrices = [permuted_average(4, np.random.default_rng(k)) for k in range(9)]
     z = torch.randn(
         2, 4, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64

@@ -1,4 +1,4 @@
-"""What algorithms may request: participating clients, minibatches and random numbers."""
+"""What algorithms may request: participating clients, minibatches, random numbers."""
 
 import numpy as np
 import pytest

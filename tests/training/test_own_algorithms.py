@@ -98,7 +98,7 @@ class KeepsAView(Own):
 
 
 class OneForAll(Own):
-    """All clients share one model in memory, and one vector, which each then changes."""
+    """All clients share one model in memory, and a vector, which each then changes."""
 
     def local_update(self, state, grad):
         y = self.step(state, grad)

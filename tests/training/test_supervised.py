@@ -133,7 +133,7 @@ def test_a_piece_is_counted_in_bytes_and_larger_for_dense_networks():
 
 
 def trajectory(task):
-    """Return the models after every round with momentum, SAM and class-balanced steps."""
+    """Return the models after every round of momentum, SAM and class-balanced steps."""
     path = []
 
     def keep(t, state, recorder):
