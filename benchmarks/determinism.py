@@ -170,7 +170,7 @@ def in_a_process(
     return parts[:-1], parts[-1]
 
 
-def apart(
+def differences(
     one: dict[str, np.ndarray], other: dict[str, np.ndarray]
 ) -> tuple[float, float] | None:
     """Return the relative differences of the last models and of the measures.
@@ -222,7 +222,7 @@ def main() -> None:
                 in_a_process("deterministic=True", Path(folder))[0] if single else plain
             )
             changed, after = in_a_process(name, Path(folder))
-            far = [apart(a, b) for a, b in zip(reference, changed) if b]
+            far = [differences(a, b) for a, b in zip(reference, changed) if b]
             differ = [f for f in far if f is not None]
             most = " | ".join(f"{max(kind):.1e}" for kind in zip(*differ)) or " | "
             old, new = before["gaps"], after["gaps"]

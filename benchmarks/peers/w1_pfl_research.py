@@ -39,8 +39,8 @@ X, y = map(torch.from_numpy, work.data())
 users = [
     PyTorchTensorDataset((X[i], y[i]), user_id=str(i)) for i in range(work.CLIENTS)
 ]
-everybody = get_user_sampler("minimize_reuse", list(range(work.CLIENTS)))
-population = FederatedDataset(users.__getitem__, everybody)
+all_users = get_user_sampler("minimize_reuse", list(range(work.CLIENTS)))
+population = FederatedDataset(users.__getitem__, all_users)
 network = Network()
 model = PyTorchModel(
     network, torch.optim.SGD, torch.optim.SGD(network.parameters(), lr=1.0)

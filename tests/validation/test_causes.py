@@ -1,4 +1,4 @@
-"""Each erratum's correction alone must explain the saved counterexamples that it cites."""
+"""Each erratum's correction alone must explain the counterexamples that it cites."""
 
 from __future__ import annotations
 

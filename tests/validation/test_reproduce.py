@@ -58,7 +58,7 @@ def test_every_table_and_figure_of_the_papers_is_there():
 
 @pytest.mark.parametrize("item", TABLES, ids=lambda item: item.key)
 def test_an_item_fits_its_paper(item):
-    """Every entry is a method in the paper's set-ups, on its data sets, at every scale."""
+    """Every entry is a method of the paper's set-ups, on its data sets, at every scale."""
     assert item.key.startswith(item.base["paper"] + ".")
     assert item.source
     assert item.setting
