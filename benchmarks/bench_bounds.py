@@ -1,5 +1,6 @@
-"""W5: a bound at 10^6 points, on a grid (against SymPy's ``subs``) and independent;
-what imports cost.
+"""W5: evaluation of a bound at 10^6 points, on a grid and at independent points.
+
+The grid is compared with SymPy's ``subs``. Import times are measured, too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SIDE = 1000
 
 
 def grid() -> dict[str, np.ndarray | float]:
-    """10^6 points: T by lam."""
+    """Return constants on a grid of 10^6 points in T and lam."""
     return {
         **POINT,
         "T": np.floor(np.geomspace(10, 1e6, SIDE))[:, None],
@@ -49,9 +50,7 @@ def test_grid(benchmark, variant):
 
 
 def test_grid_against_subs(benchmark):
-    """The ratio: seconds for each point by ``subs`` over seconds for each point on the
-    grid.
-    """
+    """Compare the time per point of ``subs`` with that on the grid."""
     theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
     values = grid()
     theorem.evaluate(**values)
@@ -83,8 +82,9 @@ def test_grid_against_subs(benchmark):
     [(t.key, t.variant) for t in bounds.statements() if t.kind == "theorem"],
 )
 def test_independent_points(benchmark, key, variant):
-    """Every quantity an array of its own, conditions judged; next to the seconds, the
-    memory at its peak.
+    """Evaluate with an array for every quantity, conditions included.
+
+    Peak memory is recorded in addition to the time.
     """
     theorem = bounds.get(key, variant)
     points = draw(theorem.needs, SIDE**2, np.random.default_rng(0))
@@ -124,7 +124,7 @@ print(time.process_time() - started)
 
 
 def test_first_statement(benchmark):
-    """Seconds of processor from the import of SymPy to a statement; goal: under 0.2."""
+    """Measure processor time from the import of SymPy to a statement; goal: < 0.2 s."""
     spent = []
 
     def read_in_a_new_process():

@@ -1,8 +1,8 @@
-"""W4: spectral gaps of ring, torus and exponential, m = 10^3 .. 10^6, against dense and
-sparse eigensolvers.
+"""W4: spectral gaps of ring, torus and exponential graph for m = 10^3 to 10^6.
 
-``pytest benchmarks/bench_graphs.py --benchmark-only -o python_files='bench_*.py'``; the
-ratio tests print both sides of one run, the memory test the peak of a fresh process.
+They are compared with dense and sparse eigensolvers. Run with ``pytest
+benchmarks/bench_graphs.py --benchmark-only -o python_files='bench_*.py'``. The ratio
+tests measure both sides in one process; the memory test uses a fresh process.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ def seconds(call, repeat):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ratio_to_eigensolvers_at_2000(benchmark, name):
-    """Automatic method against LAPACK on the dense matrix, and against ARPACK on the
-    sparse one.
-    """
+    """Compare the automatic method with LAPACK (dense) and ARPACK (sparse)."""
     W = graphs.metropolis(graphs.topology(name, 2000), sparse=True)
     full = W.toarray()
 

@@ -1,4 +1,4 @@
-"""Fresh large tensors: dense gossip and a copy, against numpy."""
+"""Operations that allocate large tensors, dense gossip and a copy, against numpy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE = 10**6
 
 
 def test_dense_gossip(versus):
-    """One dense mix of 16 models of 10^6 single-precision numbers."""
+    """Mix 16 models of 10^6 single-precision parameters by a dense matrix."""
     W = dfl.graphs.metropolis(dfl.graphs.complete(CLIENTS))
     task = dfl.tasks.Quadratic(
         1.0, torch.zeros(CLIENTS, SIZE, dtype=torch.float32), dtype=torch.float32

@@ -1,4 +1,4 @@
-"""Rounds of many seeds on noisy quadratics, against batched numpy and torch by hand."""
+"""Rounds of many seeds on noisy quadratics, against hand-written numpy and torch."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ STEPS = 5
 ETA = 0.05
 SIGMA = 0.3
 ROUNDS = 20
-"""Rounds of one measurement."""
+"""Rounds per measurement."""
 
 
 def problem(m, d):
-    """Curvatures (m, d), minimizers (m, d), and the weights of a ring."""
+    """Return curvatures (m, d), minimizers (m, d), and the weights of a ring."""
     rng = np.random.default_rng(0)
     curvatures = rng.uniform(0.5, 1.5, size=(m, d))
     return curvatures, rng.normal(size=(m, d)), graphs.metropolis(graphs.ring(m))
@@ -45,8 +45,9 @@ def rounds_of_core(m, d):
 
 
 def rounds_of_numpy(m, d):
-    """Return a function that performs the same rounds in numpy, one generator for all
-    seeds.
+    """Return a function that performs the same rounds in numpy.
+
+    It uses one random generator for all seeds.
     """
     curvatures, minimizers, W = problem(m, d)
     rng = np.random.default_rng(0)
@@ -65,8 +66,9 @@ def rounds_of_numpy(m, d):
 
 
 def rounds_of_torch(m, d):
-    """Return a function that performs the same rounds in torch, one generator for all
-    seeds.
+    """Return a function that performs the same rounds in torch.
+
+    It uses one random generator for all seeds.
     """
     curvatures, minimizers, W = (torch.as_tensor(part) for part in problem(m, d))
     generator = torch.Generator().manual_seed(0)

@@ -1,5 +1,6 @@
-"""W1, W2, W3: rounds of the training core against what one would write by hand; time
-linear in m.
+"""W1, W2, W3: rounds of the training core against hand-written code.
+
+Also checks that the time of a round is linear in m.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ torch.set_num_threads(1)
 
 
 def rounds_of(algorithm, task, topology):
-    """A function that takes one more round at every call, and measures nothing."""
+    """Return a function that performs one more round per call, without measuring."""
     run = Run(algorithm, task, topology, 10**6, range(1), 0)
     rounds = count()
 
@@ -34,8 +35,9 @@ def rounds_of(algorithm, task, topology):
 
 
 class ByHand:
-    """W1 as one would write it: every layer's weights stacked, batched products, no
-    framework at all.
+    """W1 written by hand with stacked weights and batched products.
+
+    It uses neither autograd nor ``nn.Module``.
     """
 
     def __init__(self, X, y, module, W, rho=0.0, eta=0.1, K=5, batch=20):
@@ -127,7 +129,7 @@ def test_w1_other_strategy(versus):
 
 
 def test_gradient_of_dense_network(versus):
-    """The gradient of f of a dense network, in pieces, against one pass by hand."""
+    """Compare the chunked gradient of f of a dense network with one backward pass."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10, 600, 784)).astype(np.float32)
     y = rng.integers(10, size=(10, 600))
@@ -144,7 +146,7 @@ def test_gradient_of_dense_network(versus):
 
 
 def test_w2_batched_numpy(versus):
-    # so many that setting up and two measurements do not count
+    # enough rounds to make setting up and the two measurements negligible
     m, d, rounds = 100, 50, 2000
     rng = np.random.default_rng(0)
     A = rng.normal(size=(m, d, d))
@@ -171,9 +173,7 @@ def test_w2_batched_numpy(versus):
 @pytest.mark.parametrize("rho", [0.0, 0.05], ids=["sgd", "sam"])
 @pytest.mark.parametrize("model", ["cifar_cnn", "vgg11", "resnet18"])
 def test_w3_plain_training(versus, model, rho):
-    """One round of m clients against one plain model on as many minibatches of the same
-    size.
-    """
+    """Compare a round of m clients with one model on m minibatches of the same size."""
     ours, by_hand = w3(model, rho)
     versus(
         ours,
@@ -207,9 +207,7 @@ def w3(model, rho, layout=torch.contiguous_format):
 
 
 def test_w3_plain_training_colours_last(versus):
-    """As above, with images laid out for the plain model as the core lays them out:
-    what the core costs.
-    """
+    """Measure the overhead of the core with the same memory layout on both sides."""
     ours, by_hand = w3("cifar_cnn", 0.0, torch.channels_last)
     versus(ours, by_hand, "colours last on both sides: no goal", turns=5)
 
@@ -218,9 +216,7 @@ def test_w3_plain_training_colours_last(versus):
 @pytest.mark.parametrize("size", [20, 100])
 @pytest.mark.parametrize("model", ["cifar_cnn", "vgg11"])
 def test_colours_last(versus, model, size, what):
-    """One network's work on images that lie with their colours last, against colours
-    first.
-    """
+    """Compare the channels-last memory layout of images with channels-first."""
     torch.manual_seed(0)
     images, labels = torch.randn(size, 3, 32, 32), torch.randint(10, (size,))
     module, laid = (
@@ -247,7 +243,7 @@ def test_colours_last(versus, model, size, what):
 
 @pytest.mark.parametrize("m", [1000, 10_000])
 def test_clients_on_a_sparse_graph(versus, m):
-    """10^4 clients, d = 100: against ten times as few, per client."""
+    """Compare m clients with m / 10 clients at d = 100."""
     few, many = (sparse_problem(k) for k in (m // 10, m))
     versus(many, few, "goal about 10: linear in m", turns=15)
 

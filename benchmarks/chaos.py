@@ -1,15 +1,18 @@
-"""Trouble real commands at random moments, and see that nothing is lost:
-``benchmarks/chaos.py -n 50``.
+"""Interrupt commands at random moments, and check that no result is lost.
 
-Each kind of run is first let through; then the same command is killed (SIGKILL,
-SIGTERM, SIGINT), its disk is full (a limit on the size of files), one of its workers is
-killed, or it meets another one like it, in turn, at moments drawn uniformly from its
-undisturbed time, and is started again until it ends by itself. Its files then must hold
-what the undisturbed command's do, except for seconds; nothing half-written, no lock and
-no process may be left; whatever is refused ends with status 2 and one line. Commands
-are forked off a process that has imported the packages, so that moments fall into work.
-Prints one line for each kind; ends with status 1 where anything differs. ``reproduce``
-needs images below DFLTHEORY_DATA_ROOT.
+``python benchmarks/chaos.py -n 50`` first runs each kind of command without
+interruption. Then it disturbs the same command in turn by a signal (SIGKILL, SIGTERM,
+SIGINT), a full disk (simulated by a limit on file sizes), a killed worker, or a second
+instance of the same command. Moments are drawn uniformly from the duration of the
+undisturbed run. The command is restarted until it completes.
+
+Its files must then have the same content as those of the undisturbed run, except for
+durations, and no partial file, lock or process may remain. A command that refuses to
+run must exit with status 2 and a one-line message. Commands are forked from a process
+that has already imported the packages, so that interruptions do not hit the imports.
+
+Prints one line for each kind of command, and exits with status 1 if anything differs.
+``reproduce`` needs images below DFLTHEORY_DATA_ROOT.
 """
 
 from __future__ import annotations
@@ -106,7 +109,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 
 
 def numbers(path: Path) -> Any:
-    """What a file says, but for how long it took and where it lies."""
+    """Return the content of a file without durations and paths."""
     if path.suffix == ".json":
         return _timeless(json.loads(path.read_text()))
     if path.suffix == ".csv":
@@ -145,16 +148,14 @@ def litter(folder: Path) -> list[str]:
 
 
 class Command:
-    """A command at work in a session of its own; no file of it may grow beyond
-    ``limit`` bytes.
-    """
+    """A command running in its own session, with files limited to ``limit`` bytes."""
 
     def __init__(
         self, words: str, folder: Path, limit: int = resource.RLIM_INFINITY
     ) -> None:
         (folder / "chaos.toml").write_text(SWEEP)
         self.said, stderr = PROCESSES.Pipe(duplex=False)
-        # it is read at the end
+        # it is only read at the end
         fcntl.fcntl(stderr.fileno(), fcntl.F_SETPIPE_SZ, 1 << 20)
         self.process = PROCESSES.Process(
             target=_work, args=(words.split(), folder, limit, stderr)
@@ -176,8 +177,10 @@ class Command:
         return self.process.exitcode or 0
 
     def wrong(self, expected: int, law: str = "") -> str:
-        """What is wrong with how it ended: as if nothing were, or with status 2 and one
-        line, is right.
+        """Describe what is wrong with the exit; empty if nothing is.
+
+        The command may exit with the expected status, or with status 2 and a message
+        that contains ``law``.
         """
         status, said = (
             self.status,
@@ -191,28 +194,28 @@ class Command:
 
 
 def _work(words: list[str], folder: Path, limit: int, stderr: Any) -> None:
-    """What ``python -m`` does, from its first line of code on."""
+    """Run a module as ``python -m`` does, with redirected output and a file limit."""
     os.setsid()
     os.chdir(folder)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(stderr.fileno(), 2)
     stderr.close()
-    # which the shell's background ignores
+    # background processes of a shell ignore SIGINT
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # then writing fails, as on a full disk
+    # makes writing fail at the limit, as on a full disk
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     sys.argv[1:] = words[1:]
     try:
         runpy.run_module(words[0], run_name="__main__", alter_sys=True)
     finally:
-        # first, as at the end of an interpreter: then workers need not idle out
+        # as at the exit of the interpreter, so that workers end without a timeout
         threading._shutdown()
         atexit._run_exitfuncs()
 
 
 def left(session: int) -> list[int]:
-    """The processes of a session that is over."""
+    """Return the ids of the processes in a session."""
     pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -226,7 +229,7 @@ def left(session: int) -> list[int]:
 
 
 def orphans(session: int) -> int:
-    """How many processes outlive their session by a minute; none does after this."""
+    """Kill processes of a session that remain after a minute; return their number."""
     until = time.monotonic() + 60
     while (alive := left(session)) and time.monotonic() < until:
         time.sleep(0.1)
@@ -234,7 +237,7 @@ def orphans(session: int) -> int:
 
 
 def kill(pid: int, number: signal.Signals) -> bool:
-    """Whether the process was still there."""
+    """Send a signal; return whether the process still existed."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
         return True
@@ -244,8 +247,10 @@ def kill(pid: int, number: signal.Signals) -> bool:
 def strike(
     trouble: str, kind: str, folder: Path, span: float, rng: random.Random
 ) -> tuple[Command, str]:
-    """Start the command and trouble it once: the command, and "ended", "met" or a
-    fault.
+    """Start the command and disturb it once.
+
+    Returns the command, and "ended" if it completed before, "met" if it reacted as it
+    should, or a description of the fault.
     """
     words, expected = KINDS[kind]
     if trouble == "full disk":
@@ -280,10 +285,13 @@ def strike(
 
 
 def disturb(kind: str, times: int, troubles: list[str], rng: random.Random) -> bool:
-    """Whether a kind of run outlives its troubles, ``times`` in all; prints its row."""
+    """Disturb a kind of command ``times`` times, and print its row of the table.
+
+    Returns whether it survived without a fault.
+    """
     (words, expected), met, wrong, remained, n = KINDS[kind], Counter[str](), [], 0, 0
     kinds = [t for t in troubles if t != "worker killed" or "--jobs 2" in words]
-    # what follows what, too
+    # random order, so that different troubles follow each other
     turns = (t for _ in itertools.count() for t in rng.sample(kinds, len(kinds)))
     with tempfile.TemporaryDirectory() as place:
 
@@ -292,7 +300,7 @@ def disturb(kind: str, times: int, troubles: list[str], rng: random.Random) -> b
             return Path(place, name)
 
         whole, span = fresh("whole"), 0.0
-        for folder in (fresh("first"), whole):  # the first one imports what is left
+        for folder in (fresh("first"), whole):  # the first run warms up imports
             began, undisturbed = time.monotonic(), Command(words, folder)
             fault, span = undisturbed.wrong(expected), time.monotonic() - began
         results = found(whole)
@@ -332,7 +340,8 @@ def disturb(kind: str, times: int, troubles: list[str], rng: random.Random) -> b
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-n", type=int, default=50, help="troubles of each kind of run")
+    count_help = "number of disturbances of each kind of command"
+    parser.add_argument("-n", type=int, default=50, help=count_help)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=KINDS, action="append")
     parser.add_argument(
@@ -344,7 +353,7 @@ def main() -> int:
         " seconds undisturbed |"
     )
     print(f"|{'---|' * (len(TROUBLES) + 5)}", flush=True)
-    # of the server, and of workers
+    # inherited by the fork server and its workers
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
     PROCESSES.set_forkserver_preload(IMPORTED)
     rng, kinds = random.Random(given.seed), given.only or list(KINDS)

@@ -1,4 +1,4 @@
-"""Two sides in one run, turn by turn, and a table of their ratios at the end."""
+"""A fixture that compares two functions in alternation, and a table of the ratios."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ROWS = pytest.StashKey[list[tuple[str, float, float, float, str]]]()
 
 @pytest.fixture
 def versus(benchmark: Any, request: pytest.FixtureRequest) -> Callable[..., float]:
-    """``versus(ours, baseline, goal)``: median CPU seconds of both, alternating, and
-    their ratio.
+    """Return ``versus(ours, baseline, goal)``, which compares two functions.
 
-    CPU time of this one-threaded process, so that other work on the machine disturbs
-    less. The ratio is the median over turns of ours / baseline. Nothing is asserted: a
-    goal that is missed is shown as missed.
+    It calls both in alternation and measures the CPU time of this single-threaded
+    process, which is less sensitive to other load than wall-clock time. The result is
+    the median of ours / baseline over all turns. Goals are not asserted, only printed
+    next to the ratio.
     """
 
     def run(

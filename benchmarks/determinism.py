@@ -1,13 +1,13 @@
-"""What gives the same bits and what does not: ``python benchmarks/determinism.py``
-prints the table.
+"""Which changes preserve results bit for bit.
 
-Each line runs the same set-ups twice, with one thing changed, and counts those whose
-measures are equal bit for bit; of the others it reports the difference: of the
-last models, relative to their norm, and each measure relative to its largest value in
-the run. Then kernels are changed that BLAS, torch and numpy choose by the processor,
-through variables of the environment. What such a variable changes at all is shown by
-probes, small computations of each library; gaps of random networks, which numpy's BLAS
-finds, are compared, too.
+``python benchmarks/determinism.py`` prints a table. Each row runs the same set-ups
+twice, with one thing changed, and counts the set-ups whose measures are bit-identical.
+For the others it reports the largest difference of the last models, relative to their
+norm, and of the measures, relative to their largest value in the run. Some rows use
+environment variables to change the kernels that BLAS, torch and numpy select for the
+processor. Probes, small computations with each library, show whether such a variable
+has an effect. Spectral gaps of random networks, computed by numpy's BLAS, are also
+compared.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def measures(
     chunk: int | None = None,
     **how: bool,
 ) -> dict[str, np.ndarray]:
-    """The measures and last models of one run, (seeds, ...) each."""
+    """Return the measures and last models of one run, each of shape (seeds, ...)."""
     import dfltheory as dfl
     from dfltheory import algorithms, graphs, tasks
 
@@ -65,18 +65,18 @@ def measures(
 
 
 def variant(name: str) -> list[dict[str, np.ndarray]]:
-    """Every case, with the one thing changed that happens inside of a process."""
+    """Run every case with the change called ``name``, if it is made in the process."""
     import torch
 
     torch.set_num_threads(2 if "2 threads" in name else 1)
     if name == "seeds alone":
         alone = [[measures(*case, seeds=[s]) for s in range(4)] for case in CASES]
         return [
-            {n: np.concatenate([one[n] for one in runs]) for n in runs[0]}
+            {n: np.concatenate([run[n] for run in runs]) for n in runs[0]}
             for runs in alone
         ]
     chunk = 3 if name == "chunks of 3 clients" else None
-    # quadratics cannot be
+    # quadratics have no chunks
     divided = [case for case in CASES if chunk is None or case[0] == "digits"]
     how = {"deterministic": "deterministic" in name}
     return [
@@ -85,9 +85,7 @@ def variant(name: str) -> list[dict[str, np.ndarray]]:
 
 
 def probes() -> dict[str, np.ndarray]:
-    """Results of each library whose last bits depend on its kernels, by what computes
-    them.
-    """
+    """Return results of each library whose last bits depend on its kernels."""
     import torch
 
     draw = functools.partial(torch.randn, generator=torch.Generator().manual_seed(0))
@@ -111,9 +109,7 @@ def probes() -> dict[str, np.ndarray]:
 
 
 def gaps() -> np.ndarray:
-    """Spectral gaps of 20 random networks by LAPACK, eigenvalues that numpy's BLAS
-    finds.
-    """
+    """Return the spectral gaps of 20 random networks, computed by LAPACK."""
     from dfltheory import graphs
 
     networks = [
@@ -133,7 +129,7 @@ ENVIRONMENTS = {
     "2 threads": {"OMP_NUM_THREADS": "2"},
     "2 threads, deterministic=True": {"OMP_NUM_THREADS": "2"},
 }
-# as another processor would have them: without AVX-512, without AVX2 or any vectors
+# kernels of other processors: without AVX-512, AVX2 or any vector instructions
 KERNELS = (
     "ATEN_CPU_CAPABILITY=avx2",
     "ATEN_CPU_CAPABILITY=default",
@@ -151,14 +147,14 @@ ENVIRONMENTS |= {
 OLD = "all of an old processor"
 ENVIRONMENTS[OLD] = functools.reduce(
     operator.or_, (ENVIRONMENTS[name] for name in KERNELS)
-)  # the last of each
+)  # of each variable, the last value
 
 
 def in_a_process(
     name: str, folder: Path
 ) -> tuple[list[dict[str, np.ndarray]], dict[str, np.ndarray]]:
-    """The measures of every case, and the probes and gaps."""
-    path = folder / "found.npz"
+    """Run a variant in a new process; return all cases' measures and the probes."""
+    path = folder / "results.npz"
     environment = (
         os.environ
         | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
@@ -166,24 +162,26 @@ def in_a_process(
     )
     words = [sys.executable, __file__, "--variant", name, str(path)]
     subprocess.run(words, env=environment, check=True)
-    with np.load(path) as told:
+    with np.load(path) as stored:
         parts = [
-            {k.split("/", 1)[1]: told[k] for k in told if k.startswith(f"{part}/")}
+            {k.split("/", 1)[1]: stored[k] for k in stored if k.startswith(f"{part}/")}
             for part in (*range(len(CASES)), "probes")
         ]
     return parts[:-1], parts[-1]
 
 
-def apart(
+def differences(
     one: dict[str, np.ndarray], other: dict[str, np.ndarray]
 ) -> tuple[float, float] | None:
-    """None: all has the same bits. Else how much the last models differ, and the
-    measure that is most.
+    """Return the relative differences of the last models and of the measures.
+
+    The second is the largest over all measures. Returns None if all values are
+    bit-identical.
     """
     if all(values.tobytes() == other[name].tobytes() for name, values in one.items()):
         return None
     sizes = {name: np.max(np.abs(v)) for name, v in one.items()}
-    # a consensus error that is rounding alone has no size
+    # a consensus error that consists of rounding has no meaningful size
     rounding = 1e-12 * np.mean(one["x"] ** 2)
     far = {
         n: np.max(np.abs(v - other[n])) / sizes[n]
@@ -202,13 +200,13 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=list(ENVIRONMENTS), action="append", help="default: all"
     )
-    given = parser.parse_args()
-    if given.variant:
-        found = variant(given.variant[0])
-        named = {**dict(enumerate(found)), "probes": probes() | {"gaps": gaps()}}
+    options = parser.parse_args()
+    if options.variant:
+        cases = variant(options.variant[0])
+        results = {**dict(enumerate(cases)), "probes": probes() | {"gaps": gaps()}}
         np.savez(
-            given.variant[1],
-            **{f"{n}/{k}": v for n, c in named.items() for k, v in c.items()},
+            options.variant[1],
+            **{f"{n}/{k}": v for n, c in results.items() for k, v in c.items()},
         )
         return
     heads = (
@@ -218,13 +216,13 @@ def main() -> None:
     print(f"| {heads.replace(', ', ' | ')} |\n|{'---|' * 8}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         plain, before = in_a_process("nothing", Path(folder))
-        for name in given.only or ENVIRONMENTS:
+        for name in options.only or ENVIRONMENTS:
             single = name == "2 threads, deterministic=True"
             reference = (
                 in_a_process("deterministic=True", Path(folder))[0] if single else plain
             )
-            found, after = in_a_process(name, Path(folder))
-            far = [apart(a, b) for a, b in zip(reference, found) if b]
+            changed, after = in_a_process(name, Path(folder))
+            far = [differences(a, b) for a, b in zip(reference, changed) if b]
             differ = [f for f in far if f is not None]
             most = " | ".join(f"{max(kind):.1e}" for kind in zip(*differ)) or " | "
             old, new = before["gaps"], after["gaps"]

@@ -1,10 +1,9 @@
-"""Time of a round against the number of clients on sparse graphs: ``python
-benchmarks/linear_in_m.py``.
+"""Time of a round as a function of the number of clients on sparse graphs.
 
-One thread, CPU time, d = 100, median of a few rounds of DFedAvg with two noisy local
-steps; prints the times and the exponent of a power law fitted to m >= 1000. ``python -m
-validation.figures --only linear_in_m
---measure`` measures and draws the picture docs/figures/linear_in_m.png anew.
+``python benchmarks/linear_in_m.py`` prints the median CPU time of a few rounds of
+DFedAvg with two noisy local steps (d = 100, one thread), and the exponent of a power
+law fitted to m >= 1000. ``python -m validation.figures --only linear_in_m --measure``
+measures again and draws docs/figures/linear_in_m.png.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ TOPOLOGIES = ("ring", "torus")
 
 
 def seconds(m: int, topology: str, d: int = 100, repeat: int = 9) -> float:
-    """Median CPU seconds of one round."""
+    """Return the median CPU seconds of one round."""
     rng = np.random.default_rng(0)
     task = tasks.Quadratic.diagonal(
         rng.uniform(0.5, 1.5, size=(m, d)), rng.normal(size=(m, d)), 0.1

@@ -1,5 +1,6 @@
-"""How far two runs diverge where only rounding differs: memory layout, or a start
-moved by 1 ulp.
+"""How far two runs diverge that differ only in rounding.
+
+They differ in the memory layout, or by a start shifted by 1 ulp.
 
 python benchmarks/sam_layouts.py        # 3 minutes on one core
 """
@@ -31,7 +32,7 @@ def network() -> nn.Module:
 def run(
     rho: float, dtype: torch.dtype, channels_last: bool = False, moved: bool = False
 ) -> np.ndarray:
-    """The models after 40 rounds of 5 steps on 400 digits over 4 clients of a ring."""
+    """Return the models after 40 rounds on 400 digits, with 4 clients on a ring."""
     images = dfl.tasks.digits(m=4, partition="dirichlet", examples=400, dtype=dtype)
     ends = (images.offsets + images.sizes).tolist()
     clients = [

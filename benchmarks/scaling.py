@@ -1,8 +1,8 @@
 """Time of a round and peak memory for many clients and large models, as a table.
 
-``python -m benchmarks.scaling`` measures every pair of a number of clients m and a
-number of parameters d that fits into the memory, each in a process of its own, and
-writes the table of docs/scaling.md. It takes at most eight minutes on an idle machine.
+``python -m benchmarks.scaling`` measures all pairs of a number of clients m and a
+number of parameters d that fit into memory, each in its own process, and writes the
+table of docs/scaling.md. It takes at most eight minutes on an idle machine.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ CLIENTS = (64, 256, 1024, 4096, 16_384)
 PARAMETERS = (10**2, 10**4, 10**5, 10**6, 10**7)
 CLASSES = 10
 COPIES = 3.5
-"""Copies of the stacked parameters that a case is expected to need."""
+"""Expected memory of a case, in copies of the stacked parameters."""
 LIBRARIES = 0.5e9
-"""Bytes that Python and its libraries need."""
+"""Bytes used by Python and its libraries."""
 SECONDS = 3.0
 """A case performs rounds for at least this time."""
 LEAST_ROUNDS = 3
 MOST_SECONDS = 15.0
-"""A case begins no further round after this time."""
+"""A case starts no further round after this time."""
 TOTAL_SECONDS = 400.0
-"""After this time no further case is started."""
+"""No further case is started after this time."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """DFedAvg with two local steps on a ring, a linear network of d parameters."""
+    """DFedAvg with two local steps on a ring, for a linear network of d parameters."""
 
     clients: int
     parameters: int
@@ -67,7 +67,7 @@ class Measurement:
 
 def measure(case: Case) -> Measurement:
     """Measure one case in this process."""
-    # first, since it asks for huge pages before torch allocates memory
+    # first, because it requests huge pages before torch allocates memory
     from dfltheory import algorithms, graphs  # isort: skip
     import numpy as np
     import torch
@@ -90,7 +90,7 @@ def measure(case: Case) -> Measurement:
     run = Run(algorithms.DFedAvg(eta=0.1, K=2), task, ring, 10**6, range(1), 0)
     taken: list[float] = []
     with torch.no_grad():
-        run.round(0)  # the first round makes the buffers
+        run.round(0)  # the first round allocates the buffers
         while not enough(taken):
             start = time.process_time()
             run.round(1 + len(taken))
@@ -99,7 +99,7 @@ def measure(case: Case) -> Measurement:
 
 
 def enough(taken: list[float]) -> bool:
-    """Return whether the rounds that took these times suffice."""
+    """Return whether enough rounds were measured, given their durations."""
     total = sum(taken)
     return total >= MOST_SECONDS or (len(taken) >= LEAST_ROUNDS and total >= SECONDS)
 
@@ -107,7 +107,7 @@ def enough(taken: list[float]) -> bool:
 def resident(field: str) -> int:
     """Return a field of the resident memory of this process, in bytes.
 
-    The kernel's VmHWM begins anew with each program, unlike ``ru_maxrss``.
+    Unlike ``ru_maxrss``, the kernel's VmHWM is reset when a program starts.
     """
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
@@ -119,7 +119,7 @@ def resident(field: str) -> int:
 
 
 def in_child(case: Case) -> Measurement:
-    """Measure one case in a process of its own."""
+    """Measure one case in its own process."""
     command = [sys.executable, "-m", "benchmarks.scaling", "--case"]
     done = subprocess.run(
         [*command, json.dumps(asdict(case))],
@@ -132,12 +132,12 @@ def in_child(case: Case) -> Measurement:
 
 
 def memory() -> int:
-    """Return the bytes of memory of this machine."""
+    """Return the size of this machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def cell(case: Case, found: Measurement | None, limit: float) -> str:
-    """Return the text of a case in the table."""
+    """Return the table cell of a case."""
     if case.expected_bytes > limit:
         return f"needs {case.expected_bytes / 1e9:.0f} GB"
     if found is None:
@@ -146,12 +146,12 @@ def cell(case: Case, found: Measurement | None, limit: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time with three digits, in ms below a second."""
+    """Format a time with three digits, in ms below one second."""
     return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
 def table(found: dict[Case, Measurement], limit: float) -> str:
-    """Return the table in Markdown, and the largest number of copies."""
+    """Return the table in Markdown, and a sentence on the number of copies."""
     header = ["m", *(f"d = {size:,}" for size in PARAMETERS)]
     rows = [header, ["--:"] * len(header)]
     for m in CLIENTS:
@@ -171,7 +171,7 @@ def table(found: dict[Case, Measurement], limit: float) -> str:
 
 
 def write(text: str) -> None:
-    """Put the table into the page."""
+    """Insert the table into the page."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
@@ -179,10 +179,12 @@ def write(text: str) -> None:
 
 
 def main() -> None:
-    """Measure all cases that fit, and write the page."""
+    """Measure all cases that fit into memory, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--memory", type=float, help="GB to use; 85 %% by default")
-    parser.add_argument("--print", action="store_true", help="leave the page as it is")
+    memory_help = "GB of memory to use; 85 %% of the machine's by default"
+    parser.add_argument("--memory", type=float, help=memory_help)
+    print_help = "print the table instead of writing the page"
+    parser.add_argument("--print", action="store_true", help=print_help)
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:

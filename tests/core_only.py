@@ -1,7 +1,7 @@
 """Run a module or command as if only the core dependencies were installed.
 
 ``python tests/core_only.py dfltheory train --rounds 2`` hides every package that only
-an extra of ``pyproject.toml`` names, then runs ``python -m dfltheory train --rounds
+extras in ``pyproject.toml`` require, then runs ``python -m dfltheory train --rounds
 2``.
 """
 
@@ -21,7 +21,7 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
 def extra_packages() -> set[str]:
-    """Import names of the packages that extras require and the core does not."""
+    """Return the import names of packages that extras require but the core does not."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     core = {
         canonicalize_name(Requirement(line).name) for line in project["dependencies"]
@@ -40,7 +40,7 @@ def extra_packages() -> set[str]:
 
 
 class FinderWithout:
-    """A finder that does not find some packages."""
+    """A finder that hides some packages."""
 
     def __init__(self, finder: Any, hidden: set[str]):
         self.finder = finder

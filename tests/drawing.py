@@ -1,10 +1,12 @@
-"""Figures in fewer formats: to draw one takes half a second, in each."""
+"""Draw figures in fewer formats, since each takes half a second."""
 
 from dfltheory.plots import look
 
 
 def drawing(*suffixes):
-    """``look.write``, for these formats alone: files of the others are empty."""
+    """Replace ``look.write`` by a version for these formats; files of other formats are
+    empty.
+    """
     write = look.write
 
     def touch_or_write(figure, path, **options):

@@ -1,4 +1,4 @@
-"""Reads a figure of verdicts back: every label, line, band and annotation, against the
+"""Reads figures back: every label, line, band and annotation is compared with the
 verdicts.
 """
 
@@ -20,7 +20,7 @@ MEASURED = {
 
 
 def panels_of(figure):
-    """(formula over the block, axes) of every panel that is seen."""
+    """Return (formula of the block, axes) of every visible panel."""
     return [
         (part.get_suptitle(), ax)
         for part in figure.subfigs
@@ -30,7 +30,7 @@ def panels_of(figure):
 
 
 def without_spaces(text):
-    """Text without white space, as lines are wrapped."""
+    """Return text without white space, since lines are wrapped."""
     return "".join(text.replace("\\$", "$").split())
 
 
@@ -43,7 +43,7 @@ def statement(verdict):
 
 
 def read(figure, outcomes):
-    """The figure of these outcomes says what their verdicts say, and nothing else."""
+    """Check that the figure shows exactly what the verdicts of these outcomes say."""
     expected = {}
     for o in outcomes:
         for v in o.verdicts:
@@ -69,7 +69,7 @@ def read(figure, outcomes):
 
 
 def panel(ax, outcome, verdicts):
-    """One panel; returns the labels that it has."""
+    """Check one panel, and return its labels."""
     title = ", ".join(ax.get_title().split("\n"))
     lam = outcome.run.network.lam
     parts = [outcome.case.column, outcome.case.row]

@@ -1,5 +1,5 @@
-"""Documents of unknown origin: every field of a good one changed, and what is refused,
-in one line.
+"""Documents of unknown origin: every field of a valid one is changed, and errors must
+have one line.
 """
 
 import copy
@@ -8,7 +8,7 @@ from dfltheory.errors import DFLTheoryError
 
 
 def places(node, path=(), most=1):
-    """Every field, and the first items of every list: ``most`` of them."""
+    """Return the paths of all fields, and of the first ``most`` items of every list."""
     if path:
         yield path
     found = enumerate(node[:most]) if isinstance(node, list) else ()
@@ -17,7 +17,9 @@ def places(node, path=(), most=1):
 
 
 def put(document, path, value=None, drop=False):
-    """A copy of the document with this value at this place, or without the place."""
+    """Return a copy of the document with this value at this place, or without the
+    place.
+    """
     changed = copy.deepcopy(document)
     node = changed
     for key in path[:-1]:
@@ -30,7 +32,7 @@ def put(document, path, value=None, drop=False):
 
 
 def refused(read, *arguments):
-    """The one line of a refusal, or None."""
+    """Return the one-line error message, or None if the document is accepted."""
     try:
         read(*arguments)
     except DFLTheoryError as wrong:

@@ -1,9 +1,9 @@
-"""Sharp identities, true of every run in exact arithmetic, with random runs of them in
-odd units.
+"""Sharp identities, which hold in exact arithmetic for every run, with random runs in
+unusual units.
 
-Each is stated as a theorem whose bound is attained, so that rounding alone decides on
-which side a measured value falls. ``case(name, seed)`` draws a run: units of length and
-of f, an offset of all clients, the precision, the network and the horizon.
+Each is stated as a theorem whose bound is attained, so only rounding decides on which
+side of it a measured value is. ``case(name, seed)`` draws a run: units of length and of
+f, an offset of all clients, the precision, the network and the horizon.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ mu, x_star_sq = s.mu, s.x_star_sq
 
 @dataclass(frozen=True)
 class Gossip(Algorithm):
-    """A user's algorithm: plain averaging. ``eta`` gives its statements a unit of
-    time.
-    """
+    """A user's algorithm: plain averaging. ``eta`` defines a unit of time."""
 
     eta: float = 1.0
 
@@ -80,18 +78,23 @@ class Draw(NamedTuple):
         return self.share / self.L
 
     def centers(self, spread: float) -> np.ndarray:
-        """Minimizers of the clients (m, d), around one point at the offset."""
+        """Return the minimizers of the clients (m, d), around a point at the offset."""
         common = self.offset * self.rng.choice([-1.0, 1.0], self.d) + self.rng.normal(
             size=self.d
         )
         return self.length * (common + spread * self.rng.normal(size=(self.m, self.d)))
 
     def task(self, spread: float = 0.0) -> Any:
-        """Quadratics (L/2) ||x - b_i||^2."""
+        """Return the quadratics (L/2)
+
+        x - b_i
+
+        ^2.
+        """
         return dfl.tasks.Quadratic(self.L, self.centers(spread), dtype=self.dtype)
 
     def starts(self, task: Any, seeds: int, common: bool = True) -> np.ndarray:
-        """One start for all clients, or one each, (seeds, m, d), at distances of any
+        """Return a common start or one per client, (seeds, m, d), at distances of any
         order of magnitude.
         """
         size = (
@@ -104,7 +107,7 @@ class Draw(NamedTuple):
         )
 
     def network(self) -> np.ndarray:
-        """lam I + (1 - lam) 11'/m."""
+        """Return lam I + (1 - lam) 11'/m."""
         return self.lam * np.eye(self.m) + (1 - self.lam) / self.m
 
 
@@ -135,7 +138,7 @@ def drawn(rng: np.random.Generator, longest: int) -> Draw:
 
 @dataclass(frozen=True)
 class Identity:
-    """A true statement, and how to run an algorithm that attains it."""
+    """A true statement, and how to run an algorithm that attains its bound."""
 
     theorem: Theorem
     run: Callable[[Draw, int], Any]
@@ -336,7 +339,7 @@ IDENTITIES: dict[str, Identity] = {
 
 
 def case(name: str, seed: int, seeds: int, longest: int) -> tuple[Draw, Any, Theorem]:
-    """One random run of an identity, with so many starts."""
+    """Draw a random run of an identity with the given number of starts."""
     draw = drawn(np.random.default_rng([seed, *map(ord, name)]), longest)
     identity = IDENTITIES[name]
     return draw, identity.run(draw, seeds), identity.theorem

@@ -1,17 +1,16 @@
-"""The algorithms as the papers print them: one client at a time, one step at a time,
-plain numpy.
+"""The algorithms as printed in the papers: one client and one step at a time, in numpy.
 
-Slow on purpose, and obvious on purpose. Every function takes the same words:
+They are deliberately slow and simple. All functions have the same arguments:
 
 x0 : list of m vectors, the starting models
 gradient(i, y, xi) : stochastic gradient of client i at y on minibatch xi
 draws[t][k][i] : the minibatch of client i at local step k of round t
 W[t] : list of the matrices of round t, one for every gossip step
-decay : the step sizes of round t are eta * decay^t
-weight_decay : every gradient has weight_decay * y added, y where the step begins,
-    whatever SAM does
+decay : the step size of round t is eta * decay^t
+weight_decay : every gradient has weight_decay * y added, where y is the start of the
+    step, even with SAM
 
-and returns the list over rounds 0..T of the list of the clients' models.
+They return the list over rounds 0..T of the list of the clients' models.
 """
 
 import numpy as np
@@ -22,7 +21,12 @@ def norm(v):
 
 
 def sam_gradient(gradient, i, y, xi, rho, weight_decay=0.0):
-    """grad F_i(y + rho g/||g||; xi), g = grad F_i(y; xi): both on xi."""
+    """Return grad F_i(y + rho g/
+
+    g
+
+    ; xi) with g = grad F_i(y; xi), both on xi.
+    """
     g = gradient(i, y, xi)
     length = norm(g)
     if rho > 0 and length > 0:
@@ -31,7 +35,7 @@ def sam_gradient(gradient, i, y, xi, rho, weight_decay=0.0):
 
 
 def neighbours_average(matrix, z):
-    """x_i = sum_l w_il z_l."""
+    """Return x_i = sum_l w_il z_l."""
     m = len(z)
     averaged = []
     for i in range(m):
@@ -176,8 +180,8 @@ def auxiliary_sequence(means, eta, K, lam):
 
 
 def block_steps(gradient, i, y, xis, block, eta, rho=0.0, alpha=0.0, weight_decay=0.0):
-    """Steps on the coordinates in ``block`` with the others fixed, one for each
-    minibatch.
+    """Take one step per minibatch on the coordinates in ``block``; the others are
+    fixed.
     """
     y = y.copy()
     v = np.zeros(len(block))
@@ -263,10 +267,11 @@ def dispfl(
     weight_decay=0.0,
     **first,
 ):
-    """The rounds of github.com/rong-dai/DisPFL (e2f47d4), from the first training on.
+    """Follow the rounds of github.com/rong-dai/DisPFL (e2f47d4) from the first training
+    on.
 
-    ``masks``: those of round 0, whose size ``first`` (sparsity, density)
-    determined. ``order`` search-then-send is not theirs.
+    ``masks`` are those of round 0, whose size is determined by ``first`` (sparsity,
+    density). Their code does not have the ``order`` search-then-send.
     """
     m, d, T = len(x0), len(x0[0]), len(W)
     own = [[int(a[j]) for j in range(d)] for a in masks]
@@ -447,7 +452,7 @@ def chocosgd(
     decay=1.0,
     weight_decay=0.0,
 ):
-    """estimates[i][j] is client i's own copy of the estimate of j's model."""
+    """``estimates[i][j]`` is client i's own copy of the estimate of j's model."""
 
     def compress(v):
         if compressor == "sign":
@@ -479,7 +484,7 @@ def chocosgd(
 
 
 def pushpull(x0, gradient, draws, W, eta, order, decay=1.0, weight_decay=0.0):
-    """W[t] = (A, B): x is mixed by A, the y that are printed by B."""
+    """W[t] = (A, B): x is mixed by A, and the printed y by B."""
     x, m = [v.copy() for v in x0], len(x0)
     path, y, old = [x], None, None
     for t in range(len(W)):
@@ -502,7 +507,7 @@ def pushpull(x0, gradient, draws, W, eta, order, decay=1.0, weight_decay=0.0):
 
 
 def cooperativesgd(x0, gradient, draws, W, eta, K, decay=1.0, **options):
-    """One step a round; after rounds K, 2 K, ... the neighbors' averages."""
+    """One step per round; after rounds K, 2 K, ..., neighbors average."""
     x = [a.copy() for a in x0]
     everything = list(range(len(x0[0])))
     path = [x]
@@ -540,7 +545,7 @@ def adpsgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
 
 
 def ltadmm(x0, gradient, draws, W, eta, K, lam, beta=None, decay=1.0, weight_decay=0.0):
-    """z[i, j] is the dual that i keeps of its neighbor j."""
+    """z[i, j] is the dual that i keeps for its neighbor j."""
     x, m, matrix = [v.copy() for v in x0], len(x0), W[0][0]
     beta = eta if beta is None else beta
     near = [[j for j in range(m) if j != i and matrix[i, j]] for i in range(m)]
@@ -562,8 +567,8 @@ def ltadmm(x0, gradient, draws, W, eta, K, lam, beta=None, decay=1.0, weight_dec
 
 
 def relaysgd(x0, gradient, draws, W, eta, decay=1.0, weight_decay=0.0):
-    """x_i is the mean of all models that can have come by now, each as late as it is
-    far: no messages.
+    """x_i is the mean of all models that can have arrived, delayed by their distance,
+    without messages.
     """
     m, matrix = len(x0), W[0][0]
     far = [[0 if i == j else None for j in range(m)] for i in range(m)]
@@ -593,7 +598,7 @@ def server_average(z, active):
 
 
 def fedavg(x0, gradient, draws, active, eta, K, decay=1.0, **options):
-    """FedAvg and FedSAM; ``active[t]`` lists the clients that round t samples."""
+    """FedAvg and FedSAM; ``active[t]`` lists the clients sampled in round t."""
     x = [a.copy() for a in x0]
     path = [x]
     for t in range(len(active)):
@@ -611,7 +616,7 @@ def fedavg(x0, gradient, draws, active, eta, K, decay=1.0, **options):
 
 
 def localsgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
-    """One step a round; rounds K - 1, 2 K - 1, ... end with the average of all."""
+    """One step per round; rounds K - 1, 2 K - 1, ... end with the average of all."""
     x, everything = [a.copy() for a in x0], list(range(len(x0[0])))
     path = [x]
     for t in range(len(active)):
@@ -629,7 +634,9 @@ def localsgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
 
 
 def easgd(x0, gradient, draws, active, eta, K, decay=1.0, **options):
-    """One step a round; after rounds K, 2 K, ... models and center pull each other."""
+    """One step per round; after rounds K, 2 K, ..., models and center attract each
+    other.
+    """
     x, everything = [a.copy() for a in x0], list(range(len(x0[0])))
     center, m = sum(x) / len(x), len(x)
     alpha = 2 / (m + 2)
@@ -723,9 +730,7 @@ def fedbabu(x0, gradient, draws, active, u, v, eta, K, K_v, decay=1.0, **options
 def fedrod(
     x0, gradient, balanced, draws, active, u, v, eta, K, decay=1.0, weight_decay=0.0
 ):
-    """Weight decay draws the generic model towards 0, and the personal head by
-    itself.
-    """
+    """Weight decay acts on the generic model, and separately on the personal head."""
     x = [a.copy() for a in x0]
     p = [np.zeros(len(v)) for _ in x0]
     path = [x]

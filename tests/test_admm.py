@@ -1,4 +1,4 @@
-"""gamma, 1 - gamma and their ratio against exact rational arithmetic, and runs of tiny
+"""gamma, 1 - gamma and their ratio agree with exact rational arithmetic; runs with tiny
 steps.
 """
 
@@ -42,8 +42,8 @@ TOLERANCE, SMALLEST = Fraction(1, 10**13), Fraction(1, 10**307)
 
 @pytest.mark.parametrize(("eta", "lam"), PAIRS)
 def test_the_weights_against_fractions(eta, lam):
-    """To 1e-13 of themselves, over steps far below the penalty, at it, at twice it and
-    beyond.
+    """The relative error is at most 1e-13, for steps far below the penalty, equal to
+    it, twice as large, and larger.
     """
     for K in STEPS:
         rest = (1 - Fraction(eta) / Fraction(lam)) ** K
@@ -96,8 +96,8 @@ def test_engine_theorem_and_training_use_the_same_functions():
     ],
 )
 def test_the_auxiliary_point_of_tiny_steps(eta, lam, dtype, defined):
-    """w^1 = xbar^1 + theta (xbar^1 - xbar^0) where theta is a number of that precision,
-    else no point.
+    """w^1 = xbar^1 + theta (xbar^1 - xbar^0) if theta is finite in this precision;
+    otherwise there is no point.
     """
     algorithm = alg.DFedADMM(eta=eta, K=2, lam=lam)
     state = algorithm.init(torch.ones(1, 3, 2, dtype=dtype), None)

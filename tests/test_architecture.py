@@ -1,5 +1,5 @@
-"""No module of the package needs a module that needs it, whether at its top, in a
-function or for a type.
+"""Imports between modules have no cycles, even including those in functions or for
+types.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ ROOT = Path(__file__).parents[1]
 
 
 def module_name(path: Path) -> str:
-    """``dfltheory/graphs/__init__.py`` is ``dfltheory.graphs``."""
+    """Return the module of a path: ``dfltheory/graphs/__init__.py`` is
+    ``dfltheory.graphs``.
+    """
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported(
     module: str, path: Path, tree: ast.AST, modules: Iterable[str]
 ) -> set[str]:
-    """The modules among ``modules`` that ``tree`` imports anywhere: at its top, in
-    functions, for types.
+    """Return those of ``modules`` that ``tree`` imports at the top, in functions, or
+    for types.
     """
     found: set[str] = set()
     package = (
@@ -47,16 +49,15 @@ def imported(
 
 
 def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
-    """The modules that ``tree`` imports through importlib or pkgutil.
+    """Return the modules that ``tree`` imports through importlib or pkgutil.
 
-    These are the modules whose full name (with a dot) is a text, as in the tables of
-    lazy packages; ``f"package.{name}"`` for every text that completes the name of a
-    module; and what is below ``package.__path__``: its own modules, and those further
-    below whose names are texts.
+    These are modules whose full name (with a dot) is a string, as in the tables of lazy
+    packages; ``f"package.{name}"`` for every string that completes a module's name; and
+    the modules below ``package.__path__``.
     """
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     words = {text for text in texts if isinstance(text, str)}
-    # the package's own name names its logger
+    # the package's own name is that of its logger
     found = {word for word in words & modules if "." in word}
     packages = aliases(tree)
     for node in ast.walk(tree):
@@ -83,7 +84,7 @@ def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
 
 
 def aliases(tree: ast.AST) -> dict[str, str]:
-    """Name in the module -> full name of what was imported under it."""
+    """Return name in the module -> full name of what was imported under it."""
     known: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -207,7 +208,7 @@ def test_one_direction_alone_is_no_circle():
 
 
 def test_contracts_of_layers_list_every_module_and_cover_every_package():
-    """``lint-imports`` then fails for a module that is in no layer."""
+    """``lint-imports`` then fails for a module outside all layers."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = [
         c

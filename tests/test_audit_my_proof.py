@@ -1,6 +1,4 @@
-"""The guide "Audit my proof": its file, its slips and its corrections are those of the
-audit.
-"""
+"""The guide "Audit my proof": its file, errors and corrections agree with the audit."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ def block(language):
 
 
 def slips():
-    """Step and claim of each row of the table of slips."""
+    """Return step and claim of each row of the guide's table of errors."""
     return re.findall(r"^\| `(\w+)` \| `([^`]+)` \|$", GUIDE, re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""The files for benchopt, put together as it does, without it."""
+"""The files for benchopt, combined as benchopt does, but without installing it."""
 
 import importlib.util
 import math
@@ -17,7 +17,9 @@ FOLDER = Path(__file__).parent.parent / "benchmarks" / "benchopt"
 
 @pytest.fixture
 def parts(monkeypatch):
-    """Objective, Dataset and Solver; their bases set the parameters that are given."""
+    """Return Objective, Dataset and Solver with base classes that set the given
+    parameters.
+    """
 
     class Base:
         def __init__(self, **given):
@@ -78,6 +80,6 @@ def test_curves_are_what_the_verdicts_say(parts):
         > results["dfedadmm.theorem_1", "measured"]
         > 0
     )
-    solver.run(0)  # of a round the theorem says nothing
+    solver.run(0)  # the theorem does not cover a single round
     assert math.isnan(solver.get_result()["value"])
     assert objective.evaluate_result(**objective.get_one_result()) == {"value": 1.0}

@@ -1,4 +1,4 @@
-"""The least bound over step sizes does not depend on the units of f and of x."""
+"""The smallest bound over step sizes does not depend on the units of f and x."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ THEOREMS = [
 
 
 def in_units(theorem, c, s, r, **changes):
-    """Typical constants, with f measured in units of c, x of s and v of r."""
+    """Return typical constants with f in units of c, x of s and v of r."""
     names = [name for name in theorem.needs if name not in theorem.step_names]
     values = everyday(names, theorem.glossary) | {"T": 1e4} | changes
     for name in names:

@@ -1,5 +1,5 @@
-"""One call of ``train``, ``compare`` and ``falsify``: which files of the package it
-enters.
+"""The number of the package's files that one call of ``train``, ``compare`` or
+``falsify`` enters.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import dfltheory as dfl
 PACKAGE = Path(dfl.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
 LIMITS = {"train": 30, "compare": 34, "falsify": 96}
-"""Most files of the package that one call may enter. A limit is lowered when a call
-needs fewer.
+"""Maximum number of the package's files that one call may enter. A limit is lowered
+when a call needs fewer.
 """
 TRAINING_LIMIT = 13
-"""Most files of ``dfltheory/training`` that one call of ``train`` may enter."""
+"""Maximum number of files of ``dfltheory/training`` that one call of ``train`` may
+enter.
+"""
 
 
 def traced(call: Callable[[], Any]) -> tuple[Any, set[str]]:
@@ -44,7 +46,7 @@ def traced(call: Callable[[], Any]) -> tuple[Any, set[str]]:
 
 
 def training() -> Callable[[], Any]:
-    """Return a call of ``train`` whose task, algorithm and network are made."""
+    """Return a call of ``train`` whose task, algorithm and network already exist."""
     task = dfl.tasks.quadratic(m=8, d=3, seed=1)
     algorithm = dfl.algorithms.DFedSAM(eta=0.05, K=5, rho=0.01, Q=2)
     W = dfl.graphs.metropolis(dfl.graphs.ring(8))
@@ -53,7 +55,7 @@ def training() -> Callable[[], Any]:
 
 
 def call_of(name: str) -> Callable[[], Any]:
-    """Return a call of a function for which all modules have been imported."""
+    """Return a call of a function for which all modules are already imported."""
     train = training()
     run = train()
     if name == "train":

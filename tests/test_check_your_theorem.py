@@ -1,4 +1,4 @@
-"""The guide "Check your theorem": at most 30 lines, and its commands work."""
+"""The guide "Check your theorem" has at most 30 lines, and its commands work."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Limits for the means of squared norms: against the law that defines them, and how
-often they fail.
+"""Limits for means of squared norms agree with the distribution that defines them, and
+have the stated error rates.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from dfltheory.confidence import (
 
 
 def fiducial(samples, draws=400_000):
-    """Draws of E Y = mu^4 + 6 mu^2 s^2 + 3 s^4 given the fourth roots of ``samples``,
+    """Draw E Y = mu^4 + 6 mu^2 s^2 + 3 s^4 given the fourth roots of ``samples``,
     literally.
     """
     rng, n = np.random.default_rng(1), len(samples)
@@ -56,7 +56,7 @@ def test_student_half_widths():
 @pytest.mark.parametrize("n", [2, 3, 5, 16, 64])
 def test_the_upper_limit_fails_no_more_often_than_it_says_for_any_squared_norm(n):
     rng, trials = np.random.default_rng(2), 20_000
-    # three deviations of that many trials
+    # three standard deviations for that many trials
     for tail, slack in ((0.025, 0.0035), (0.002, 0.001)):
         for freedom in (1, 2, 4, 10, 200):
             data = rng.chisquare(freedom, size=(n, trials)) / freedom

@@ -1,4 +1,4 @@
-"""The records that all layers share."""
+"""Records that all layers share."""
 
 import pytest
 

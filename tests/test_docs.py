@@ -1,5 +1,5 @@
-"""The documentation: it builds strictly, its code runs, its commands work, and every
-public name is in it.
+"""The documentation builds strictly, its code runs, its commands work, and it covers
+every public name.
 """
 
 import ast
@@ -66,8 +66,8 @@ SLOW = (LONG, "guides/theorem-in-python.md", "gallery.md")
 
 @pytest.fixture(autouse=True)
 def registrations_end_with_the_test(monkeypatch):
-    """Algorithms that the code of a page registers are not there for the tests that
-    follow.
+    """Remove algorithms that a page's code registers, so that later tests do not see
+    them.
     """
     from dfltheory import algorithms
 
@@ -90,7 +90,7 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
 
 
 def test_code_of_a_page_registers_nothing_for_later_tests():
-    """After the pages above, one of which registers an algorithm."""
+    """Runs after the tests of the pages, one of which registers an algorithm."""
     from dfltheory import algorithms
 
     assert any("\n@register\n" in "".join(blocks(page, "python")) for page in RUN)
@@ -98,7 +98,7 @@ def test_code_of_a_page_registers_nothing_for_later_tests():
 
 
 def test_what_the_longest_page_takes_from_the_package_is_there():
-    """Its imports, and what it calls by the package's name."""
+    """Checks its imports and the package's functions that it calls."""
     import dfltheory as dfl
 
     code = ast.parse("\n".join(blocks(DOCS / LONG, "python")))
@@ -143,7 +143,7 @@ def test_what_a_page_shows_is_what_comes_out(page):
     assert runner.failures == 0, output.getvalue()
 
 
-# `falsify` and `audit` search; `data fetch` downloads; DIR, FILE and NAME stand for the
+# `falsify` and `audit` are slow; `data fetch` downloads; DIR, FILE, NAME stand for the
 # reader's own
 SKIPPED = re.compile(r"falsify|audit|data fetch|FILE|DIR|NAME|cifar10|mine\.npz")
 COMMANDS = sorted(
@@ -209,8 +209,8 @@ def test_every_public_name_says_what_it_is(package):
 
 
 def build(out):
-    """The site, built strictly: a warning of MkDocs is an error (with ``--quiet`` it
-    would not be seen).
+    """Build the site strictly: warnings of MkDocs are errors (with ``--quiet`` they
+    would be ignored).
     """
     pytest.importorskip("mkdocs", reason="the [docs] extra is not installed")
     pytest.importorskip(
@@ -235,8 +235,8 @@ def build(out):
 
 @pytest.mark.slow
 def test_the_site(tmp_path):
-    """One test, because the building takes longest and is needed once; `make docs`
-    builds it as strictly.
+    """A single test, because building the site is slow; `make docs` builds it as
+    strictly.
     """
     site = build(tmp_path / "site")
     every_public_name_is_in_the_reference(site)
@@ -371,7 +371,7 @@ def every_command_symbol_and_notebook_has_its_place(site):
         if f"<code>{o}</code>" not in commands
     ] == []
     symbols = (site / "theory" / "symbols" / "index.html").read_text()
-    # other tests of this process may have defined some
+    # other tests in this process may have defined some
     own = [entry.name for entry in glossary._ENTRIES]
     assert [name for name in own if f"<code>{name}</code>" not in symbols] == []
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
@@ -381,7 +381,7 @@ def every_command_symbol_and_notebook_has_its_place(site):
 
 
 def options(command):
-    """The long options of a command and of all commands in it, but for ``--help``."""
+    """Return the long options of a command and its subcommands, except ``--help``."""
     for within in getattr(command, "commands", {}).values():
         yield from options(within)
     if not hasattr(command, "commands"):

@@ -1,4 +1,4 @@
-"""Files are whole or absent."""
+"""Files are written completely or not at all."""
 
 import contextlib
 import errno
@@ -136,14 +136,14 @@ def test_the_name_of_a_lock_holder_is_no_trap_for_the_terminal(tmp_path):
 
 
 def fill(folder, names, word):
-    """Write files that hold this word."""
+    """Write files that contain this word."""
     with filling(folder) as new:
         for name in names:
             write_text(new / name, f"{name} of {word}")
 
 
 def contents(folder):
-    """The text of every file of a folder."""
+    """Return the text of every file in a folder."""
     return {
         p.relative_to(folder).as_posix(): p.read_text()
         for p in folder.rglob("*")
@@ -179,7 +179,9 @@ def test_failed_filling_changes_nothing_and_removes_files_of_killed_writers(tmp_
 def test_interrupted_filling_leaves_whole_files_of_one_run(
     tmp_path, monkeypatch, ended
 ):
-    """The process ends before each of the three moves in turn, or after all of them."""
+    """The process is killed before each of the three moves in turn, or after all of
+    them.
+    """
     names, real = ["a.txt", "b.txt", "c.txt"], os.replace
     fill(tmp_path, names, "one")
     moves = []
@@ -201,8 +203,8 @@ def test_interrupted_filling_leaves_whole_files_of_one_run(
 
 
 def test_tensors_on_a_full_disk_are_the_systems_error(tmp_path):
-    """safetensors has an error of its own, which commands would tell by a traceback and
-    status 1.
+    """safetensors raises its own error, which would give a traceback and status 1 in
+    commands.
     """
     from dfltheory.training import storage
 

@@ -1,4 +1,4 @@
-"""The pages that code writes are those of today (`make generated` writes them all)."""
+"""Generated pages are up to date (`make generated` writes them all)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ RENEW = "stale: run make generated"
 
 @pytest.mark.parametrize("page", [audit, proofs])
 def test_the_audit_and_the_proofs_follow_from_the_code_of_today(page):
-    """By their digest; slow tests (test_audit.py, test_kernel.py) compare what they
-    say.
+    """Compares digests of the code; slow tests (test_audit.py, test_kernel.py) compare
+    the content.
     """
     text = (ROOT / "docs" / f"{page.__name__.split('.')[-1]}.md").read_text(
         encoding="utf-8"

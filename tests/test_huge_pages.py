@@ -1,4 +1,6 @@
-"""Huge pages are asked for before torch allocates, unless the user decides."""
+"""Huge pages are requested before torch allocates memory, unless the user decides
+otherwise.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""What a task was made of, as text: the same for the same, another for another."""
+"""The text that identifies how a task was created: equal for equal tasks, different for
+different ones.
+"""
 
 import functools
 import itertools
@@ -57,7 +59,7 @@ DIFFERENT = [
     torch.ones(2, dtype=torch.bfloat16),
     torch.float32,
     torch.nn.Linear(2, 2),
-    torch.nn.Linear(2, 2),  # drawn anew
+    torch.nn.Linear(2, 2),  # drawn again
     enclosing(1),
     enclosing(2),
     plus_one,

@@ -1,5 +1,5 @@
-"""What a function, a module or a record holds below its surface counts: a checkpoint
-knows runs by it.
+"""The digest of a function, module or record covers its content, by which checkpoints
+identify runs.
 """
 
 import collections
@@ -21,7 +21,7 @@ from dfltheory.identity import source_digest, value_digest
 
 
 def made(text):
-    """The function f of this source."""
+    """Return the function f of this source code."""
     space = {"np": np}
     exec(text, space)
     return space["f"]
@@ -144,7 +144,7 @@ class Part:
 
 
 def source_of_own(text, folder, name="own_module"):
-    """The digest of the class Own of a module with this text."""
+    """Return the digest of the class Own in a module with this source code."""
     # no bytecode of an earlier text
     file = pathlib.Path(tempfile.mkdtemp(dir=folder)) / f"{name}.py"
     file.write_text(text)

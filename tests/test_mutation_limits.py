@@ -24,10 +24,10 @@ def spins(*_):
 @pytest.mark.parametrize(
     ("child", "limit", "wait", "ends"),
     [
-        # a second is the least limit
+        # the smallest limit is one second
         pytest.param(spins, 1, 60, "timeout", marks=pytest.mark.slow),
         (lambda *_: time.sleep(30), 0.1, 1, "timeout"),
-        # waits, and works little: no fault of its own
+        # waits without using much processor time, which is not a failure
         (lambda *_: time.sleep(0.1), 0.05, 60, "survived"),
         (lambda *_: os._exit(1), 1, 60, "killed"),
     ],

@@ -1,5 +1,5 @@
-"""Every lesson runs, cell by cell, in this process; ``make notebooks`` runs each in a
-kernel of its own.
+"""Every lesson runs, cell by cell, in this process; ``make notebooks`` runs each in its
+own kernel.
 """
 
 import ast
@@ -17,7 +17,7 @@ LONG = (
     "12-which-step-size",
     CLIENTS,
 )
-"""With the slow tests."""
+"""Lessons that run with the slow tests."""
 NEEDS = {"11-the-exact-worst-case": "PEPit"}
 """Packages of the `[dev]` extra; without them the lesson is skipped."""
 
@@ -47,7 +47,7 @@ def test_the_lesson_on_clients_runs_on_cifar10(monkeypatch, data_root):
 
 
 def execute(lesson, before="", after=""):
-    """Run the cells of a lesson, with a text replaced, and return their names."""
+    """Run the cells of a lesson with one text replaced; return their namespace."""
     from matplotlib import pyplot, rc_context
 
     text = [

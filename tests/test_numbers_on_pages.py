@@ -1,4 +1,4 @@
-"""Every sentence with a number on the public pages is generated, or names the test that
+"""Every sentence with a number on a public page is generated, or names the test that
 checks it.
 """
 
@@ -56,7 +56,7 @@ MEASURED = re.compile(r"Measured on \d{4}-\d\d-\d\d")
 
 
 def claims_of(text: str) -> list[str]:
-    """The sentences with a number, without code, formulas, headings and generated
+    """Return the sentences with numbers, without code, formulas, headings and generated
     blocks.
     """
     if GENERATED_PAGE.search(text):
@@ -120,7 +120,7 @@ TEXTS = [
 
 
 def test_no_text_installs_the_package_from_an_index():
-    """It is on none: an extra is installed from the project's folder."""
+    """The package is on no index; extras are installed from the project's folder."""
     assert len(TEXTS) > 200
     texts = {path: path.read_text(encoding="utf-8") for path in TEXTS}
     from_index = re.compile(r"pip install (-\S+ )*'?dfltheory\b")

@@ -1,4 +1,4 @@
-"""What MODULE:NAME and FILE.py:NAME mean."""
+"""References of the form MODULE:NAME and FILE.py:NAME."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_a_package_with_a_module_called_py_and_a_file_of_that_name(
     (tmp_path / "odd_package" / "__init__.py").touch()
     (tmp_path / "odd_package" / "py.py").write_text("value = 'the module'\n")
     assert own("odd_package.py:value") == "the module"
-    # what is there as a file is the file
+    # an existing file takes precedence
     (tmp_path / "odd_package.py").write_text("value = 'the file'\n")
     assert own("odd_package.py:value") == own("./odd_package.py:value") == "the file"
 

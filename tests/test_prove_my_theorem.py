@@ -127,7 +127,9 @@ def test_second_checker_has_not_all_of_its_rules():
 
 
 def test_every_fact_holds_in_runs_of_the_algorithm():
-    """All outcomes of all samples, in fractions, with one objective for all clients."""
+    """Enumerates all outcomes of all samples in fractions, with one objective for all
+    clients.
+    """
     last = script().prove()
     for seed in range(3):
         finite_problem = gossip_run(

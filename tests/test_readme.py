@@ -1,4 +1,4 @@
-"""What the README says can be done, can be done."""
+"""Everything that the README describes works."""
 
 import re
 import shlex
@@ -60,8 +60,8 @@ COMMANDS = [
     line.split("#")[0].strip() for line in LINES if line.startswith("dfltheory ")
 ]
 PATIENT = ("referee",)
-"""Commands that take long on the README's statement; their own tests run them on
-smaller ones.
+"""Commands that are slow on the README's statement; their own tests run them on smaller
+ones.
 """
 
 
@@ -74,7 +74,7 @@ smaller ones.
 )
 def test_every_command_line_works(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # a refutation that is shown, stored or found, has status 1
+    # a refutation, whether shown, stored or found, has status 1
     expected = 1 if line.split()[1] in ("falsify", "referee") else 0
     command = line.partition(" > ")[0]
     assert run(shlex.split(command)[1:]) == expected, capsys.readouterr().err
@@ -93,7 +93,7 @@ def test_tables_of_what_is_covered_contain_every_algorithm_and_theorem():
         cls.__name__ for cls in ALGORITHMS.values() if f"`{cls.__name__}`" not in text
     ]
     known = dfl.bounds.keys()
-    # a theorem that is entered as a rate alone is listed with the rates
+    # a theorem with only a rate is listed with the rates
     rates = {t.key for t in dfl.bounds.statements() if t.kind == "rate"}
     stated = {t.key for t in dfl.bounds.statements() if t.kind != "rate"}
     keys = [

@@ -1,5 +1,5 @@
-"""Records that hold arrays have no generated ``==``, which would ask an array for its
-truth.
+"""Records with arrays have no generated ``==``, which would need the truth value of an
+array.
 """
 
 import dataclasses
@@ -36,9 +36,7 @@ def test_no_record_with_arrays_has_a_generated_comparison():
 
 
 def compares_arrays(kind):
-    """The fields with arrays that ``==`` compares, where the dataclass decorator made
-    it.
-    """
+    """Return the array fields that a generated ``==`` compares."""
     generated = (
         kind.__dataclass_params__.eq and kind.__eq__.__code__.co_filename == "<string>"
     )
@@ -71,7 +69,7 @@ def test_runs_compare_by_what_they_hold_and_cases_by_identity():
     task = dfl.tasks.quadratic(m=2, d=2, sigma=0.1)
     method, W = dfl.algorithms.DFedAvg(eta=0.1, K=1), np.full((2, 2), 0.5)
     one, other = (dfl.train(method, task, W, rounds=2, seeds=2) for _ in range(2))
-    assert one != other  # how long it took is part of the record
+    assert one != other  # the duration is part of the record
     other.seconds = one.seconds
     assert one == other
     assert one != dfl.train(method, task, W, rounds=2, seeds=2, seed=1)

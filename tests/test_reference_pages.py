@@ -1,4 +1,4 @@
-"""The API pages contain every public name, and every name that a guide uses."""
+"""The API pages contain every public name, and every name used in a guide."""
 
 import importlib
 import inspect
@@ -21,7 +21,7 @@ GUIDES = [
 
 @pytest.fixture(scope="module")
 def documented():
-    """Ids of the objects on the API pages, by the dotted paths that the pages name."""
+    """Return the dotted paths of the objects on the API pages."""
     sys.path.insert(0, str(ROOT / "docs/_site"))
     try:
         import reference
@@ -32,7 +32,7 @@ def documented():
 
 
 def resolve(path):
-    """The object of a dotted path: the longest module, then attributes."""
+    """Return the object of a dotted path: the longest module, then attributes."""
     parts = path.split(".")
     for k in range(len(parts), 0, -1):
         try:
@@ -60,7 +60,7 @@ def test_api_pages_contain_every_plot(documented):
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
 def test_api_pages_contain_every_dotted_name_of_a_guide(page, documented):
-    # groups of entry points are no modules
+    # groups of entry points are not modules
     text = re.sub(r'entry-points\."[\w.]+"', "", page.read_text(encoding="utf-8"))
     names = set(re.findall(r"\b(?:dfl|dfltheory)((?:\.[A-Za-z_]\w*)+)", text))
     names = {name for name in names if not name.endswith((".toml", ".py", ".md"))}

@@ -1,5 +1,5 @@
-"""The source distribution has what builds the documentation and runs the tests; its
-links work elsewhere.
+"""The source distribution contains what the documentation and tests need; its links
+work elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The files in the source distribution, by path, as published at an address."""
+    """Return the source distribution's files by path, as published at an address."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout: there is no list of files to compare with")
     spec = importlib.util.spec_from_file_location(
@@ -43,8 +43,8 @@ def published(tmp_path_factory):
 
 
 def test_it_has_every_file_of_the_repository(published):
-    """Apart from what only a checkout needs: continuous integration, and what git and
-    its hooks read.
+    """Except files that only a checkout needs: continuous integration, and files for
+    git and its hooks.
     """
     wanted, inside, _ = published
     lacking = {

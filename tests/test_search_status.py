@@ -1,4 +1,4 @@
-"""The line that a search shows."""
+"""The status line that a search displays."""
 
 import sys
 

@@ -1,7 +1,8 @@
 """American spelling, and standard terms instead of the words that style.md lists.
 
-Files that still contain such words are listed in ``spelling_pending.txt``. A file can
-only leave that list: ``python -m tests.test_spelling`` removes finished files.
+Files that still contain such words are listed in ``spelling_pending.txt``. Files can
+only be removed from that list: ``python -m tests.test_spelling`` removes finished
+files.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ WORDS = {
     r"house": "project, package",
     r"grown|grows without end": "diverges, growth exponent",
 }
-"""Words that are not standard terms here, and what to write instead."""
+"""Nonstandard words, and what to write instead."""
 PATTERNS = {
     re.compile(rf"\b(?:{word})\b", re.IGNORECASE): WORDS[word] for word in WORDS
 }
@@ -60,7 +61,7 @@ ANY_WORD = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 ALLOWED = {
     "tests/test_spelling.py": "defines the list",
 }
-"""Files in which the words are right, and why."""
+"""Files in which the words are correct, with the reason."""
 
 PUBLIC_NAMES = {"letters"}
 """A key of the canonical form of statements, whose digests are stored."""

@@ -1,5 +1,5 @@
-"""Pairs of a true and a slightly false statement: the search refutes the false one, and
-with the same budget not the true one.
+"""Pairs of a true and a slightly false statement: with the same budget, the search
+refutes only the false one.
 """
 
 from __future__ import annotations

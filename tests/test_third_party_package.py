@@ -1,7 +1,6 @@
-"""A third-party package with a paper, an algorithm, a network law and a quantity of its
-own.
+"""A third-party package with its own paper, algorithm, network law and quantity.
 
-It is installed by an entry point alone. All commands work with it, whatever was
+It is only installed through an entry point. All commands work with it, whatever was
 imported before, and the statements of this package do not know its quantity.
 """
 
@@ -174,8 +173,8 @@ ORDERS = {
 
 
 def install(folder: Path) -> None:
-    """A distribution as an installer leaves it: a package, and metadata with its entry
-    point.
+    """Create a distribution as an installer does: a package, and metadata with its
+    entry point.
     """
     package = folder / "theirs"
     package.mkdir(parents=True)
@@ -193,7 +192,7 @@ def install(folder: Path) -> None:
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """What is asked of each command, by a name."""
+    """Return the arguments of each command, by name."""
     experiment, grid, saved = (
         folder / name for name in ("one.toml", "grid.toml", "eighth.json")
     )
@@ -270,7 +269,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
 
 
 def outcome(folder: Path, order: str) -> dict:
-    """The answers of all commands in a new interpreter."""
+    """Return the results of all commands in a new interpreter."""
     install(folder)
     path = {
         "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),

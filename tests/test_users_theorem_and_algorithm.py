@@ -1,9 +1,11 @@
-"""A user has a theorem, an algorithm and a network law of their own, and edits nothing
-in the package.
+"""A user's theorem, algorithm and network law work without changes to the package.
 
 Everything here is written as a user would write it, outside the package. The theorems
-are true or false for known reasons: f(x^{t+1}) <= f(x^t) - eta (1 - eta L/2) ||grad
-f||^2 for gradient descent on one client or on identical ones; Theorem A of DFedSAM's
+are true or false for known reasons: f(x^{t+1}) <= f(x^t) - eta (1 - eta L/2)
+
+grad f
+
+^2 for gradient descent on one client or on identical ones; Theorem A of DFedSAM's
 re-derivation at K = Q = 1, rho = 0.
 """
 
@@ -325,9 +327,10 @@ def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
 
 
 def compressed(factor=1):
-    """The same of CHOCO-SGD at gamma = 1/2, whatever it compresses by: with identical
-    clients and exact gradients nothing is lost but what the compressor keeps back, which
-    the terms beyond omega = 1 contain.
+    """Return the same statement for CHOCO-SGD at gamma = 1/2 and any compressor.
+
+    With identical clients and exact gradients, only the part that the compressor keeps
+    back is lost. The terms beyond omega = 1 contain it.
     """
     kept_back = 40 * S["f0_gap"] * S["L"] * (1 / S["omega"] - 1) * (1 - S["lam_min"])
     parts = {**descent(factor).parts, "compression": kept_back}
@@ -341,7 +344,7 @@ def compressed(factor=1):
     ("compressor", "omega"), [("top-k", 1 / 4), ("qsgd", 1 / (1 + 4 / 16**2))]
 )
 def test_theorem_may_contain_compression_and_the_smallest_eigenvalue(compressor, omega):
-    """Which are read of the run: top 1 of 4 numbers, 16 levels; a ring of 4 with
+    """Both are read from the run: top 1 of 4 numbers, 16 levels; a ring of 4 with
     weights 1/3 has -1/3.
     """
     task = dfl.tasks.Quadratic(np.full((4, 4, 4), np.eye(4)), np.zeros((4, 4)))
@@ -350,7 +353,7 @@ def test_theorem_may_contain_compression_and_the_smallest_eigenvalue(compressor,
     )
     run = run_of(algorithm, task=task, x0=np.full(4, 1.5))
     verdict = dfl.compare(run, compressed())
-    # one seed of a compressor that draws
+    # one seed of a random compressor
     assert verdict.kind in ("holds", "undecided"), verdict.reason
     assert run.values()["omega"] == pytest.approx(omega)
     assert run.values()["lam_min"] == pytest.approx(-1 / 3)
@@ -364,7 +367,7 @@ def test_theorem_may_contain_compression_and_the_smallest_eigenvalue(compressor,
 
 
 def test_one_client_alone_has_the_least_eigenvalue_1():
-    """That of its matrix: what gossip would keep back is nothing."""
+    """It is that of its matrix, since gossip keeps nothing back."""
     task = dfl.tasks.Quadratic(np.full((1, 1, 1), 1.0), np.zeros((1, 1)))
     run = run_of(
         dfl.algorithms.CHOCOSGD(eta=0.5, gamma=0.5),
@@ -377,7 +380,7 @@ def test_one_client_alone_has_the_least_eigenvalue_1():
 
 
 def test_falsify_searches_it_where_numbers_are_not_compressed():
-    """In one dimension the largest entry is all there is."""
+    """In one dimension, the largest entry is the whole vector."""
     assert not dfl.falsify(compressed(), seconds=1, seed=0).violated
     found = dfl.falsify(
         compressed(factor=sp.Rational(1, 8)), seconds=20, seed=0, enough=1.5

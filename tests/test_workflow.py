@@ -1,4 +1,4 @@
-"""The workflow of the public repository calls targets that the Makefile has."""
+"""The public repository's workflow only calls targets of the Makefile."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ WORKFLOW = ROOT / ".github" / "workflows" / "tests.yml"
 
 
 def targets_of_the_workflow():
-    """Targets of make, with the values of the job's matrix filled in."""
+    """Return the make targets, with the values of the job's matrix inserted."""
     jobs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
     for job in jobs.values():
         matrix = job.get("strategy", {}).get("matrix", {})

@@ -1,1 +1,4 @@
-"""The theorems against runs: ``python -m validation.run_all`` writes a report."""
+"""Experiments that test the theorems against simulated runs.
+
+``python -m validation.run_all`` performs them and writes a report.
+"""

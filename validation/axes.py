@@ -1,8 +1,9 @@
-"""Bounds and measurements over the spectral gap, the local steps and the clients.
+"""Bound and measurement as functions of the spectral gap, local steps and clients.
 
-DFedSAM's corrected Theorem 4.5 at its corollary's step sizes without SAM, on three
-problems where one of its terms rules: consensus, optimization, noise. Nothing is left
-to chance: no noise, or exact expectations.
+The statement is the corrected Theorem 4.5 of DFedSAM at its corollary's step sizes,
+without SAM. In each of three problems a different term of the bound dominates:
+consensus, optimization or noise. All results are deterministic: the runs are noiseless,
+or their expectations are computed exactly.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from validation.claims import bound_claims
 from validation.experiment_cases import slow_start
 
 NOT_TESTED = (
-    "Other values of the spectral gap, K and m, and where several terms of the bound"
-    " are of one size."
+    "Other values of the spectral gap, K and m, and settings in which several terms of"
+    " the bound are of similar size."
 )
 GROUP = "bound and measured over the spectral gap, K and m"
 NOTE = (
-    "Over 1 − λ: one client curves up where the other curves down, so that their"
+    "Over 1 − λ: one client is convex where the other is concave, so their"
     " disagreement over W = λI + (1 − λ)11ᵀ/m moves their mean, which starts close to"
-    " the minimizer. On a good network optimization rules, on a poor one consensus,"
-    " whose constant 16 is the loosest. Over K: descent without noise along the"
-    " flattest direction of a quadratic. Over m: noise alone, at the minimizer."
+    " the minimizer. The optimization term dominates on a well-connected network, and"
+    " the consensus term, whose constant 16 is the loosest, on a poorly connected one."
+    " Over K: noiseless descent along the flattest direction of a quadratic. Over m:"
+    " noise only, starting at the minimizer."
 )
 
 
@@ -75,7 +77,7 @@ def _case(
 
 
 def run(quick: bool = True) -> tuple:
-    """(claims, outcomes)."""
+    """Return (claims, outcomes)."""
     outcomes = []
     for case in cases(quick):
         run = exactly(case.runnable()) if case.along == "m" else None

@@ -1,21 +1,22 @@
-"""A checked claim: what a source says, how it was tested, and the result.
+"""Claims: a statement of a source, how it was tested, and the result.
 
-Every experiment of this folder returns claims; ``run_all`` puts them into one table.
-The checks:
+Every experiment in this folder returns claims; ``run_all`` collects them in one table.
+The checks are:
 
 ``bound against runs``
-    verdicts of :func:`dfltheory.compare`, gathered for one variant over the runs of a
-    group;
+    The verdicts of :func:`dfltheory.compare` for one variant, summarized over the runs
+    of a group.
 ``growth under O(.)``
-    for a statement in O(.): does measured over expression grow along a family of
-    growing horizons?
+    For a statement in O(.): whether the ratio of the measured value to the expression
+    grows as the horizon grows.
 ``ordering``
-    what a source ranks, ranked by measured values whose intervals do not touch;
+    A ranking stated by a source, compared with the ranking of measured values whose
+    confidence intervals do not overlap.
 ``stated value``, ``limit``
-    a number or a limit that a source states, next to the computed one;
+    A number or a limit stated by a source, next to the computed one.
 ``tightness``
-    does every panel of the figures have a point at which a corrected bound says
-    something of the size?
+    Whether every panel of the figures has a point at which a corrected bound is within
+    a given factor of the measurement.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from dfltheory.verdicts.verdict import Verdict
 
 Growth = Literal["bounded", "growing", "undecided"]
-"""What measured over the expression of an O(.) does along a family of growing
-horizons.
+"""How the ratio of the measured value to the expression in O(.) behaves as the horizon
+grows.
 """
 
 SEVERITY: tuple[Kind, ...] = (
@@ -56,18 +57,19 @@ SEVERITY: tuple[Kind, ...] = (
     "vacuous",
     "not applicable",
 )
-"""A group of verdicts is summarized by its first kind in this order."""
+"""Kinds of verdicts, most severe first; a group is summarized by its most severe."""
 
 
 @dataclass(frozen=True)
 class Claim:
     """One row of the table.
 
-    ``ratio`` is measured over claimed (at most 1 where an upper bound holds).
+    ``ratio`` is the measured value divided by the claimed one (at most 1 where an upper
+    bound holds).
 
-    ``refuted`` states by what a search has refuted the statement, if one has: the
-    verdict is then one of these runs alone. ``growth`` is the interval of p where
-    measured over expression goes as T^p.
+    ``refuted`` says how a search refuted the statement, if one did; ``verdict`` then
+    covers only these runs. ``growth`` is the confidence interval of the exponent p if
+    the ratio of the measured value to the expression behaves like T^p.
     """
 
     claim: str
@@ -82,7 +84,7 @@ class Claim:
 
     @property
     def said(self) -> str:
-        """The verdict as the table has it: never a mere "holds" for what is refuted."""
+        """Verdict as text; for a refuted statement, it says that it is refuted."""
         alone = " here" if self.refuted or self.growth is not None else ""
         growth_text = ""
         if self.growth is not None:
@@ -91,14 +93,15 @@ class Claim:
         return f"{self.verdict}{alone}{growth_text}{known}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return the fields as plain values, for JSON."""
         return asdict(self)
 
 
 def bound_claims(outcomes: Sequence[Outcome], not_tested: str = "") -> list[Claim]:
     """Return a claim for each variant and group of runs.
 
-    Its verdict is the gravest one of the group, its ratio the largest.
+    Its verdict is the most severe one in the group; its ratio is the largest among the
+    verdicts of that kind.
     """
     grouped: dict[tuple[str, str, str], list[Verdict]] = defaultdict(list)
     for outcome in outcomes:
@@ -137,7 +140,7 @@ def _bound_claim(
 
 
 def gravest(kinds: Container[Kind]) -> Kind:
-    """Return the first of the kinds in the order of severity."""
+    """Return the most severe of the given kinds."""
     return next(kind for kind in SEVERITY if kind in kinds)
 
 
@@ -146,20 +149,21 @@ def _name(theorem: Theorem) -> str:
 
 
 def _refuted_by(theorem: Theorem) -> str:
-    """Return what refutes a statement; empty if nothing does."""
+    """Return how a statement was refuted; empty if it was not."""
     return theorem.status.how if theorem.status.refuted else ""
 
 
 def growth_claim(
     key: str, variant: str, runs: Sequence[History], not_tested: str, **given: float
 ) -> Claim:
-    """Return whether the constant that an O(.) needs grows with the horizon.
+    """Return a claim about whether the constant required by O(.) grows with T.
 
-    With measured / expression ~ T^p: ``bounded`` where the interval of p lies at or
-    below 0, ``growing`` where it lies above, else ``undecided``. An O(.) has no
-    constant that a ratio could be held against: ``ratio``, the largest, decides
-    nothing. Growth over a finite span may be a transient and contradicts no O(.);
-    ``dfltheory falsify`` looks for families along which the ratio grows.
+    The exponent p of measured / expression ~ T^p is fitted. The verdict is ``bounded``
+    if its confidence interval lies at or below 0, ``growing`` if it lies above 0, and
+    ``undecided`` otherwise. The constant in O(.) is unspecified, so ``ratio``, the
+    largest ratio, decides nothing. Growth over a finite range of horizons may be a
+    transient and does not contradict O(.); ``dfltheory falsify`` looks for families
+    along which the ratio grows.
     """
     theorem = bounds.get(key, variant=variant)
     horizons = np.array([run.rounds for run in runs], dtype=float)
@@ -194,13 +198,13 @@ def growth_claim(
 
 
 def order_claims(key: str, runs: Sequence[History], not_tested: str) -> list[Claim]:
-    """Return a growth claim for each variant that is stated in O(.)."""
+    """Return a growth claim for each variant in O(.)."""
     stated = [v for v in bounds.variants(key) if bounds.get(key, variant=v).order]
     return [growth_claim(key, variant, runs, not_tested) for variant in stated]
 
 
 def _student(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
-    """Return Student's interval for a mean; a single value is taken as exact."""
+    """Return Student's t interval of a mean; a single value is treated as exact."""
     mean = float(np.mean(values))
     if len(values) == 1:
         return mean, mean
@@ -215,10 +219,12 @@ def ordering_claim(
     not_tested: str,
     check: str = "ordering",
 ) -> Claim:
-    """Return whether ``samples`` (values over seeds) fall from the first to the last.
+    """Return a claim that ``samples`` decrease from the first to the last.
 
-    ``holds``: each neighbor's paired difference is surely positive; ``violated``: one
-    is surely negative. The ratio is the largest of later over earlier.
+    ``samples`` maps each name to its values over seeds. The verdict is ``holds`` if all
+    paired differences of consecutive samples are significantly positive, and
+    ``violated`` if one is significantly negative. The ratio is the largest mean of a
+    sample divided by that of its predecessor.
     """
     names = list(samples)
     kinds: list[Kind] = []
@@ -235,11 +241,12 @@ def ordering_claim(
 
 
 def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
-    """Return whether a corrected bound is informative in every panel of the figures.
+    """Return a claim that every panel of the figures has a tight corrected bound.
 
-    A panel is a run, or the runs along an axis, and a left-hand side. Some bound must
-    be at most ``within`` times the measurement at a point; the ratio is that of the
-    loosest panel's nearest bound to ``within``.
+    A panel is a left-hand side together with one run or the runs along an axis. At some
+    point of each panel a corrected bound must be at most ``within`` times the
+    measurement. For the loosest panel, the ratio of the claim is its tightest
+    bound / measurement divided by ``within``.
     """
     nearest: dict[tuple[str, str, LeftSide], float] = {}
     for outcome in outcomes:
@@ -256,11 +263,11 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
         f" {', '.join(loosest[:2])}"
     )
     claim = (
-        f"in every panel a corrected bound comes within {within:g} times what is"
-        " measured"
+        f"in every panel a corrected bound is at most {within:g} times the measured"
+        " value"
     )
     kind: Kind = "holds" if factor <= within else "violated"
-    aside = "panels at constants that were estimated along the run"
+    aside = "panels whose constants were estimated along the run"
     return Claim(
         claim,
         "the choice of this suite's problems",
@@ -281,7 +288,7 @@ def value_claim(
     not_tested: str,
     check: str = "stated value",
 ) -> Claim:
-    """Return whether a stated number is the true one, to a relative ``tolerance``."""
+    """Return a claim that a stated number is right to a relative ``tolerance``."""
     kind: Kind = "holds" if abs(stated - true) <= tolerance * abs(true) else "violated"
     detail = f"stated {stated:.4g}, computed {true:.4g}"
     ratio = stated / true if true else None

@@ -1,13 +1,18 @@
-"""What verdicts cover and find, simulated.
+"""Simulated error rates and power of the verdicts.
 
-``python -m validation.coverage docs/coverage.json docs/verdicts.md`` writes both. A
-cell is one law of the seeds and one number of seeds. It draws samples of a known
-expectation, 1, again and again, and asks the intervals that ``compare`` asks: how often
-the lower end lies above 1 (a true bound is called violated), how often the upper end
-lies below it (a false bound is said to hold), and how wide the interval is, over that
-of an oracle, who knows the law and has the central interval of the estimate itself. The
-power of a cell is how often a bound that the expectation exceeds by a ratio is found to
-be violated. Seeds are fixed: the same machine gives the same numbers.
+``python -m validation.coverage docs/coverage.json docs/verdicts.md`` writes both files.
+A cell is a distribution of the values over seeds, with expectation 1, and a number of
+seeds. For many samples, it computes the confidence intervals that ``compare`` uses, and
+reports
+
+- how often the lower end lies above 1 (a true bound is called violated),
+- how often the upper end lies below 1 (a false bound is said to hold),
+- the width of the interval relative to the central interval of the estimate's
+  distribution, which only an oracle knows.
+
+The power of a cell is the share of samples in which a violation is detected if the
+expectation exceeds the bound by a given ratio. All random seeds are fixed, so results
+are reproducible on the same machine.
 """
 
 from __future__ import annotations
@@ -70,39 +75,39 @@ def separated_rounds(rng: np.random.Generator, seeds: int) -> Sample:
 
 
 def chi_squared_1(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return chi-squared numbers with one degree of freedom."""
+    """Return chi-squared samples with one degree of freedom."""
     return rng.chisquare(1, (seeds, 1))
 
 
 def chi_squared_10(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return means of ten squared normal numbers."""
+    """Return means of ten squared standard normal samples."""
     return rng.chisquare(10, (seeds, 1)) / 10
 
 
 def squared_cosine(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return squared cosines of normal angles, which are skewed to the left."""
+    """Return squared cosines of normal angles; their distribution is left-skewed."""
     mean = (1 + math.exp(-2 * 0.35**2)) / 2
     return np.cos(rng.normal(0, 0.35, (seeds, 1))) ** 2 / mean
 
 
 def rare_drop(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return equal numbers of which 5 % are 0."""
+    """Return a constant with probability 95 %, else 0."""
     return (rng.random((seeds, 1)) >= 0.05) / 0.95
 
 
 def rare_jump(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return numbers of which 5 % are 20 times as large."""
+    """Return scaled chi-squared samples of which 5 % are 20 times as large."""
     size = 1 + 19.0 * (rng.random((seeds, 1)) < 0.05)
     return size * rng.chisquare(50, (seeds, 1)) / 50 / 1.95
 
 
 def lognormal(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return lognormal numbers with sigma = 1.5."""
+    """Return lognormal samples with sigma = 1.5."""
     return rng.lognormal(-(1.5**2) / 2, 1.5, (seeds, 1))
 
 
 def pareto(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return Pareto numbers with exponent 2.2."""
+    """Return samples of a Pareto (Lomax) distribution with exponent 2.2."""
     return 1.2 * rng.pareto(2.2, (seeds, 1))
 
 
@@ -112,7 +117,7 @@ def rare_20(rng: np.random.Generator, seeds: int) -> Sample:
 
 
 def beta_10(rng: np.random.Generator, seeds: int) -> Sample:
-    """Return 10 times beta numbers, most of them close to 0."""
+    """Return 10 times beta samples, most of them close to 0."""
     return 10 * rng.beta(0.1, 0.9, (seeds, 1))
 
 
@@ -136,7 +141,7 @@ BOUNDED: dict[str, tuple[float, Draw]] = {
     "10 beta(0.1, 0.9)": (10.0, beta_10),
     "rare drop (0 in 5 %)": (1 / 0.95, rare_drop),
 }
-"""Laws of mean 1 with the number that none of their seeds exceeds."""
+"""Distributions with mean 1, each with its upper bound."""
 
 
 def cell(
@@ -144,18 +149,18 @@ def cell(
 ) -> dict[str, float]:
     """Return the shares of false ``violated`` and ``holds``, and the relative width.
 
-    The width is the median over that of the oracle's interval.
+    The relative width is the median width divided by that of the oracle's interval.
     """
     rng = np.random.default_rng([list(LAWS).index(law), seeds])
     data = [LAWS[law](rng, seeds) for _ in range(trials)]
     if law in MINIMA:
-        found = [min_interval(x, 1 - 2 * TAIL) for x in data]
-        middle = np.array([interval.estimate for interval in found])
-        low = np.array([interval.low for interval in found])
-        high = np.array([interval.high for interval in found])
-    else:  # as mean_interval, all at once
-        each = np.stack([x.mean(axis=1) for x in data], axis=1)
-        middle, low = each.mean(axis=0), lower_limits(each, TAIL)
+        intervals = [min_interval(x, 1 - 2 * TAIL) for x in data]
+        middle = np.array([interval.estimate for interval in intervals])
+        low = np.array([interval.low for interval in intervals])
+        high = np.array([interval.high for interval in intervals])
+    else:  # as mean_interval, vectorized over the trials
+        seed_means = np.stack([x.mean(axis=1) for x in data], axis=1)
+        middle, low = seed_means.mean(axis=0), lower_limits(seed_means, TAIL)
         high = np.array([upper_of_mean(x, TAIL, method) for x in data])
     oracle = np.quantile(middle, 1 - TAIL) - np.quantile(middle, TAIL)
     width = np.median(high - low) / oracle
@@ -164,32 +169,32 @@ def cell(
 
 
 def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:
-    """Return shares of false ``holds`` by ``bounded``, by ``student``, by either."""
-    most, draw = BOUNDED[law]
+    """Return the shares of false ``holds`` of each method, and of either one."""
+    largest, draw = BOUNDED[law]
     rng = np.random.default_rng([len(LAWS), list(BOUNDED).index(law), seeds])
     data = [draw(rng, seeds) for _ in range(trials)]
-    bounded = np.array([upper_limit(x, most, TAIL) for x in data]) < 1
+    bounded = np.array([upper_limit(x, largest, TAIL) for x in data]) < 1
     student = np.array([upper_of_mean(x, TAIL) for x in data]) < 1
-    found = {"bounded": bounded, "student": student, "either": bounded | student}
-    return {name: float(share.mean()) for name, share in found.items()}
+    errors = {"bounded": bounded, "student": student, "either": bounded | student}
+    return {name: float(error.mean()) for name, error in errors.items()}
 
 
 def found_at(law: str, seeds: int, ratio: float, trials: int) -> float:
-    """Return how often a bound exceeded by ``ratio`` is found to be violated."""
+    """Return how often a violation by the factor ``ratio`` is detected."""
     rng = np.random.default_rng([list(LAWS).index(law), seeds])
     # (seeds, rounds, trials)
     data = np.stack([LAWS[law](rng, seeds) for _ in range(trials)], axis=-1)
     if law not in MINIMA:
         data = data.mean(axis=1, keepdims=True)
     ratios = in_bounds(data.reshape(seeds, -1), 1 / ratio)
-    each = log_evidence(ratios).reshape(data.shape[1:])
-    return float(np.mean(each.min(axis=0) >= -np.log(TAIL)))
+    evidence = log_evidence(ratios).reshape(data.shape[1:])
+    return float(np.mean(evidence.min(axis=0) >= -np.log(TAIL)))
 
 
 def needed(law: str, ratio: float, trials: int) -> int | None:
-    """Return the fewest seeds that find a violation with probability ``POWER``.
+    """Return how many seeds detect a violation with probability ``POWER``.
 
-    The number is accurate to 4 percent; None: more than 4096.
+    The number is accurate to 4 percent. None means more than 4096.
     """
     low, high = 1, 2
     while found_at(law, high, ratio, trials) < POWER:
@@ -206,7 +211,7 @@ def needed(law: str, ratio: float, trials: int) -> int | None:
 
 
 def simulate(means: int = 2000, minima: int = 500, power: int = 200) -> dict[str, Any]:
-    """Return the simulated cells of every law.
+    """Return the simulated cells of every distribution.
 
     The result is {"trials": ..., "student": {law: {seeds: cell}}, "bootstrap": ...,
     "bounded": {law: {seeds: bounded_cell}}, "needed": {law: {ratio: seeds}}}.
@@ -234,7 +239,7 @@ def simulate(means: int = 2000, minima: int = 500, power: int = 200) -> dict[str
 
 
 def percent_row(label: str, cells: Cells, name: str) -> list[str]:
-    """Return one share in percent for each number of seeds; empty if not simulated."""
+    """Return a row of one share in percent; cells that were not simulated are empty."""
     return [label, *(_percent(cells.get(str(seeds)), name) for seeds in SEEDS)]
 
 
@@ -243,12 +248,12 @@ def _percent(cell: dict[str, float] | None, name: str) -> str:
 
 
 def share_table(laws: dict[str, Cells], name: str) -> str:
-    """Return the table of one share by law and number of seeds."""
+    """Return the table of one share by distribution and number of seeds."""
     return table(HEADS, [percent_row(law, cells, name) for law, cells in laws.items()])
 
 
 def bounded_table(laws: dict[str, Cells]) -> str:
-    """Return the shares of false ``holds`` of bounded laws, by method."""
+    """Return the table of false ``holds`` of bounded distributions, by method."""
     rows = []
     for law, cells in laws.items():
         methods = ("bounded", "student", "either")
@@ -257,7 +262,7 @@ def bounded_table(laws: dict[str, Cells]) -> str:
 
 
 def width_table(laws: dict[str, Cells]) -> str:
-    """Return the relative widths of the intervals."""
+    """Return the table of the intervals' relative widths."""
     rows = []
     for law, cells in laws.items():
         widths = [f"{float(cells[str(n)]['width']):.2g}" for n in SEEDS]
@@ -266,7 +271,7 @@ def width_table(laws: dict[str, Cells]) -> str:
 
 
 def needed_table(laws: dict[str, dict[str, int | None]]) -> str:
-    """Return the seeds that find a violated bound, by law and ratio."""
+    """Return the table of seeds needed to detect a violation, by ratio."""
     rows = []
     for law, seeds in laws.items():
         numbers = (seeds[str(ratio)] for ratio in RATIOS)
@@ -291,12 +296,12 @@ def tables(known: dict[str, Any]) -> str:
 
 
 def with_tables(page: str, known: dict[str, Any]) -> str:
-    """``page`` with these tables between its two marks."""
+    """Return ``page`` with the tables inserted between its two marks."""
     return between(page, MARK, tables(known))
 
 
 def main(arguments: list[str]) -> int:
-    """Simulate, write the data, and put the tables into the page."""
+    """Simulate, write the data, and insert the tables into the page."""
     if len(arguments) != 2:
         print("usage: python -m validation.coverage DATA.json PAGE.md", file=sys.stderr)
         return 2

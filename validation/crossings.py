@@ -1,18 +1,19 @@
-"""Runs that cross a printed bound, while the corrected bound holds.
+"""Runs that exceed a printed bound although the corrected bound holds.
 
-One problem for each printed main theorem with constants, small enough to be checked by
-hand or taken from the committed counterexamples; without noise, so that one seed is the
-expectation:
+There is one problem for each printed main theorem with constants. It is small enough to
+be checked by hand, or taken from the committed counterexamples. The runs are noiseless,
+so a single seed equals the expectation:
 
-* SAM is caught where its ascent step leads to a stationary point: DFedSAM and
-  DFedADMM-SAM stand still;
-* local momentum on two identical clients, for DFedSGPSM: the saved counterexample with
-  other numbers, for which the corrected bound is nonvacuous (for the saved ones it is
-  vacuous). The printed bound is that of the cited constants, the larger ones.
+* DFedSAM and DFedADMM-SAM are trapped at a point whose SAM ascent step leads to a
+  stationary point, so they do not move.
+* DFedSGPSM uses local momentum on two identical clients. This is the saved
+  counterexample with other numbers, for which the corrected bound is nonvacuous (for
+  the saved numbers it is vacuous). The printed bound uses the cited constants, which
+  are the larger ones.
 
-The printed statement on DFedSMDC is an O(.): along a family of growing horizons
-measured over expression grows over the whole range that is run, and measured over the
-corrected bound does not.
+The printed statement on DFedSMDC is in O(.). As the horizon grows, the ratio of the
+measured value to its expression grows over the whole range that is run; the ratio to
+the corrected bound does not.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from validation.claims import bound_claims
 from validation.searched import FOLDER
 
 NOT_TESTED = (
-    "Whether a printed bound fails on other problems than these: the searches look for"
-    " them."
+    "Whether a printed bound fails on problems other than these; the searches look for"
+    " such problems."
 )
 MOMENTUM = Path(__file__).with_name("crossing_dfedsgpsm.json")
 GROUP = "where the printed bound fails"
@@ -44,13 +45,14 @@ HORIZONS = (16, 64, 256, 1024, 4096, 16384)
 
 
 def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
-    """f'(x) = L max(rho - |x|, 0), and a wall beyond 2 rho: SAM never leaves x = 0.
+    """Return a problem on which SAM never leaves x = 0, a point that is not stationary.
 
-    At 0 the slope is L rho, so the ascent step leads to x = rho, where the slope is 0:
-    the update is zero forever, and ||grad f||^2 = L^2 rho^2 in every round. All clients
-    are identical and there is no noise, so sigma_l = sigma_g = beta = 0; f falls from
-    f(0) to f* = f(0) - L rho^2/2, reached at x <= -rho. On the wall f' rises with slope
-    L up to B > L rho, so the bound on gradients alone does not determine the one at 0.
+    f'(x) = L max(rho - |x|, 0) up to x = 2 rho; beyond, f' rises with slope L to
+    B > L rho, so that the bound B on gradients does not determine the gradient at 0.
+    f'(0) = L rho, so the ascent step leads from 0 to x = rho, where f' = 0. The update
+    is therefore zero forever, and ||grad f||^2 = L^2 rho^2 in every round. All clients
+    are identical and noiseless, so sigma_l = sigma_g = beta = 0. The minimum
+    f* = f(0) - L rho^2/2 is attained for x <= -rho.
     """
     return RampTask(
         [[-rho, 0.0, 2 * rho]] * m, [[rho, rho, B / L]] * m, [[L, -L, L]] * m, [0.0] * m
@@ -59,14 +61,12 @@ def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
 
 def cases(quick: bool = True) -> list[Case]:
     """Return a run for each printed theorem that has constants."""
-    task, W = (
-        sam_trap(4, L=1.0, rho=1.0, B=2.0),
-        dfl.graphs.metropolis(dfl.graphs.complete(4)),
-    )
-    caught = (
-        "f'(x) = L max(ρ − |x|, 0) on 4 identical clients without noise, started at 0,"
-        " where SAM's ascent step lands on a stationary point: the gradient norm"
-        " squared stays L²ρ² forever"
+    task = sam_trap(4, L=1.0, rho=1.0, B=2.0)
+    W = dfl.graphs.metropolis(dfl.graphs.complete(4))
+    trapped = (
+        "f'(x) = L max(ρ − |x|, 0) on 4 identical noiseless clients that start at 0,"
+        " where SAM's ascent step leads to a stationary point: the squared gradient"
+        " norm stays L²ρ² forever"
     )
     K, eta = 2, 1 / (4 * 192)
     sam = dfl.algorithms.DFedSAM(eta=0.004, K=5, rho=1.0)
@@ -82,7 +82,7 @@ def cases(quick: bool = True) -> list[Case]:
             key="dfedsam.theorem_4_5",
             column="DFedSAM, Theorem 4.5",
             note=(
-                f"Theorem 4.5: {caught}, while the printed bound tends to about L²ρ²"
+                f"Theorem 4.5: {trapped}, while the printed bound tends to about L²ρ²"
                 " K/(2K − 1)."
             ),
             **place,
@@ -117,9 +117,9 @@ def cases(quick: bool = True) -> list[Case]:
 
 @dataclass(frozen=True)
 class Family:
-    """Measured over expression of one variant of an O(.) along growing horizons.
+    """Ratios of measurement to expression of one variant as the horizon grows.
 
-    Each variant is measured by its own left side.
+    Each variant is measured by its own left-hand side.
     """
 
     variant: str
@@ -128,10 +128,10 @@ class Family:
 
 
 def growing(horizons: tuple[int, ...] = HORIZONS) -> list[Family]:
-    """Return the saved family against Theorem 2 of the DFedMDC paper, measured anew.
+    """Measure the saved family that refutes Theorem 2 of the DFedMDC paper.
 
-    It is held against the printed expression, and against the corrected bound where its
-    conditions admit a horizon.
+    It is compared with the printed expression, and with the corrected bound at the
+    horizons that its conditions admit.
     """
     saved = read_json(FOLDER / f"{ORDER}-printed.json")["divergence"]
     families = []
@@ -150,6 +150,6 @@ def growing(horizons: tuple[int, ...] = HORIZONS) -> list[Family]:
 
 
 def run(quick: bool = True) -> tuple:
-    """(claims, outcomes)."""
+    """Return (claims, outcomes)."""
     outcomes = perform_all(cases(quick))
     return bound_claims(outcomes, NOT_TESTED), outcomes

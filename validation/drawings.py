@@ -1,4 +1,4 @@
-"""How each picture of docs/figures is drawn."""
+"""Functions that draw the pictures of docs/figures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LEGEND = {
     "bound, corrected": "corrected bound",
     "known without a theorem": "known without a theorem",
 }
-"""Names of lines, and what the legend of the crossings calls them."""
+"""Names of the lines in the crossings, and their labels in the legend."""
 
 
 def all_crossings() -> Figure:
@@ -48,7 +48,7 @@ def all_crossings() -> Figure:
 
 
 def crossings(outcomes: Sequence[Outcome], growth: Sequence[Family]) -> Figure:
-    """Draw runs that cross printed bounds (above), not corrected ones (below)."""
+    """Draw runs that exceed printed bounds (above) but not corrected ones (below)."""
     import matplotlib.pyplot as plt
 
     with look.style():
@@ -76,7 +76,7 @@ def crossings(outcomes: Sequence[Outcome], growth: Sequence[Family]) -> Figure:
 
 
 def _draw_crossing(ax: Axes, outcome: Outcome, meaning: str) -> dict[str, Line2D]:
-    """Draw one bound, and write the ratio at the last horizon; return named lines."""
+    """Draw one bound with the ratio at the last horizon; return the lines by name."""
     verdict = families(outcome.verdicts)[meaning][0]
     curves([verdict], ax, legend=False)
     lines = _lines(ax)
@@ -91,7 +91,7 @@ def _draw_crossing(ax: Axes, outcome: Outcome, meaning: str) -> dict[str, Line2D
 
 
 def _lines(ax: Axes) -> dict[str, Line2D]:
-    """Return the lines of axes by the first words of their labels."""
+    """Return the lines of ``ax`` by their labels up to the first comma."""
     return {str(line.get_label()).split(",")[0]: line for line in ax.get_lines()}
 
 
@@ -101,7 +101,7 @@ def _points(line: Line2D) -> tuple[Array, Array]:
 
 
 def _shade_excess(ax: Axes, lines: dict[str, Line2D], opacity: float) -> None:
-    """Shade where what is measured exceeds the bound."""
+    """Shade the region in which the measurement exceeds the bound."""
     at, measured = _points(lines["measured"])
     below = np.interp(at, *_points(lines["bound"]))
     ax.fill_between(
@@ -118,7 +118,7 @@ def _shade_excess(ax: Axes, lines: dict[str, Line2D], opacity: float) -> None:
 def _write(
     ax: Axes, place: tuple[float, float], text: str, ha: str = "left", va: str = ""
 ) -> None:
-    """Write into axes, at a place in shares of their width and height."""
+    """Write text at a position in axes coordinates (fractions of width and height)."""
     ax.text(
         *place,
         text,
@@ -131,7 +131,7 @@ def _write(
 
 
 def _draw_growth(ax: Axes, family: Family, meaning: str) -> None:
-    """Draw measured over expression of the printed O(.) or of the corrected bound."""
+    """Draw the ratio of measurement to the printed O(.) or the corrected bound."""
     (line,) = ax.plot(family.horizons, family.ratios, **look.MEANINGS[meaning])
     line.set(markersize=4, linewidth=1.2)
     ax.set(xscale="log", yscale="log")
@@ -147,7 +147,7 @@ def _draw_growth(ax: Axes, family: Family, meaning: str) -> None:
 
 
 def one_theorem() -> Figure:
-    """Theorem 4.5 of DFedSAM as printed and corrected, on the same run."""
+    """Draw Theorem 4.5 of DFedSAM as printed and corrected, on the same run."""
     import matplotlib.pyplot as plt
 
     outcome = perform_all(experiment.cases()[:1])[0]
@@ -165,17 +165,17 @@ def one_theorem() -> Figure:
 
 
 def _label_curves(ax: Axes) -> None:
-    """Name both curves, and shade where the bound is exceeded."""
+    """Label both curves, and shade where the bound is exceeded."""
     lines = _lines(ax)
     for name, line in lines.items():
         if name.startswith("known"):
             line.remove()
     _shade_excess(ax, lines, 0.3)
-    named = (
+    labels = (
         ("bound", "bound of the theorem", 1 / 6, (8, 4)),
         ("measured", "measured", 0, (4, -11)),
     )
-    for name, text, share, offset in named:
+    for name, text, share, offset in labels:
         x, y = _points(lines[name])
         index = max(1, int(share * len(x)))
         ax.annotate(
@@ -188,7 +188,7 @@ def _label_curves(ax: Axes) -> None:
 
 
 def linear_in_m() -> Figure:
-    """Time of a round over the number of clients, from recorded times."""
+    """Draw recorded times of a round over the number of clients."""
     import matplotlib.pyplot as plt
 
     recorded = json.loads(TIMES.read_text(encoding="utf-8"))
@@ -218,7 +218,7 @@ def linear_in_m() -> Figure:
 
 
 def measure_times(to: Path = TIMES) -> None:
-    """Record the CPU seconds of a round on rings and tori, as the benchmark does."""
+    """Measure the CPU seconds of a round on rings and tori, and store them."""
     import platform
 
     from benchmarks.linear_in_m import seconds
@@ -237,32 +237,32 @@ def measure_times(to: Path = TIMES) -> None:
 
 
 def networks() -> Figure:
-    """Bounds and measurements of Theorem 4.5 of DFedSAM on three networks."""
+    """Draw bounds and measurements of DFedSAM's Theorem 4.5 on three networks."""
     return panels(perform_all(experiment_cases.network_cases()))
 
 
 def quadratic() -> Figure:
-    """Bounds and measurements of the same theorem on quadratics with one Hessian."""
+    """Draw the same theorem on quadratics whose clients share one Hessian."""
     return panels(perform_all(experiment_cases.quadratic_cases()))
 
 
 def stored_learning_curves() -> Figure:
-    """Learning curves on CIFAR-10, client by client."""
+    """Draw learning curves on CIFAR-10, client by client."""
     return learning.figure(learning.stored())
 
 
 def stored_predictors() -> Figure:
-    """Measured errors on twelve networks over three of their numbers."""
+    """Draw measured errors on twelve networks over three predictors."""
     return predictors.figure(predictors.stored())
 
 
 README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = ("curves", "network", "training")
-"""Names of the files that the README's examples write, in their order."""
+"""Names of the files that the README's examples write, in the order of the examples."""
 
 
 def readme_example(number: int) -> Picture:
-    """Return the picture that an example of the README writes, as bytes (PNG)."""
+    """Execute an example of the README and return the PNG file that it writes."""
     import contextlib
     import io
     import tempfile
@@ -323,4 +323,4 @@ DRAWINGS: dict[str, tuple[Callable[[], Picture], str]] = {
         f" `{predictors.COMMAND}`)",
     ),
 }
-"""Name -> how it is drawn, and from what."""
+"""Name of a picture -> function that draws it, and a description of its data."""

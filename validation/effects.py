@@ -1,9 +1,9 @@
-"""Claims of the papers on hyperparameters, against exact expectations.
+"""The papers' claims about hyperparameters, compared with exact expectations.
 
-They are about K, m, rho, the penalty lambda and the momentum alpha.
+The hyperparameters are K, m, rho, the penalty lambda and the momentum alpha.
 
-On quadratics without SAM the expectations are exact (``dfl.exact_history``), so that a
-ranking has no error bars. With SAM they are means over seeds.
+On quadratics without SAM the expectations are exact (``dfl.exact_history``), so
+rankings have no statistical error. With SAM they are means over seeds.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ OTHER = "losses other than quadratics; other constants than these"
 
 
 def run(quick: bool = True) -> tuple:
-    """(claims, no outcomes)."""
+    """Return (claims, no outcomes)."""
     makers = (more_clients, more_local_steps, momentum, penalty, radius)
     return [claim for make in makers for claim in make(quick)], []
 
 
 def late(history: dfl.training.History) -> np.ndarray:
-    """Mean of ||grad f(xbar^t)||^2 over the last tenth of the run, for each seed."""
+    """Return each seed's mean of ||grad f(xbar^t)||^2 over the last tenth of a run."""
     values = history.grad_norm_sq
     return values[:, -max(1, values.shape[1] // 10) :].mean(axis=1)
 
 
 def more_clients(quick: bool) -> list[Claim]:
-    """Claim that the noise floor falls as 1/m, the linear speed-up.
+    """Claim that the noise floor decreases as 1/m, the linear speed-up.
 
-    With one Hessian for all clients the floor is exactly c/m.
+    If all clients share one Hessian, the floor is exactly c/m.
     """
     rounds, floors = 400 if quick else 4000, {}
     for m in (4, 16, 64):
@@ -61,8 +61,8 @@ def more_local_steps(quick: bool) -> list[Claim]:
     after = {}
     for K in (1, 5, 25):
         method = dfl.algorithms.DFedAvg(eta=0.02, K=K)
-        found = dfl.exact_history(method, task, dfl.graphs.complete(16), rounds=60)
-        after[f"K = {K}"] = found.grad_norm_sq[:, -1]
+        history = dfl.exact_history(method, task, dfl.graphs.complete(16), rounds=60)
+        after[f"K = {K}"] = history.grad_norm_sq[:, -1]
     source = "Shi et al. 2023 (DFedSAM), Corollary 4.6: the rate 1/sqrt(K T)"
     return [
         ordering_claim(
@@ -72,7 +72,7 @@ def more_local_steps(quick: bool) -> list[Claim]:
 
 
 def momentum(quick: bool) -> list[Claim]:
-    """Claim that momentum speeds up the start and raises the floor under noise."""
+    """Claim that momentum speeds up the first rounds and raises the noise floor."""
     early, floor = {}, {}
     for alpha in (0.0, 0.5, 0.9):
         method = dfl.algorithms.DFedSGPM(eta=0.02, K=5, alpha=alpha)
@@ -98,37 +98,37 @@ def momentum(quick: bool) -> list[Claim]:
 def penalty(quick: bool) -> list[Claim]:
     """Claim that a smaller penalty parameter of DFedADMM reduces the disagreement."""
     task = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.3, sigma=0.1, seed=0)
-    found = {}
+    errors = {}
     for lam in (0.4, 0.2, 0.1):
         method = dfl.algorithms.DFedADMM(eta=0.02, K=10, lam=lam)
         history = dfl.exact_history(
             method, task, dfl.graphs.ring(8), rounds=300 if quick else 3000
         )
-        found[f"lambda = {lam}"] = history.consensus[:, -30:].mean(axis=1)
+        errors[f"lambda = {lam}"] = history.consensus[:, -30:].mean(axis=1)
     source = "DFedADMM paper, Theorem 1: the consensus term grows with lambda"
     return [
         ordering_claim(
             "consensus error falls with the penalty parameter lambda",
             source,
-            found,
+            errors,
             OTHER,
         )
     ]
 
 
 def radius(quick: bool) -> list[Claim]:
-    """Claim that the floor grows with rho, by the sharpness term ~ L^2 rho^2."""
+    """Claim that the floor grows with rho, as the sharpness term ~ L^2 rho^2 does."""
     task = dfl.tasks.quadratic(m=8, d=4, mu=0.1, zeta=0.0, sigma=0.1, seed=0)
-    found = {}
+    floors = {}
     for rho in (0.2, 0.1, 0.0):
         method = dfl.algorithms.DFedSAM(eta=0.05, K=5, rho=rho)
         history = dfl.train(
             method, task, dfl.graphs.ring(8), rounds=400 if quick else 4000, seeds=16
         )
-        found[f"rho = {rho}"] = late(history)
+        floors[f"rho = {rho}"] = late(history)
     source = "Shi et al. 2023 (DFedSAM), Theorem 4.5: the sharpness term ~ L^2 rho^2"
     return [
         ordering_claim(
-            "the floor of the gradient norm falls with rho", source, found, OTHER
+            "the floor of the gradient norm falls with rho", source, floors, OTHER
         )
     ]

@@ -22,7 +22,7 @@ from dfltheory.graphs.matrices import Matrix
 SECOND_MOMENT = {"S2": (1.0 + 0.3) ** 2}
 QUADRATIC_CLIENTS = 16
 MakeCases = Callable[[bool], Iterator[Case]]
-"""The cases that fit into ``make validate`` (True), or longer ones."""
+"""Function of ``quick``: cases that fit into ``make validate``, or longer ones."""
 
 
 def mixing(name: str, m: int) -> Matrix:
@@ -31,13 +31,13 @@ def mixing(name: str, m: int) -> Matrix:
 
 
 def with_constants(key: str) -> list[str]:
-    """Return the variants that are not stated in O(.)."""
+    """Return the variants of a statement that are not in O(.)."""
     variants = dfl.bounds.variants(key)
     return [v for v in variants if not dfl.bounds.get(key, variant=v).order]
 
 
 def horizons(quick: bool) -> tuple[int, ...]:
-    """Return the growing horizons of the O(.) statements."""
+    """Return the increasing horizons at which O(.) statements are tested."""
     return (400, 1600) if quick else (400, 1600, 6400, 25600)
 
 
@@ -53,8 +53,8 @@ def slow_start(task: dfl.tasks.Quadratic, gap: float = 1.0) -> Tensor:
 def clipped(distance: float, m: int = 8) -> dfl.tasks.Task:
     """Return clients with gradients clipped at 1 around centers at a distance of 6.
 
-    Their constants are exact. From a common start at ``distance`` the gradient stays
-    as large as the bounds allow until the distance is covered.
+    Their constants are exact. All clients start at ``distance``, where gradients are as
+    large as the bounds allow, and remain so until the distance is covered.
     """
     return dfl.tasks.clipped(
         m=m, d=4, L=1.0, B=1.0, sigma=0.3, spread=6.0, distance=distance, seed=0
@@ -68,7 +68,7 @@ def on_networks(
     Q: Sequence[int],
     **further: Any,
 ) -> list[Case]:
-    """Return cases of Theorem 4.5, a column for each network and a row for each Q.
+    """Return cases of Theorem 4.5, with a column per network and a row per Q.
 
     Step sizes are those of the corollaries.
     """
@@ -93,13 +93,13 @@ def on_networks(
 def network_cases(quick: bool = True) -> list[Case]:
     """Return runs on clipped losses, whose curvatures differ between clients.
 
-    The mean model then depends on the network, and all constants are exact.
+    The mean model therefore depends on the network. All constants are exact.
     """
-    T = 3200 if quick else 20000  # the star asks for T >= 64 * 49
+    T = 3200 if quick else 20000  # the star requires T >= 64 * 49
     note = (
         "8 clients whose gradients are clipped at B = 1 around centers at a distance of"
-        " 6: where one client is curved another is not, so that clients that"
-        " differ move their mean elsewhere, and a sparse network costs. Noise σ_l ="
+        " 6. Where one client's loss is curved another's is not, so disagreement"
+        " between clients moves their mean, and a sparse network is slower. Noise σ_l ="
         f" 0.3; K = 1, η = 1/(L √(KT)), ρ = 1/√T, T = {T}."
     )
     return on_networks(
@@ -115,7 +115,7 @@ def network_cases(quick: bool = True) -> list[Case]:
 
 
 def quadratic_cases(quick: bool = True) -> list[Case]:
-    """Return a control with one Hessian for all clients.
+    """Return a control experiment in which all clients share one Hessian.
 
     The mean model hardly depends on the network.
     """
@@ -126,8 +126,8 @@ def quadratic_cases(quick: bool = True) -> list[Case]:
         " 0.3 and noise σ_l = 0.3 exactly; K = 5, and as in the corollaries η = 1/(L"
         f" √(KT)), ρ = 1/√T, T = {T}; f(x⁰) − f* = 1, all of it in the flattest"
         " direction, where descent is slowest. Since all clients share one Hessian,"
-        " the mean model hardly feels the network: the measured curves agree, while"
-        " the bounds pay for a small spectral gap."
+        " the mean model hardly depends on the network: the measured curves agree,"
+        " while the bounds increase as the spectral gap decreases."
     )
     return on_networks(
         task,
@@ -143,16 +143,16 @@ def quadratic_cases(quick: bool = True) -> list[Case]:
 
 
 def digits_cases(quick: bool = True) -> list[Case]:
-    """Return softmax regression on handwritten digits.
+    """Return runs of softmax regression on handwritten digits.
 
-    Its constants are estimates or proved bounds.
+    Their constants are estimates or proved bounds.
     """
     T, m = 750 if quick else 5000, QUADRATIC_CLIENTS
     note = (
         f"Real images (handwritten digits) over {m} clients, labels split by"
         f" Dirichlet(0.6); K = 2, T = {T}, η as above, ρ = 0.3/√T. The table of"
-        " constants says which numbers are proved and which are estimates: the"
-        " verdicts are about the theorem at these numbers."
+        " constants says which values are proved and which are estimated; the verdicts"
+        " are about the theorem with these values."
     )
     return on_networks(
         dfl.tasks.digits(m=m, partition="dirichlet", alpha=0.6, seed=0),
@@ -175,7 +175,7 @@ def dfedsam_theorem(quick: bool) -> Iterator[Case]:
 
 
 def dfedsam_corollary(key: str, Q: int, networks: tuple[str, ...]) -> MakeCases:
-    """Return a function of the runs at the corollary's schedule, on clipped losses."""
+    """Return the cases of a corollary at its schedule, on clipped losses."""
     method = "DFedSAM" if Q == 1 else "DFedSAM-MGS"
     note = f"8 clients whose curvatures differ, K = 2, Q = {Q}, rho0 = 1."
 
@@ -201,13 +201,13 @@ def dfedsam_corollary(key: str, Q: int, networks: tuple[str, ...]) -> MakeCases:
     return cases
 
 
-# -- DFedADMM: sinusoidal losses have B, L, sigma_l and f* exactly
+# -- DFedADMM: for sinusoidal losses, B, L, sigma_l and f* are exact
 
 
 def dfedadmm_theorem(quick: bool) -> Iterator[Case]:
     """Yield runs of DFedADMM and DFedADMM-SAM at the paper's schedule.
 
-    The condition eta <= 1/(96 K L) asks for T >= 9216 rounds.
+    The condition eta <= 1/(96 K L) requires T >= 9216 rounds.
     """
     task = dfl.tasks.sinusoidal(
         m=6, d=2, L=1.0, B=1.0, sigma=0.3, spread=0.5, distance=1.0, seed=0
@@ -237,10 +237,10 @@ def dfedadmm_theorem(quick: bool) -> Iterator[Case]:
 
 
 def dfedadmm_corollary(quick: bool) -> Iterator[Case]:
-    """Yield runs of DFedADMM-SAM at growing horizons.
+    """Yield runs of DFedADMM-SAM at increasing horizons.
 
-    The corrected corollary takes lambda = sqrt(K)/(L sqrt(T)), K times the paper's;
-    both schedules are run.
+    The corrected corollary sets lambda = sqrt(K)/(L sqrt(T)), K times the paper's
+    value. Both schedules are run.
     """
     task = clipped(10.0)
     schedules = {
@@ -266,8 +266,8 @@ def dfedadmm_corollary(quick: bool) -> Iterator[Case]:
             )
 
 
-# -- DFedSGPSM: the push-sum constants are computed from the matrix: delta, C = 1/delta,
-# and q
+# -- DFedSGPSM: the push-sum constants delta, C = 1/delta and q are computed from the
+# matrix
 
 
 def dfedsgpsm(key: str, graph: nx.DiGraph, T: int, quick: bool, **further: Any) -> Case:
@@ -311,7 +311,7 @@ def dfedsgpsm_theorem(quick: bool) -> Iterator[Case]:
 
 
 def dfedsgpsm_corollary(quick: bool) -> Iterator[Case]:
-    """Yield runs at growing horizons, for the corrected bound and the printed O(.)."""
+    """Yield runs at increasing horizons, for the corrected bound and printed O(.)."""
     note = (
         "K = 3, alpha = 0.5, eta = 1/(K L sqrt T), rho0 = 1; delta, C and q computed."
     )
@@ -329,15 +329,15 @@ def dfedsgpsm_corollary(quick: bool) -> Iterator[Case]:
         )
 
 
-# -- DFedMDC: a shared u and personal v_i, coupled through bounded terms, so that all
-# constants are exact
+# -- DFedMDC: the shared block u and the personal blocks v_i are coupled by bounded
+# terms, so all constants are exact
 
 
 def dfedmdc(key: str, method: str) -> MakeCases:
-    """Return a function of the runs on two networks at growing horizons.
+    """Return the cases on two networks at increasing horizons.
 
-    The left-hand side adds both blocks' gradients, at V^t as printed and at V^{t+1} as
-    the corrected proof has it.
+    The left-hand side is the sum of both blocks' squared gradient norms. The printed
+    statement evaluates it at V^t, the corrected one at V^{t+1}.
     """
     note = (
         "8 clients that start at 3 in every coordinate, K_u = K_v = 3, "

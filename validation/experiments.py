@@ -1,7 +1,7 @@
-"""The experiments on each theorem and corollary, and what they leave open.
+"""The experiments on each theorem and corollary, and what they do not test.
 
-What is stated in O(.) has no constants to compare with: along a family of growing
-horizons the ratio of the measured value to the expression must not grow.
+Statements in O(.) have no constants to compare with. For them, the ratio of the
+measured value to the expression must not grow as the horizon grows.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from validation.experiment_cases import (
     dfedsgpsm_theorem,
 )
 
-OTHER_FAMILIES = "An O(.) along other families of problems"
+OTHER_FAMILIES = "Statements in O(.) on other families of problems"
 OTHER_STARTS = f"{OTHER_FAMILIES}; clients with different starts."
 OTHER_ROUNDS = (
-    f"{OTHER_FAMILIES}; networks on which the corrected condition asks for more rounds."
+    f"{OTHER_FAMILIES}; networks on which the corrected condition requires more rounds."
 )
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One statement, the cases that it is tested by, and what these do not test.
+    """A statement, the cases that test it, and what these do not test.
 
-    ``family``: the row, column or group of the cases along which O(.) statements are
-    judged; empty: all cases.
+    ``family`` is the row, column or group of the cases on which O(.) statements are
+    judged. If it is empty, all cases are used.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Experiment:
     family: str = ""
 
     def growing(self, case: Case) -> bool:
-        """Return whether O(.) statements are judged along this case."""
+        """Return whether O(.) statements are judged on this case."""
         return not self.family or self.family in (case.row, case.column, case.group)
 
     def run(self, quick: bool = True) -> tuple[list[Claim], list[Outcome]]:
@@ -59,7 +59,7 @@ _ALL = [
         "dfedadmm.theorem_1",
         dfedadmm_theorem,
         "Problems without bounded gradients, which the theorem excludes; horizons below"
-        " T = 9216, where it is silent.",
+        " T = 9216, at which it does not apply.",
     ),
     Experiment(
         "dfedmdc.theorem_1",
@@ -113,4 +113,4 @@ _ALL = [
     ),
 ]
 EXPERIMENTS = {experiment.key.replace(".", "_"): experiment for experiment in _ALL}
-"""By the names that ``run_all --only`` takes."""
+"""The experiments by the names that ``run_all --only`` accepts."""

@@ -1,9 +1,9 @@
-"""Writer of every picture of the README, the documentation and the notebooks.
+"""Draws every picture of the README, the documentation and the notebooks.
 
-``python -m validation.figures`` (``make figures``) writes each of them to its place,
-the same one every time, and the page that lists them; ``--check`` makes them next to
-the stored ones and compares. The one picture of times is drawn from recorded times, and
-``--measure`` takes new ones. Figures of the gallery are also written as PDF.
+``python -m validation.figures`` (``make figures``) writes all pictures, reproducibly,
+and the page that lists them. ``--check`` draws them in a temporary folder and compares
+them with the stored ones. The one picture of running times is drawn from recorded
+times; ``--measure`` records new ones. Figures of the gallery are also written as PDF.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GALLERY = f"{FOLDER}/index.md"
 
 
 def catalogue() -> dict[str, str]:
-    """Return the files of pictures and of notebooks that show pictures, by name."""
+    """Return the paths of all pictures, and of notebooks with pictures, by name."""
     books = [
         path
         for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -48,7 +48,7 @@ def catalogue() -> dict[str, str]:
 
 
 def pictures_of(cell: Any) -> list[str]:
-    """Return the PNG pictures (base64) that a notebook's cell shows."""
+    """Return the PNG pictures (base64) among the outputs of a notebook's cell."""
     shown = [
         output.get("data", {}).get("image/png") for output in cell.get("outputs", ())
     ]
@@ -62,9 +62,9 @@ def pictures_in(notebook: Path) -> list[bytes]:
 
 
 def execute(to: Path) -> None:
-    """Execute the stored notebook of this name and write it to ``to`` with its outputs.
+    """Execute the stored notebook of this name and write it with its outputs to ``to``.
 
-    A notebook that draws what it drew before stays the same, byte for byte.
+    If its pictures do not change, the notebook stays the same, byte for byte.
     """
     import nbformat
     from nbclient import NotebookClient
@@ -91,13 +91,13 @@ def gallery() -> str:
     lines = [
         "# Figures",
         (
-            "One command makes every picture of these pages and of the"
-            " [lessons](../lessons/index.md), the same ones each time:"
+            "One command draws every picture of these pages and of the"
+            " [lessons](../lessons/index.md), reproducibly:"
         ),
         (
             "```\nmake figures                           # python -m"
-            " validation.figures\npython -m validation.figures --check   # is each"
-            " stored picture what comes out?\n```"
+            " validation.figures\npython -m validation.figures --check   # compare"
+            " with the stored pictures\n```"
         ),
         (
             "The [papers' tables and figures](../reproduce/index.md) are runs of up to"
@@ -117,16 +117,19 @@ def gallery() -> str:
     return "\n\n".join(lines) + "\n"
 
 
-# -- what is stored against what is made
+# -- comparison of stored and new pictures
 
 
 def differing(stored: Path, made: Path) -> float:
-    """Return the share of pixels that differ visibly; 1 if shapes or numbers differ."""
-    one, other = pixels(stored), pixels(made)
-    if [a.shape for a in one] != [b.shape for b in other]:
+    """Return the largest share of visibly different pixels of any picture.
+
+    It is 1 if the number of pictures or their shapes differ.
+    """
+    old, new = pixels(stored), pixels(made)
+    if [a.shape for a in old] != [b.shape for b in new]:
         return 1.0
     return max(
-        (float((np.abs(a - b) > 0.1).any(-1).mean()) for a, b in zip(one, other)),
+        (float((np.abs(a - b) > 0.1).any(-1).mean()) for a, b in zip(old, new)),
         default=0.0,
     )
 
@@ -147,13 +150,13 @@ def pixels(path: Path) -> list[np.ndarray]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make, check or list the pictures; return the exit status."""
+    """Draw or check the pictures; return the exit status."""
     options = _parser().parse_args(arguments)
     known = catalogue()
     unknown = [name for name in options.only or () if name not in known]
     if unknown:
         print(
-            f"error: no picture is called {unknown[0]}; there are {', '.join(known)}",
+            f"error: unknown picture {unknown[0]}; known: {', '.join(known)}",
             file=sys.stderr,
         )
         return 2
@@ -175,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def check(chosen: dict[str, str], tolerance: float = 0.001) -> int:
-    """Make the pictures next to the stored ones; return 1 if one of them differs."""
+    """Compare newly drawn pictures with the stored ones; return 1 if any differs."""
     stale = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, path in chosen.items():
@@ -192,7 +195,7 @@ def check(chosen: dict[str, str], tolerance: float = 0.001) -> int:
 
 
 def _write(name: str, to: Path) -> bool:
-    """Make one picture or notebook; False where something that it needs is missing."""
+    """Write a picture or notebook; return False if something it needs is missing."""
     _, source = drawings.DRAWINGS.get(name, (None, "its own runs or cells"))
     print(f"{to.name}: from {source}", flush=True)
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -207,7 +210,7 @@ def _write(name: str, to: Path) -> bool:
         else:
             execute(to)
     except DFLTheoryError as error:
-        print(f"  left as it is: {error}", file=sys.stderr)
+        print(f"  not drawn: {error}", file=sys.stderr)
         return False
     return True
 
@@ -228,13 +231,13 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--check",
         action="store_true",
-        help="compare what comes out with what is stored",
+        help="compare new pictures with the stored ones",
     )
-    add("--only", nargs="+", metavar="NAME", help="these pictures alone")
+    add("--only", nargs="+", metavar="NAME", help="draw only these pictures")
     add(
         "--out", type=Path, metavar="DIR", help="write below DIR, not in the repository"
     )
-    add("--measure", action="store_true", help="take the recorded times anew (minutes)")
+    add("--measure", action="store_true", help="measure running times again (minutes)")
     return parser
 
 

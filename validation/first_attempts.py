@@ -1,8 +1,8 @@
-"""The twelve first attempts of a newcomer: four networks and three statements.
+"""Twelve comparisons that a newcomer might try first: four networks, three statements.
 
 ``python -m validation.first_attempts [FOLDER]`` runs DFedSAM on each network, compares
-the run with each statement, and draws the bound. Where a statement does not apply, it
-prints what would make it apply.
+the run with each statement, and draws the bound. If a statement does not apply, it
+prints which changes would make it apply.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STATEMENTS = (
 
 
 def random_network(m: int) -> nx.Graph:
-    """Return a random graph in which each pair is linked with probability 0.3."""
+    """Return an Erdos-Renyi graph with edge probability 0.3."""
     return dfl.graphs.erdos_renyi(m, 0.3, seed=0)
 
 
@@ -42,7 +42,7 @@ NETWORKS: dict[str, Callable[[int], nx.Graph]] = {
 
 
 def run_on(name: str) -> History:
-    """Run DFedSAM with the step sizes of a first attempt on one of the networks."""
+    """Run DFedSAM with plausible step sizes on one of the networks."""
     return dfl.train(
         dfl.algorithms.DFedSAM(eta=0.01, K=5, rho=0.01),
         dfl.tasks.quadratic(m=CLIENTS, d=4, sigma=0.1, seed=0),
@@ -61,7 +61,7 @@ def verdicts_on(name: str) -> Iterator[Verdict]:
 
 
 def main(folder: Path | None = None) -> int:
-    """Print bound or suggestion of every attempt; draw the bounds into a folder."""
+    """Print the bound or suggestions of each attempt; draw bounds into ``folder``."""
     for name in NETWORKS:
         for verdict in verdicts_on(name):
             print(f"{name}, {verdict.key} ({verdict.variant}):")

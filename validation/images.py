@@ -1,10 +1,10 @@
-"""Bounds next to measured gradient norms on MNIST and CIFAR-10.
+"""Bounds compared with measured gradient norms on MNIST and CIFAR-10.
 
-The constants are estimated: first along a short pilot run, which gives the step sizes,
-then along the run that is judged. Every verdict says so: it is about the theorem at
-these estimates. Step sizes are just inside the theorem's own condition, which is why so
-little is learned in so few rounds. Needs the official image files below
-``DFLTHEORY_DATA_ROOT``; without them nothing is claimed.
+The constants are estimated, first along a short pilot run, to choose the step sizes,
+and then along the run that is judged. Every verdict states that it is about the theorem
+with estimated constants. Step sizes are just small enough for the theorem's condition,
+so the models learn little in so few rounds. The official image files must be below
+``DFLTHEORY_DATA_ROOT``; without them nothing is run.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from validation.claims import Claim, bound_claims
 from validation.experiment_cases import with_constants
 
 NOT_TESTED = (
-    "The assumptions off the run's path; all images (a part is taken); the papers'"
-    " horizons."
+    "The assumptions away from the run's iterates; the complete image sets (subsets"
+    " are used); the papers' horizons."
 )
 M, K = 4, 3
 Constants = Mapping[str, float]
 
 
 def run(quick: bool = True) -> tuple:
-    """(claims, outcomes); one claim that nothing was run where there are no files."""
+    """Return (claims, outcomes); without image files, a claim that nothing was run."""
     if not os.environ.get("DFLTHEORY_DATA_ROOT"):
         why = (
             "nothing was run: set DFLTHEORY_DATA_ROOT to a folder with the official"
@@ -58,7 +58,7 @@ def run(quick: bool = True) -> tuple:
 
 
 def tasks(quick: bool) -> list[dfl.tasks.Supervised]:
-    """Return a part of MNIST and of CIFAR-10 with the papers' networks."""
+    """Return subsets of MNIST and CIFAR-10, with the papers' networks if not quick."""
     sizes = (
         {"mnist": 160, "cifar10": 160} if quick else {"mnist": 4000, "cifar10": 1000}
     )
@@ -84,7 +84,7 @@ def dfedsam(c: Constants) -> Algorithm:
 def dfedadmm(c: Constants) -> Algorithm:
     """Return DFedADMM with eta just below 1/(96 K L), lambda = sqrt(K) eta.
 
-    This is the lambda of the corollary. There is no SAM, so that S2 is known.
+    This is the lambda of the corollary. Without SAM, S2 is known.
     """
     unit = 0.9 / (96 * K * c["L"])
     return dfl.algorithms.DFedADMM(eta=unit, K=K, lam=K**0.5 * unit)
@@ -111,8 +111,8 @@ ALGORITHMS = {
     "dfedsgpsm.theorem_1": dfedsgpsm,
     "dfedmdc.theorem_1": dfedmdc,
 }
-"""Statement -> its algorithm at these constants, just inside the statement's own
-condition.
+"""Statement -> function of the constants that returns its algorithm, with step sizes
+just small enough for the statement's condition.
 """
 
 
@@ -160,9 +160,9 @@ def judged(
 def keep(
     means: list[torch.Tensor], algorithm: Algorithm, rounds: int
 ) -> Callable[..., None]:
-    """Return a callback that keeps mean models of the first seed.
+    """Return a callback that appends mean models of the first seed to ``means``.
 
-    It keeps those after the first, a middle and the last round.
+    It stores the models after the first, a middle and the last round.
     """
 
     def callback(t: int, state: State, recorder: object) -> None:
@@ -175,14 +175,15 @@ def keep(
 def constants_along(
     task: dfl.tasks.Supervised, points: torch.Tensor, sample_wise: bool = True
 ) -> ProblemConstants:
-    """Return the constants at these points (P, d): of f, and of its two blocks.
+    """Return constants of f and of its two blocks, estimated at points (P, d).
 
-    ``sample_wise``: L of every minibatch, as SAM's theorems need it; else of the f_i.
+    If ``sample_wise``, L covers every minibatch, as SAM's theorems require; otherwise
+    it covers the f_i.
     """
     whole = estimate.along(task, points, draws=16, steps=10, curvature_points=2)
     parts = estimate.blocks(task, points[-1:], draws=16, steps=10, clients=range(2))
     names = ("L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u")
     two = parts.constants(sample_wise)
-    found = {name: getattr(two, name) for name in names}
+    of_blocks = {name: getattr(two, name) for name in names}
     known = whole.constants(sample_wise)
-    return replace(known, **found, standing={**known.standing, **two.standing})
+    return replace(known, **of_blocks, standing={**known.standing, **two.standing})

@@ -1,8 +1,8 @@
-"""CIFAR-10, client by client: learning curves of FedAvg, DFedAvg and DFedSAM.
+"""Learning curves of FedAvg, DFedAvg and DFedSAM on CIFAR-10, client by client.
 
-``make validate`` runs them where ``DFLTHEORY_DATA_ROOT`` has CIFAR-10, and draws the
-stored runs elsewhere. ``python -m validation.learning`` runs and stores them again:
-two minutes on one core.
+``make validate`` performs the runs if ``DFLTHEORY_DATA_ROOT`` contains CIFAR-10, and
+draws the stored runs otherwise. ``python -m validation.learning`` performs and stores
+them again, which takes about two minutes on one core.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def small_network(channels: int = 3, side: int = 32, classes: int = 10) -> nn.Mo
 
 
 def run(rounds: int = 20) -> dict[str, History]:
-    """Train on a part of CIFAR-10; the histories keep no models.
+    """Train on a subset of CIFAR-10 and return histories without models.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def run(rounds: int = 20) -> dict[str, History]:
         "DFedAvg": (dfl.algorithms.DFedAvg(eta=ETA, K=K), ring),
         "DFedSAM": (dfl.algorithms.DFedSAM(eta=ETA, K=K, rho=0.05), ring),
     }
-    found = {}
+    histories = {}
     for name, (algorithm, network) in algorithms.items():
         history = dfl.train(
             algorithm,
@@ -84,17 +84,17 @@ def run(rounds: int = 20) -> dict[str, History]:
             progress=False,
         )
         without_models = history.x[..., :0]
-        found[name] = replace(history, x=without_models, seconds=0.0)
-    return found
+        histories[name] = replace(history, x=without_models, seconds=0.0)
+    return histories
 
 
 def stored() -> dict[str, History]:
-    """Return the runs that the repository contains."""
+    """Load the runs that are stored in the repository."""
     return {name: History.load(_file(name)) for name in NAMES}
 
 
 def store(runs: Mapping[str, History]) -> None:
-    """Write the runs to the repository."""
+    """Store the runs in the repository."""
     for name, history in runs.items():
         history.save(_file(name))
 
@@ -125,7 +125,7 @@ def figure(runs: Mapping[str, History]) -> Figure:
 
 
 def panel() -> tuple[str, Callable[[], Figure], str]:
-    """Return title, drawing and caption of the figure for the report."""
+    """Return title, drawing function and caption of the report's figure."""
     settings = (
         f"{M} clients on a ring (FedAvg: with a server), 2000 training and 1000 test"
         f" images divided by a Dirichlet distribution with concentration 0.3, K = {K},"

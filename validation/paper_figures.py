@@ -1,4 +1,4 @@
-"""How the figures of the gallery are drawn, at the width of one column of a paper."""
+"""Functions that draw the gallery's figures at the width of one column of a paper."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 KEY = "dfedsam.theorem_4_5"
 ROUNDS, SEEDS = 400, 8
-"""Size of the runs on a quadratic."""
+"""Rounds and seeds of the runs on a quadratic."""
 HORIZONS = (1e8, 1e9, 1e10)
-"""Horizons of the fitted rate, at which the expectations are exact."""
+"""Horizons of the fitted rate. Expectations at these horizons are exact."""
 NETWORKS = ("ring", "torus", "exponential", "complete")
 
 LEARNERS = {
     "FedAvg": dfl.algorithms.FedAvg(eta=0.1, K=5),
     "DFedSAM": dfl.algorithms.DFedSAM(eta=0.1, K=5, rho=0.05),
 }
-"""Algorithms of the learning curves."""
+"""Algorithms whose learning curves are drawn."""
 
 
 @functools.cache
 def learned(rounds: int = 40, seeds: int = 4) -> dict[str, History]:
-    """Return runs of two algorithms on digits, with the measures of every client."""
+    """Run two algorithms on digits, with metrics of every client."""
     task = dfl.tasks.digits(m=10, partition="dirichlet", alpha=0.3, test="own")
     ring = dfl.graphs.ring(10)
     runs = {}
@@ -68,7 +68,7 @@ def both_variants(K: int = 5) -> list[Verdict]:
 
 
 def paper_curves() -> Axes:
-    """Bound and measurement on the torus."""
+    """Draw bound and measurement on the torus."""
     return dfl.plots.curves(both_variants()[1])
 
 
@@ -78,7 +78,7 @@ def paper_variants() -> Axes:
 
 
 def paper_tightness() -> Axes:
-    """Measured / bound of both variants."""
+    """Draw measured / bound of both variants."""
     return dfl.plots.tightness(both_variants())
 
 
@@ -88,7 +88,7 @@ def paper_terms() -> Axes:
 
 
 def paper_networks() -> Axes:
-    """Bounds and measurements on four networks."""
+    """Draw bounds and measurements on four networks."""
     verdicts = {}
     for name in NETWORKS:
         verdicts[name] = dfl.compare(run_on(name), KEY, variant="corrected")
@@ -96,7 +96,7 @@ def paper_networks() -> Axes:
 
 
 def paper_ratios() -> Axes:
-    """Measured / bound over the number of local steps."""
+    """Draw measured / bound over the number of local steps."""
     verdicts: list[Verdict] = []
     for K in (1, 2, 5, 10, 20):
         verdicts += both_variants(K)
@@ -104,7 +104,7 @@ def paper_ratios() -> Axes:
 
 
 def paper_rates() -> Axes:
-    """Fitted and predicted exponents of the noise term in T."""
+    """Draw fitted and predicted exponents of the noise term in T."""
     task = dfl.tasks.quadratic(m=4, d=2, zeta=0.0, distance=0.0, sigma=1.0, seed=0)
     algorithm = dfl.algorithms.DFedSAM(eta=2e-5, K=2, rho=0.0)
     experiment = dfl.Instance(task, algorithm, dfl.graphs.complete(4), rounds=10**9)
@@ -114,17 +114,17 @@ def paper_rates() -> Axes:
 
 
 def paper_learning() -> Axes:
-    """Accuracy of the mean model of two algorithms."""
+    """Draw the accuracy of the mean model of two algorithms."""
     return dfl.plots.learning_curves(learned(), "accuracy")
 
 
 def paper_learning_clients() -> Axes:
-    """Accuracy of the clients' own models of two algorithms."""
+    """Draw the accuracy of the clients' own models of two algorithms."""
     return dfl.plots.learning_curves(learned(), "client_accuracy", band="clients")
 
 
 def paper_clients() -> Axes:
-    """Accuracy of the clients' own models of one algorithm."""
+    """Draw the accuracy of the clients' own models of one algorithm."""
     return dfl.plots.clients(learned()["DFedSAM"], each=True)
 
 
@@ -141,4 +141,4 @@ FIGURES: dict[str, Callable[[], Axes]] = {
     "paper_learning_clients": paper_learning_clients,
     "paper_clients": paper_clients,
 }
-"""Name of a file -> how it is drawn."""
+"""File name -> function that draws the figure."""

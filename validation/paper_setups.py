@@ -1,8 +1,9 @@
 """The papers' experimental set-ups: hyperparameters of every compared method.
 
-``validation/reproduce/papers/<paper>.toml`` holds them. Local work is given in epochs
-there; :meth:`PaperSetup.build` turns them into local steps, so that all clients take
-the same number K, as in the theory. What the text leaves open is the class's default.
+They are stored in ``validation/reproduce/papers/<paper>.toml``. Local work is given in
+epochs; :meth:`PaperSetup.build` converts these into local steps, so that all clients
+take the same number K of steps, as in the theory. Hyperparameters that a paper does not
+state are the defaults of the class.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
 class PaperSetup:
     """One method in one paper's experiments.
 
-    ``hyperparameters`` are by their symbols; ``epochs`` gives local work by the symbol
-    that counts its steps (K, K_u, K_v);
-    ``neighbours`` is the most that a client has in a round of the random time-varying
-    topology; ``source`` says where it is printed.
+    ``hyperparameters`` maps symbols to values. ``epochs`` maps the symbol that counts
+    local steps (K, K_u, K_v) to a number of epochs. ``neighbours`` is the largest
+    number of neighbors of a client in a round of the random time-varying topology.
+    ``source`` is where the set-up is printed.
     """
 
     paper: str
@@ -63,7 +64,7 @@ class PaperSetup:
 
 @cache
 def paper_file(paper: str) -> dict[str, Any]:
-    """Return the tables, figures and settings of one paper."""
+    """Return the content of a paper's file: tables, figures and settings."""
     one_of("paper", paper, PAPERS)
     return tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))
 
@@ -75,9 +76,9 @@ def paper_setup(
 
     ``paper`` is dfedsam, dfedadmm, dfedsgpsm or dfedmdc.
 
-    ``dataset`` changes what the papers change with it (rounds; the momentum on
-    CIFAR-100 in DFedSGPSM's); ``pathological``: DFedMDC's five head epochs on that
-    partition, one otherwise.
+    ``dataset`` selects the number of rounds and, in the DFedSGPSM paper, the momentum
+    on CIFAR-100. If ``pathological``, DFedMDC trains the head for five epochs, as its
+    paper does on that partition; otherwise for one.
 
     >>> paper_setup("dfedadmm", "dfedadmmsam").build(steps_per_epoch=4)
     DFedADMMSAM(eta=0.1, K=20, lam=0.1, rho=0.1, decay=0.998, weight_decay=0.0)

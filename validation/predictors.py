@@ -1,8 +1,8 @@
-"""Three numbers of a network as predictors of measured curves, on twelve networks.
+"""How well three network constants predict measured errors, on twelve networks.
 
 ``python -m validation.predictors --measure`` runs decentralized SGD on every network
-and writes ``docs/predictors.json``; ``python -m validation.predictors`` writes the page
-``docs/predictors.md`` and its figure from it.
+and writes ``docs/predictors.json``. ``python -m validation.predictors`` writes the page
+``docs/predictors.md`` and its figure from that file.
 """
 
 from __future__ import annotations
@@ -43,14 +43,17 @@ PICTURE = DOCS / "figures" / "predictors.png"
 CLIENTS, DIMENSION, ROUNDS, SEEDS = 16, 10, 400, 16
 DIGITS_ROUNDS = 200
 NAMED = ("complete", "ring", "path", "star", "two_cliques")
-"""Networks whose names are written into the figure."""
+"""Networks that are labeled in the figure."""
 RADIUS = 4.0
-"""Half of the width of a point that no name may overlap, in pixels."""
+"""Half the width of the square around a point that labels must not overlap, in pixels.
+"""
 NAME_SIZE = 7.0
-"""Size of the names, in points."""
+"""Font size of the labels, in points."""
 ETA, CURVATURE, NOISE = 0.1, 1.0, 1.0
 DECAY = (1 - ETA * CURVATURE) ** 2
-"""Decay of a deviation's square in a step without mixing, at the largest curvature."""
+"""Factor by which a gradient step, without mixing, reduces a squared deviation along
+the direction of largest curvature.
+"""
 NETWORKS: Mapping[str, Mapping[str, Any]] = {
     "complete": {},
     "hypercube": {},
@@ -71,13 +74,13 @@ PREDICTORS = {
     "spectrum": "spectrum sum",
     "neighbors": "1 / effective neighbors",
 }
-"""Names of the predictors; large values predict slow or inaccurate runs."""
+"""Labels of the predictors; large values predict large errors."""
 OUTCOMES = {
     "noise": "error from gradient noise",
     "heterogeneity": "error from heterogeneity",
     "digits": "loss on digits",
 }
-"""Names of what is measured; small values are better."""
+"""Labels of the measured quantities; small values are better."""
 
 
 TEXT = """# Which number of a network predicts a run?
@@ -121,7 +124,7 @@ step size and one number of clients.
 
 @dataclass(frozen=True)
 class Row:
-    """One network: its predictors and what was measured on it.
+    """Predictors of one network, and the errors measured on it.
 
     Attributes
     ----------
@@ -136,10 +139,10 @@ class Row:
     noise : float
         Mean over the last half of the rounds of E f(x_i) - f*, for identical clients.
     heterogeneity : float
-        The same for clients that differ, without noise.
+        The same for heterogeneous clients, without noise.
     digits : float
-        Loss of the clients' linear models on images of digits that are divided by
-        labels.
+        Loss of the clients' linear models on images of digits, which are partitioned
+        by label.
     """
 
     network: str
@@ -165,7 +168,7 @@ def ratio(eigenvalue: Array) -> Array:
 def measure(name: str) -> Row:
     """Run decentralized SGD on one network.
 
-    The quadratics have curvatures from 0.1 to 1. All runs have the same seeds.
+    The quadratics have curvatures from 0.1 to 1. All networks use the same seeds.
     """
     W = mixing_matrix(name)
     spectrum = graphs.spectrum_sum(W, ratio)
@@ -220,10 +223,9 @@ def excess_of_models(task: dfl.tasks.Task, models: Tensor, mean: Tensor) -> Tens
 
 
 def loss_on_digits(W: Array) -> float:
-    """Return the mean loss of the clients' models on the digits of all clients.
+    """Return the mean loss of the clients' models on the images of all clients.
 
-    The mean is over clients, seeds and the last half of the rounds; the loss is that of
-    each client's model on the images of all clients.
+    The mean is over clients, seeds and the last half of the rounds.
     """
     task = dfl.tasks.digits(
         m=CLIENTS, partition="dirichlet", alpha=0.3, model="softmax", seed=0
@@ -256,7 +258,7 @@ def correlations(rows: list[Row]) -> dict[str, dict[str, float]]:
 
 
 def stored() -> list[Row]:
-    """Return the rows that the repository contains."""
+    """Load the rows that are stored in the repository."""
     return [Row(**row) for row in read_json(MEASURED)]
 
 
@@ -296,9 +298,9 @@ def _draw_points(ax: Axes, rows: list[Row], predictor: str, outcome: str) -> Non
 
 
 def _name_points(ax: Axes, rows: list[Row]) -> None:
-    """Name the most different networks, at places that are free.
+    """Label the networks of ``NAMED`` where labels overlap other items the least.
 
-    The layout of the figure is final, so that widths of texts are known.
+    The layout of the figure must be final, so that the widths of the labels are known.
     """
     points = ax.transData.transform(np.asarray(ax.lines[0].get_xydata()))
     taken = [
@@ -327,7 +329,7 @@ def _name_points(ax: Axes, rows: list[Row]) -> None:
 
 
 def _place_at(name: Annotation, distance: int, angle: int) -> None:
-    """Put a name at a distance in points from its point, in a direction in degrees."""
+    """Place a label at a distance (points) and an angle (degrees) from its point."""
     turned = np.deg2rad(angle)
     name.set_position((distance * np.cos(turned), distance * np.sin(turned)))
     if 60 < angle % 180 < 120:
@@ -372,7 +374,7 @@ def _markdown_row(cells: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure if asked to, then write the page and its figure."""
+    """Perform the runs if ``--measure`` is given; write the page and its figure."""
     if "--measure" in arguments:
         torch.set_num_threads(1)
         rows = [measure(name) for name in NETWORKS]

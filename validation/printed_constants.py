@@ -1,7 +1,7 @@
-"""Constants of networks as the papers print them, next to the computed ones.
+"""Network constants as printed in the papers, next to the computed ones.
 
 ``python -m validation.printed_constants docs/reproduce/dfedmdc.table_1.md`` writes the
-page of Table 1 of the DFedMDC paper, which is computed and not trained.
+page on Table 1 of the DFedMDC paper, which needs no training.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ _STATED: dict[str, tuple[str, str, Callable[[int], float]]] = {
     "grid": ("O", "1 / (m log2 m)", grid),
     "directed_exponential": ("=", "2 / (1 + log2 m)", exponential),
 }
-"""Topology -> how its gap is stated, as text, and as a function of m.
+"""Topology -> relation, formula as text, and formula as a function of m.
 
-The stated expression of the exponential graph belongs to the directed one with uniform
-weights.
+The expression stated for the exponential graph is that of the directed graph with
+uniform weights.
 """
 
 
@@ -74,10 +74,10 @@ weights.
 class StatedGap:
     """The gap that Table 1 of DFedMDC states for a topology, and its true gap.
 
-    Section 3.1 of DFedSAM states the same.
+    Section 3.1 of DFedSAM states the same gaps.
 
-    ``relation`` is how it is stated: "=", "~" (approximately) or "O" (up to a
-    constant); ``stated`` the formula at this m.
+    ``relation`` is "=", "~" (approximately) or "O" (up to a constant); ``stated`` is
+    the value of ``formula``.
     """
 
     relation: str
@@ -87,12 +87,12 @@ class StatedGap:
 
     @property
     def ratio(self) -> float:
-        """Stated over true gap."""
+        """Stated gap divided by the true one."""
         return self.stated / self.true if self.true else math.nan
 
 
 def table1(name: str, m: int) -> StatedGap:
-    """Return what Table 1 states for the gap of a topology, with its true gap.
+    """Return the gap that Table 1 states for a topology, and its true gap.
 
     Weights are Metropolis on undirected graphs and uniform on directed graphs.
     """
@@ -117,7 +117,7 @@ def remark_1_q(diameter: int, window: int, a: float) -> float:
 
 
 def page() -> str:
-    """Return the page of Table 1: stated next to computed gaps, at several m."""
+    """Return the page on Table 1: stated and computed gaps for several m."""
     rows = []
     for name in _STATED:
         for m in SIZES:

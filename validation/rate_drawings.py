@@ -1,4 +1,4 @@
-"""How the pictures of measured and predicted rates are drawn."""
+"""Functions that draw measured and predicted rates."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ RATES: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
         (1, 2, 4, 8),
     ),
 }
-"""Quantity -> the source of error that is present alone, the constants of the
-experiment, and the values.
+"""Varied quantity -> the only source of error, the constants of the experiment, and the
+values of the quantity.
 """
 
 
 def rates() -> Figure:
-    """Draw measured exponents and those that the corrected rate of DFedSAM predicts.
+    """Draw measured exponents and those predicted by DFedSAM's corrected rate.
 
-    The left-hand side and the bound are drawn over T, K, m, noise, 1 - lam and rho0
-    under the schedule.
+    The left-hand side and the bound under the schedule are drawn over T, K, m, sigma_l,
+    1 - lam and rho0.
     """
     import matplotlib.pyplot as plt
 
@@ -52,8 +52,8 @@ def rates() -> Figure:
         for ax, (vary, (alone, given, values)) in zip(grid.flat, RATES.items()):
             fit = rate_fit(theorem, clients_over(theorem, vary, **given), vary, values)
             fit.plot(ax, legend=False)
-            worn = look.MEANINGS["corrected"] | {"markersize": 3}
-            ax.plot(fit.x, fit.bound, label="bound", **worn)
+            line_style = look.MEANINGS["corrected"] | {"markersize": 3}
+            ax.plot(fit.x, fit.bound, label="bound", **line_style)
             e = fit.exponent
             note = (
                 f"{e.estimate:.2f} [{e.low:.2f}, {e.high:.2f}], predicted"
@@ -75,9 +75,10 @@ def rates() -> Figure:
 
 
 def speed_up() -> Figure:
-    """Draw how many times better m clients are than one, and the transient times.
+    """Draw by which factor m clients improve on one, and the transient times.
 
-    Clients average the noise out, but not the heterogeneity over a poor network.
+    Averaging over clients reduces the noise, but on a poorly connected network not the
+    error from heterogeneity.
     """
     import matplotlib.pyplot as plt
 
@@ -92,11 +93,11 @@ def speed_up() -> Figure:
             values.append(measure(experiment, theorem).estimate)
         return np.array(values)
 
-    one = left_hand_sides(m=1, sigma_g=0.0)
+    single_client = left_hand_sides(m=1, sigma_g=0.0)
     with style():
         figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
         for m, line_style in zip((2, 4, 8, 16), looks()):
-            speed_ups = one / left_hand_sides(m=m, sigma_g=3.0)
+            speed_ups = single_client / left_hand_sides(m=m, sigma_g=3.0)
             ax.plot(horizons, speed_ups, markevery=3, label=f"m = {m}", **line_style)
             ax.axhline(m, color="0.7", linewidth=0.8, zorder=0)
             time = transient_time(

@@ -1,7 +1,8 @@
 """How often `rate_fit` calls a true exponent worse than predicted, by chance.
 
-The left-hand side is T^(-1/2) times a variable of mean 1, and the prediction is -1/2.
-``python -m validation.rate_errors`` prints the table of docs/verdicts.md.
+The left-hand side is T^(-1/2) times a random variable with mean 1, and the predicted
+exponent is -1/2. ``python -m validation.rate_errors`` prints the table of
+docs/verdicts.md.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ def false_alarms(law: Draw, seeds: int, trials: int = TRIALS) -> float:
     for _ in range(trials):
         samples = law(rng, (seeds, len(HORIZONS))) * HORIZONS**-0.5
         means = samples.mean(axis=0)
-        found = fit_exponent(
+        exponent = fit_exponent(
             HORIZONS, means, deviations=samples / means - 1, limit="up"
         )
-        alarms += judge(found, -0.5) == "worse"
+        alarms += judge(exponent, -0.5) == "worse"
     return alarms / trials
 
 

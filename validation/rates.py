@@ -1,8 +1,8 @@
-"""Experiments in which every constant of a rate can be chosen on its own.
+"""Experiments in which every constant of a rate can be chosen independently.
 
-The clients are one-dimensional quadratics f_i(x) = a_i/2 (x - b_i)^2 with the minimizer
-of f at 0. The network is W = lam I + (1 - lam) 11'/m, which has the same lam for every
-m. The step sizes are the theorem's schedule.
+The clients are one-dimensional quadratics f_i(x) = a_i/2 (x - b_i)^2; f has its
+minimizer at 0. The mixing matrix is W = lam I + (1 - lam) 11'/m, whose lam does not
+depend on m. The step sizes follow the theorem's schedule.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ def clients(
     seeds: int = 16,
     **hyperparameters: float,
 ) -> Instance:
-    """Return an experiment with these constants on a theorem's schedule.
+    """Return an experiment with these constants at a theorem's schedule.
 
     Parameters
     ----------
     T, K, m : rounds, local steps, clients
     gap : 1 - lam of the network
     sigma_l : root mean square of the gradient noise
-    sigma_g : heterogeneity at the minimizer. If it is positive, the curvatures L/2 and
-        L alternate, because the mean of clients with equal curvature does not depend on
-        the network
-    rho0 : of SAM, rho = rho0/sqrt(T)
-    f0_gap : f(x^0) - f*, with the same start at all clients
+    sigma_g : heterogeneity at the minimizer. If it is positive, curvatures alternate
+        between L/2 and L: for equal curvatures the mean model would not depend on the
+        network
+    rho0 : SAM's radius is rho = rho0/sqrt(T)
+    f0_gap : f(x^0) - f*; all clients have the same start
     L : smoothness; the mean curvature is 3 L/4
-    seeds : number of runs with SAM
-    hyperparameters : of the algorithm, as alpha=0.9
+    seeds : number of runs, if SAM is used
+    hyperparameters : further hyperparameters of the algorithm, such as alpha=0.9
     """
     sign = np.resize([1.0, -1.0], m)
     if m % 2:
@@ -59,8 +59,8 @@ def clients(
     task = Quadratic.diagonal(
         curvature[:, None], -(sigma_g * share / curvature)[:, None], sigma_l
     )
-    # heterogeneity is unbounded over all x where curvatures differ; the iterates stay
-    # next to the minimizer
+    # if curvatures differ, heterogeneity is unbounded in x; but the iterates stay close
+    # to the minimizer
     task.constants = replace(task.constants, L=L, sigma_g=sigma_g)
     network = with_gap(np.full((m, m), 1 / m), gap) if m > 1 else np.ones((1, 1))
     known: dict[str, Any] = {
@@ -77,12 +77,12 @@ def clients(
 def clients_over(
     theorem: Theorem, vary: str, **constants: float
 ) -> Callable[[float], Instance]:
-    """Return the experiment as a function of one quantity, other constants as given."""
+    """Return the experiment as a function of one quantity, with the others fixed."""
     name = {"1 - lam": "gap"}.get(vary, vary)
 
     def instance_at(value: float) -> Instance:
-        given: dict[str, Any] = dict(constants)
-        given[name] = int(value) if name in ("K", "m") else value
-        return clients(theorem, **given)
+        values: dict[str, Any] = dict(constants)
+        values[name] = int(value) if name in ("K", "m") else value
+        return clients(theorem, **values)
 
     return instance_at

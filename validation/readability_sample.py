@@ -2,11 +2,11 @@
 
 ``python -m validation.readability_sample HASH`` draws 30 sentences and 10 functions
 from the tracked Python and Markdown files. The commit hash is the seed, so that the
-sample is not chosen by hand: the same hash and tree give the same one.
+sample cannot be chosen by hand; it depends only on the hash and the files.
 
-Sentences come from docstrings and from the prose of Markdown pages, without code
-blocks, tables and headings. Functions have at least seven
-lines and are not tests.
+Sentences come from docstrings and from the prose of Markdown pages, excluding code
+blocks, tables and headings. Functions have at least seven lines and are not in
+``tests``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"(])")
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A sentence or the source of a function, with its file and line."""
+    """A sentence or a function's source code, with its file and line."""
 
     file: str
     line: int
@@ -45,7 +45,7 @@ class Excerpt:
 
 
 def tracked_files(root: Path, suffix: str) -> list[Path]:
-    """Return the files with this suffix that git tracks, in order."""
+    """Return the sorted paths of the files with this suffix that git tracks."""
     command = ["git", "ls-files", f"*{suffix}"]
     listed = subprocess.run(
         command, cwd=root, capture_output=True, text=True, check=True
@@ -54,7 +54,7 @@ def tracked_files(root: Path, suffix: str) -> list[Path]:
 
 
 def sentences_of(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph; none if it is a table, heading or code."""
+    """Return the sentences of a paragraph; empty for tables, headings and code."""
     if _NOT_PROSE.match(paragraph) or _HEADING.search(paragraph):
         return []
     sentences: list[str] = []
@@ -64,7 +64,7 @@ def sentences_of(paragraph: str) -> list[str]:
 
 
 def definitions(node: Documented) -> Iterator[Documented]:
-    """Yield a module, class or function and everything that is defined in it."""
+    """Yield a module, class or function and all definitions inside it."""
     yield node
     for statement in node.body:
         if isinstance(statement, ast.ClassDef | ast.FunctionDef):
@@ -80,8 +80,8 @@ def code_excerpts(root: Path) -> tuple[list[Excerpt], list[Excerpt]]:
         for node in definitions(ast.parse(text)):
             line = node.body[0].lineno if node.body else 1
             for paragraph in (ast.get_docstring(node) or "").split("\n\n"):
-                found = sentences_of(paragraph)
-                sentences += [Excerpt(name, line, sentence) for sentence in found]
+                new = sentences_of(paragraph)
+                sentences += [Excerpt(name, line, sentence) for sentence in new]
             if isinstance(node, ast.FunctionDef) and not name.startswith("tests/"):
                 source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
                 if source.count("\n") >= SHORTEST_FUNCTION:
@@ -102,14 +102,14 @@ def page_sentences(root: Path) -> Iterator[Excerpt]:
 
 
 def _blank_lines(block: re.Match[str]) -> str:
-    """Return as many empty lines as a block of code has."""
+    """Replace a block of code by as many empty lines."""
     return "\n" * block.group().count("\n")
 
 
 def draw(
     seed: str, root: Path, sentences: int = SENTENCES, functions: int = FUNCTIONS
 ) -> tuple[list[Excerpt], list[Excerpt]]:
-    """Return the sentences and functions that a seed draws."""
+    """Return the random sentences and functions of a seed."""
     rng = random.Random(seed)
     documented, defined = code_excerpts(root)
     prose = [*documented, *page_sentences(root)]
@@ -117,7 +117,7 @@ def draw(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the sample of a commit hash."""
+    """Print the sample whose seed is a commit hash."""
     if len(arguments) != 1:
         usage = "usage: python -m validation.readability_sample HASH"
         print(usage, file=sys.stderr)

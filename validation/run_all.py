@@ -1,4 +1,4 @@
-"""Run every experiment of this folder, print the scorecard, and write a report."""
+"""Run all experiments of this folder, print the scorecard, and write a report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from validation.scorecard_rows import Row
 
 LONGEST = "dfedsam_theorem_4_5"
-"""Two fifths of the processor time of ``make validate``: it is started first."""
+"""The experiment that takes the most processor time; it is started first."""
 EXPERIMENTS = {
     "crossings": crossings.run,
     **{name: experiment.run for name, experiment in experiments.EXPERIMENTS.items()},
@@ -47,7 +47,7 @@ EXPERIMENTS = {
     "effects": effects.run,
     "images": images.run,
 }
-"""Name -> ``run(quick)``, which returns claims and outcomes; in the page's order."""
+"""Name -> ``run(quick)``, which returns claims and outcomes; in the report's order."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         study, finding=summary(rows), scorecard=rows, cover=_cover(outcomes, growth)
     )
     print_counts(claims, outcomes)
-    print_scorecard(rows)  # before anything that may fail
+    print_scorecard(rows)  # before writing, which may fail
     written = study.save(options.out)
     seconds = time.perf_counter() - began
     print(
@@ -88,20 +88,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _cover(
     outcomes: Sequence[Outcome], growth: Sequence[Family]
 ) -> tuple[Callable[[], Figure], str] | None:
-    """Return the figure of the crossings and its caption, if they were run."""
+    """Return the figure of the crossings and its caption, or None if not run."""
     mine = [outcome for outcome in outcomes if outcome.case.group == crossings.GROUP]
     if not mine:
         return None
     caption = (
-        "Upper row: bounds as printed, each crossed by what is measured on a problem"
-        " that satisfies all its assumptions. Lower row: the corrected bounds on the"
-        " same runs."
+        "Upper row: bounds as printed, each exceeded by the measurement on a problem"
+        " that satisfies all assumptions. Lower row: the corrected bounds on the same"
+        " runs."
     )
     return partial(drawings.crossings, mine, growth), caption
 
 
 def print_scorecard(rows: Sequence[Row], width: int | None = None) -> None:
-    """Print the scorecard, the main finding, and where the evidence is."""
+    """Print the scorecard, the main finding, and where to find the evidence."""
     from rich.console import Console
 
     console = Console(
@@ -119,9 +119,10 @@ def print_scorecard(rows: Sequence[Row], width: int | None = None) -> None:
 def collect(
     names: Sequence[str], quick: bool, jobs: int
 ) -> tuple[list[Claim], list[Outcome], list[Family]]:
-    """Return the claims and runs of these experiments, over ``jobs`` processes.
+    """Run experiments in ``jobs`` processes; return claims, outcomes and families.
 
-    The third part is the growth along the families of the crossings, if they are run.
+    The third part is the growth along the families of the crossings; it is empty if
+    these are not run.
     """
     from joblib import Parallel, delayed
 
@@ -130,14 +131,14 @@ def collect(
     if "crossings" in names:
         work.append(delayed(crossings.growing)())
     results: list[Any] = list(Parallel(n_jobs=jobs)(work) or [])
-    found = dict(zip(started, results))
-    claims = [claim for name in names for claim in found[name][0]]
-    outcomes = [outcome for name in names for outcome in found[name][1]]
+    by_name = dict(zip(started, results))
+    claims = [claim for name in names for claim in by_name[name][0]]
+    outcomes = [outcome for name in names for outcome in by_name[name][1]]
     return claims, outcomes, results[-1] if "crossings" in names else []
 
 
 def perform_one(name: str, quick: bool) -> tuple[list[Claim], list[Outcome]]:
-    """One experiment, on one thread; a line on stderr when it ends."""
+    """Run one experiment on one thread; print a line on stderr when it ends."""
     import torch
 
     torch.set_num_threads(1)
@@ -152,7 +153,7 @@ def perform_one(name: str, quick: bool) -> tuple[list[Claim], list[Outcome]]:
 
 
 def print_counts(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> None:
-    """Print how often each kind of verdict and claim occurs."""
+    """Print the number of verdicts and claims of each kind."""
     kinds = Counter(
         verdict.kind for outcome in outcomes for verdict in outcome.verdicts
     )
@@ -181,9 +182,10 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         choices=EXPERIMENTS,
         metavar="NAME",
-        help=f"of {', '.join(EXPERIMENTS)}",
+        help=f"run only these experiments, of {', '.join(EXPERIMENTS)}",
     )
-    add("--jobs", type=int, default=min(4, os.cpu_count() or 1), help="processes")
+    jobs = min(4, os.cpu_count() or 1)
+    add("--jobs", type=int, default=jobs, help="number of parallel processes")
     return parser
 
 

@@ -1,10 +1,11 @@
 """The scorecard of the printed theorems: audit, searches, proofs and runs.
 
-``make validate`` ends in it. ``python -m validation.scorecard results`` writes what the
-last run of the suite found to docs/scorecard.json, and docs/scorecard.md from it;
-``docs/scorecard.json`` in place of the folder keeps what runs said, and renews the
-rest. A page that is named after it gets a short form between two lines ``<!-- scorecard
--->``, or its first sentence alone between two lines ``<!-- refuted -->``.
+``make validate`` prints it. ``python -m validation.scorecard results`` reads the
+results of ``make validate`` and writes docs/scorecard.json and docs/scorecard.md.
+With ``docs/scorecard.json`` in place of the folder, the results of runs are kept and
+the rest is updated. Further arguments are pages, into which a short form is inserted
+between two lines ``<!-- scorecard -->``, or only its first sentence between two lines
+``<!-- refuted -->``.
 """
 
 from __future__ import annotations
@@ -36,9 +37,7 @@ PAGE = ROOT / "docs" / "scorecard.md"
 NUMBERS = PAGE.with_suffix(".json")
 MARK = "<!-- scorecard -->"
 SENTENCE = "<!-- refuted -->"
-"""The marks above and below the short form, and above and below its first sentence
-alone.
-"""
+"""The lines that enclose the short form, and its first sentence, in other pages."""
 TRUSTED = "proof-format.md#what-is-trusted-and-how-to-check-it-in-a-minute"
 LINKS = {
     "audit": "audit.md",
@@ -64,9 +63,9 @@ def statements() -> list[str]:
 
 
 def rows(verdicts: Iterable[Document], claims: Iterable[Document]) -> list[Row]:
-    """Return the scorecard from verdicts and claims.
+    """Return the rows of the scorecard, computed from verdicts and claims.
 
-    Searches and counts of the audit are read from the files in docs.
+    The results of searches and of the audit are read from the files in docs.
     """
     by_statement: Documents = defaultdict(list)
     for verdict in verdicts:
@@ -114,7 +113,7 @@ def _corrected_cells(
 
 
 def _audit(key: str, audited: Mapping[str, Mapping[str, int]]) -> Cell:
-    """How many errors and warnings the audit has of the printed statement."""
+    """Return the numbers of errors and warnings that the audit reports."""
     count = audited.get(f"{key}:printed", {})
     counted = [name for name in ("error", "warning") if name in count]
     parts = [_counted(count[name], name) for name in counted]
@@ -132,19 +131,19 @@ def _audit(key: str, audited: Mapping[str, Mapping[str, int]]) -> Cell:
 def _searched(
     key: str, variants: Sequence[str], searched: Mapping[Name, Document]
 ) -> Cell:
-    """Return the worst of the variants' searches."""
+    """Return the cell of the search that came closest to a refutation, or refuted."""
     known = [searched[key, v] for v in variants if (key, v) in searched]
     if not known:
         return Cell()
-    false = [one for one in known if is_refuted(one)]
-    worst = max(false or known, key=ratio_of)
+    refuting = [outcome for outcome in known if is_refuted(outcome)]
+    worst = max(refuting or known, key=ratio_of)
     command = _replay_command(key, worst["variant"])
-    if false:
+    if refuting:
         says = _excess(worst)
         return Cell(
             f"refuted: {says}", "bad", "search", command, detail=worst["command"]
         )
-    tried = sum(int(one["evaluations"]) for one in known)
+    tried = sum(int(outcome["evaluations"]) for outcome in known)
     ratio = below_one(ratio_of(worst))
     says = f"at most {ratio} of the bound"
     if worst.get("divergence"):
@@ -154,9 +153,9 @@ def _searched(
 
 
 def _excess(refutation: Document) -> str:
-    """Return by how much a problem, or a family of problems, exceeds a bound.
+    """Describe by how much a problem, or a family of problems, exceeds a bound.
 
-    The growth of a family is that of its closed form, if there is one.
+    If a family has a closed form, its growth is taken from there.
     """
     growth = growing(refutation)
     laws = growth_laws()
@@ -166,9 +165,10 @@ def _excess(refutation: Document) -> str:
 
 
 def _runs(key: str, side: str, documents: Sequence[Document]) -> Cell:
-    """Return the verdicts of the suite's runs.
+    """Return the cell that summarizes the verdicts on the suite's runs.
 
-    A refuted statement that they do not contradict holds on these runs alone.
+    If a refuted statement is not violated by them, the cell says that it only holds
+    here.
     """
     command = _run_command(key)
     kinds = Counter(d["kind"] for d in documents if d["kind"] != "not applicable")
@@ -198,7 +198,7 @@ def _runs(key: str, side: str, documents: Sequence[Document]) -> Cell:
 
 
 def _growth(printed: bounds.Theorem, claims: Sequence[Document]) -> Cell:
-    """Return how measured over expression grows with T, for a statement in O(.)."""
+    """Return the cell on the growth in T of measured / expression, for O(.)."""
     if not printed.order:
         return Cell("not an O(.)")
     name = f"{printed.key} [{printed.variant}]"
@@ -225,13 +225,13 @@ def _run_command(key: str) -> str:
 
 
 def _proof(key: str, variants: Sequence[str]) -> Cell:
-    """Return the status of the corrected statements."""
+    """Return the cell with the proof status of the corrected variants."""
     command = f"python -m validation.papers {key}:{variants[0]}"
     known = {v: bounds.get(key, v).status.kind for v in variants}
     best = known[variants[0]]
-    share = sum(how == best for how in known.values())
-    says = best if share == len(known) else f"{best}: {share} of {len(known)} variants"
-    detail = "; ".join(f"{v}: {how}" for v, how in known.items())
+    count = sum(kind == best for kind in known.values())
+    says = best if count == len(known) else f"{best}: {count} of {len(known)} variants"
+    detail = "; ".join(f"{v}: {kind}" for v, kind in known.items())
     tone = "good" if best == "proved" else "open"
     return Cell(says, tone, "proof", command, detail)
 
@@ -242,16 +242,16 @@ def _tightness(
     searched: Mapping[Name, Document],
     verdicts: Sequence[Document],
 ) -> Cell:
-    """Return the largest measured over bound that was seen: 1 is sharp."""
+    """Return the cell with the largest measured / bound seen; at 1 a bound is sharp."""
     outcomes = [searched[key, v] for v in variants if (key, v) in searched]
-    found = [(ratio_of(outcome), outcome["variant"], "search") for outcome in outcomes]
+    ratios = [(ratio_of(outcome), outcome["variant"], "search") for outcome in outcomes]
     for verdict in verdicts:
         ratio = ratio_of(verdict)
         if verdict["kind"] != "not applicable" and math.isfinite(ratio):
-            found.append((ratio, verdict["variant"], "runs"))
-    if not found:
+            ratios.append((ratio, verdict["variant"], "runs"))
+    if not ratios:
         return Cell()
-    ratio, variant, by = max(found)
+    ratio, variant, by = max(ratios)
     command = _run_command(key)
     if by == "search":
         command = _replay_command(key, variant)
@@ -260,7 +260,7 @@ def _tightness(
 
 
 def page(made: Sequence[Row]) -> str:
-    """Return docs/scorecard.md: tables, their terms, and the commands of cells."""
+    """Return docs/scorecard.md: the tables, their legend, and a command per cell."""
     lines = [
         "# Scorecard",
         "",
@@ -273,20 +273,21 @@ def page(made: Sequence[Row]) -> str:
         "",
         markdown(made, LINKS),
         (
-            "**audit**: errors and warnings that the text alone gives (!: warnings"
-            " alone). **search**: the worst problem that was found, or measured over"
-            " bound (above 1 it would be refuted), and for an O(.) the growth of"
-            " measured over expression along a family; a search that finds nothing"
-            " proves nothing. **runs**: verdicts of `make validate`; of a refuted"
-            " statement they count for these runs alone. **growth**: for an O(.),"
-            " the exponent in T of measured over expression along these runs."
+            "**audit**: errors and warnings found in the text alone (!: only warnings)."
+            " **search**: the largest measured / bound that a search found (a value"
+            " above 1 refutes the statement) and, for a statement in O(.), the growth"
+            " of measured / expression along a family of problems; a search without a"
+            " counterexample proves nothing. **runs**: verdicts of `make validate`;"
+            " for a refuted statement they cover only these runs. **growth**: for a"
+            " statement in O(.), the exponent in T of measured / expression along"
+            " these runs."
             f" **proof**: the status of the corrected statement: [proved]({TRUSTED})"
             " where the proof kernel checked the whole proof, *proved from cited"
             " lemmas* where it checked the step from them. **tightness**: the"
-            " largest measured over bound that was seen; 1 is sharp."
+            " largest measured / bound that was seen; 1 is sharp."
         ),
         "",
-        "## What repeats each cell",
+        "## Commands that reproduce each cell",
         "",
     ]
     commands = [
@@ -299,26 +300,26 @@ def page(made: Sequence[Row]) -> str:
 
 
 def with_short_form(text: str, made: Sequence[Row]) -> str:
-    """Return ``text`` with the result on each statement between its two marks."""
-    standing = []
+    """Return ``text`` with the short form inserted between its two marks."""
+    results = []
     for row in made:
         search = row.corrected["search"]
         corrected = search.marked
         if search.tone != "bad":
             corrected = f"{row.corrected['proof'].marked}; {search.says}"
-        standing.append((f"`{row.key}`", row.printed["search"].marked, corrected))
-    shown = table(("statement", "as printed", "corrected"), standing)
+        results.append((f"`{row.key}`", row.printed["search"].marked, corrected))
+    shown = table(("statement", "as printed", "corrected"), results)
     more = "[Every cell with its evidence](docs/scorecard.md)"
     return between(text, MARK, f"{summary(made)}\n\n{shown}\n\n{more}")
 
 
 def with_sentence(text: str, made: Sequence[Row]) -> str:
-    """Return ``text`` with the numbers of refuted statements between its two marks."""
+    """Return ``text`` with the main finding inserted between its two marks."""
     return between(text, SENTENCE, summary(made))
 
 
 def refreshed(stored: Sequence[Row]) -> list[Row]:
-    """Return the rows with today's audit, searches and proofs; results of runs stay."""
+    """Return rows with current audit, searches and proofs; keep the results of runs."""
     known = {row.key: row for row in stored}
     made = []
     for row in rows((), ()):
@@ -337,7 +338,7 @@ def refreshed(stored: Sequence[Row]) -> list[Row]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the scorecard's page and data, and its short forms into other pages."""
+    """Write the scorecard's page and data, and insert short forms into other pages."""
     folder, *pages = map(Path, arguments or [NUMBERS])
     if folder.is_dir():
         made = rows(

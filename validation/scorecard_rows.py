@@ -1,4 +1,4 @@
-"""The rows of the scorecard: each statement as printed, and corrected."""
+"""The rows of the scorecard: each statement as printed and as corrected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PRINTED = ("audit", "search", "runs", "growth")
 CORRECTED = ("proof", "search", "runs", "tightness")
-"""The columns of the two sides, in order."""
+"""The columns of the two tables, in order."""
 
 Tone = Literal["bad", "good", "open", "warned", "none"]
 MARKS: dict[str, str] = {
@@ -35,7 +35,7 @@ _COLORS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A result in a few words, with the page of its evidence and its command."""
+    """A result in a few words, with its evidence and the command that reproduces it."""
 
     says: str = "not examined"
     tone: Tone = "none"
@@ -45,11 +45,11 @@ class Cell:
 
     @property
     def marked(self) -> str:
-        """Mark and words."""
+        """Mark and text."""
         return f"{MARKS[self.tone]} {self.says}".strip()
 
     def linked(self, pages: Mapping[str, str]) -> str:
-        """Return mark and words, with a link to the page of the evidence."""
+        """Return mark and text, linked to the page of the evidence."""
         if self.evidence not in pages:
             return self.marked
         return f"[{self.marked}]({pages[self.evidence]})"
@@ -66,7 +66,7 @@ class Row:
 
     @property
     def refuted(self) -> bool:
-        """Is the printed statement false? One refuting search or run is enough."""
+        """Whether a search or a run refutes the printed statement."""
         return any(self.printed[name].tone == "bad" for name in ("search", "runs"))
 
     @property
@@ -76,7 +76,7 @@ class Row:
 
     @property
     def cells(self) -> list[tuple[str, str, Cell]]:
-        """(side, column, cell) of all."""
+        """All cells as (side, column, cell)."""
         sides = (
             ("printed", PRINTED, self.printed),
             ("corrected", CORRECTED, self.corrected),
@@ -86,7 +86,7 @@ class Row:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return the fields as plain values, for JSON."""
         document = asdict(self)
         for side, names in (("printed", PRINTED), ("corrected", CORRECTED)):
             document[side] = {name: document[side][name] for name in names}
@@ -94,7 +94,7 @@ class Row:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Row:
-        """Read what ``to_dict`` wrote."""
+        """Return the row of a document that ``to_dict`` returned."""
         printed = {name: Cell(**cell) for name, cell in document["printed"].items()}
         corrected = {n: Cell(**cell) for n, cell in document["corrected"].items()}
         return cls(document["key"], document["title"], printed, corrected)
@@ -114,10 +114,10 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Return the scorecard for a terminal of 80 columns.
+    """Return the scorecard as a table for a terminal with 80 columns.
 
-    Each statement and its corrections have a line, with a mark for every cell and the
-    words of the one that decides.
+    A statement and its corrections have a line each, with a mark for every cell and the
+    text of the most severe one.
     """
     from rich import box
     from rich.table import Table
@@ -146,7 +146,7 @@ def table(rows: Sequence[Row]) -> Table:
             (row.key, PRINTED, row.printed),
             ("  corrected", CORRECTED, row.corrected),
         ):
-            # a search's instance says more than an audit's count
+            # among equals, the instance of a search before the counts of the audit
             first = [cells[n] for n in names[:3]]
             order = (first[1], first[2], first[0]) if names is PRINTED else first
             decides = min(order, key=_gravity)
@@ -160,14 +160,14 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def _gravity(cell: Cell) -> int:
-    """Return the place of a cell's tone in the order of the marks."""
+    """Return the rank of a cell's tone in ``MARKS``, most severe first."""
     return list(MARKS).index(cell.tone)
 
 
 def markdown(rows: Sequence[Row], link: Mapping[str, str]) -> str:
     """Return the scorecard as two Markdown tables.
 
-    ``link`` is the page of a cell's evidence, by :attr:`Cell.evidence`.
+    ``link`` maps :attr:`Cell.evidence` to a page.
     """
     lines = [summary(rows), ""]
     for side, names in (("printed", PRINTED), ("corrected", CORRECTED)):

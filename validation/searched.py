@@ -1,4 +1,4 @@
-"""The committed outcomes of searches for counterexamples."""
+"""Saved outcomes of searches for counterexamples."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dfltheory.files import read_json
 from validation.counterexamples.growth_laws import growth_laws
 
 Outcome = dict[str, Any]
-"""A committed search, as its file states it."""
+"""The content of an outcome file."""
 Document = Mapping[str, Any]
-"""A verdict, a claim or a search, as read from JSON."""
+"""A verdict, a claim or the outcome of a search, as read from JSON."""
 FOLDER = Path(__file__).parent.parent / "docs" / "counterexamples"
 
 
 def outcomes(folder: Path = FOLDER) -> list[Outcome]:
-    """Every committed search, as its file states it."""
+    """Return the outcomes of all saved searches."""
     return [read_json(path) for path in sorted(folder.glob("*.json"))]
 
 
@@ -39,19 +39,19 @@ def is_refuted(outcome: Document) -> bool:
 
 
 def growing(outcome: Document) -> str:
-    """Return how measured over expression grows along a saved family.
+    """Describe how measured / expression grows along a saved family.
 
-    The text is empty for a plain counterexample.
+    Returns an empty text for a single counterexample.
     """
     family = outcome.get("divergence")
     return f"ratio grows {growth_words(family)}" if family else ""
 
 
 def ratio_of(document: Document) -> float:
-    """Return measured over bound of an outcome or a verdict."""
+    """Return measured / bound of an outcome or a verdict."""
     return float(document["ratio"])
 
 
 def below_one(ratio: float) -> str:
-    """Return a ratio in three digits; a ratio just below 1 is not rounded up."""
+    """Format a ratio with three digits, without rounding up to 1."""
     return f"1 - {1 - ratio:.1g}" if 0.9995 <= ratio < 1 else f"{ratio:.3g}"

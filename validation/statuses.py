@@ -1,11 +1,11 @@
-"""Writer of ``dfltheory/bounds/status.json``, the status of each examined statement.
+"""Writes ``dfltheory/bounds/status.json``, the status of each examined statement.
 
 ``python -m validation.statuses`` replays the saved outcomes of searches
-(``docs/counterexamples``), stores what they show in ``docs/searches.json``, and joins
-that with the results of the proof checks (``docs/proofs.json``). An outcome counts for
-the statement that is registered under its name today only if its instance replays on it
-with the saved ratio; an outcome whose file and statement have not changed is not
-replayed again. A proof counts for the statement whose hash it was checked for.
+(``docs/counterexamples``), stores their results in ``docs/searches.json``, and merges
+these with the results of the proof checks (``docs/proofs.json``). An outcome counts for
+the statement now registered under its name only if replaying its instance gives the
+saved ratio. An outcome is not replayed again if neither its file nor the statement has
+changed. A proof counts for the statement with the hash for which it was checked.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def search_records(
 ) -> dict[str, Record]:
     """Return the records of saved outcomes, by file name.
 
-    A record has the digest of the file, hash and name of the statement, and its status.
-    Outcomes that do not replay on today's statement are left out.
+    A record contains the name of the statement, digests of the file and the statement,
+    and the status. Outcomes that do not replay on the registered statement are omitted.
     """
     before = old or {}
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for file in sorted(outcomes.glob("*.json")):
         name, hashes = key_of(file)
         known = before.get(file.name)
         if known is not None and known["hashes"] == hashes:
-            found[file.name] = known
+            records[file.name] = known
             continue
         document = json.loads(file.read_text(encoding="utf-8"))
         finding = _replayed(file, document)
@@ -64,21 +64,21 @@ def search_records(
             )
             continue
         if finding.growing and has_closed_form(finding.key, finding.variant):
-            found_status = _growth(document, finding, name)
+            status = _growth(document, finding, name)
         elif finding.violated:
-            found_status = _refutation(document, finding, name, file.name)
+            status = _refutation(document, finding, name, file.name)
         else:
-            found_status = _search(document)
-        found[file.name] = {
+            status = _search(document)
+        records[file.name] = {
             "name": name,
             "hashes": hashes,
-            "status": found_status.to_dict(),
+            "status": status.to_dict(),
         }
-    return found
+    return records
 
 
 def key_of(file: Path) -> tuple[str, dict[str, str]]:
-    """Return the statement of a saved outcome, and digests of file and statement."""
+    """Return the name of an outcome's statement, and digests of file and statement."""
     content = file.read_bytes()
     document = json.loads(content)
     about = document.get("divergence") or document
@@ -93,33 +93,33 @@ def key_of(file: Path) -> tuple[str, dict[str, str]]:
 def entries(
     searches: Mapping[str, Record], proofs: Mapping[str, Record]
 ) -> dict[str, Record]:
-    """Hash -> names of the statements and their status.
+    """Return the names and the status of statements, by the statements' hash.
 
     Raises
     ------
     InputError
-        A statement is both refuted and proved.
+        If a statement is both refuted and proved.
     """
-    found: dict[str, Record] = {}
+    merged: dict[str, Record] = {}
     for record in searches.values():
         digest = record["hashes"]["statement"]
         entry = {"statements": [record["name"]], "status": record["status"]}
-        found[digest] = _merged(found.get(digest), entry)
+        merged[digest] = _merged(merged.get(digest), entry)
     for digest, result in proofs.items():
         entry = {
             "statements": result["statements"],
             "status": _proof_status(result).to_dict(),
         }
-        found[digest] = _merged(found.get(digest), entry)
-    return dict(sorted(found.items()))
+        merged[digest] = _merged(merged.get(digest), entry)
+    return dict(sorted(merged.items()))
 
 
 def _replayed(file: Path, document: Record) -> Finding | None:
-    """Return the outcome run again; None if it gives another result."""
+    """Replay a saved outcome; return None if the result differs from the saved one."""
     try:
         finding = replay(file)
-    except DFLTheoryError as wrong:
-        print(f"{file.name}: {wrong}", file=sys.stderr)
+    except DFLTheoryError as error:
+        print(f"{file.name}: {error}", file=sys.stderr)
         return None
     same = finding.violated is document["violated"]
     same = same and finding.growing is document.get("growing", False)
@@ -175,7 +175,7 @@ def _search(document: Record) -> Status:
 
 
 def _proof_status(result: Record) -> Status:
-    """Return the status that a proof check gives."""
+    """Return the status that results from a proof check."""
     command = "python -m validation.pages.proofs docs/proofs.md"
     if result["method"] == "kernel-checked":
         parent = ""
@@ -196,7 +196,7 @@ def _proof_status(result: Record) -> Status:
 
 
 def _merged(one: Record | None, other: Record) -> Record:
-    """Return two entries of equal content as one: their status and searches."""
+    """Merge two entries of the same statement: names, status and search."""
     if one is None:
         return other
     first, second = (status_from_dict(entry["status"]) for entry in (one, other))
@@ -212,7 +212,7 @@ def _merged(one: Record | None, other: Record) -> Record:
 
 
 def read(file: Path) -> dict[str, Record]:
-    """Return the records of a file; none if it does not exist."""
+    """Return the records of a file; empty if it does not exist."""
     return read_json(file) if file.is_file() else {}
 
 

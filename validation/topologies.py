@@ -1,9 +1,8 @@
-"""Claims of the papers on topologies: their spectral gaps and their ranking.
+"""The papers' claims about topologies: spectral gaps and rankings.
 
-The gaps are those of Table 1 of the DFedMDC paper.
-
-Gaps are computed; rankings are of measured consensus errors of DFedSAM on a quadratic,
-at the same step sizes.
+The stated gaps are those of Table 1 of the DFedMDC paper; they are compared with
+computed ones. Topologies are ranked by the measured consensus error of DFedSAM on a
+quadratic, with equal step sizes.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ SOURCE_RANK = (
 
 
 def run(quick: bool = True) -> tuple:
-    """(claims, no outcomes)."""
+    """Return (claims, no outcomes)."""
     return [*gap_claims(), *ranking_claims(quick)], []
 
 
 def gap_claims(m: int = 64) -> list[Claim]:
-    """Return the stated gaps against the computed ones, within 10 percent.
+    """Return claims that stated gaps agree with computed ones to 10 percent.
 
-    O(.) entries are compared by their growth from m to 4 m.
+    Gaps in O(.) are compared by their change from m to 4 m.
     """
     claims = []
     for name in ("complete", "ring", "grid", "directed_exponential"):
@@ -61,16 +60,16 @@ def gap_claims(m: int = 64) -> list[Claim]:
 
 
 def consensus(name: str, Q: int, quick: bool) -> np.ndarray:
-    """Mean consensus error over the second half of a run, for each seed."""
+    """Return each seed's mean consensus error over the second half of a run."""
     task = dfl.tasks.quadratic(m=16, d=10, mu=0.1, zeta=0.3, sigma=0.3, seed=0)
     W = dfl.graphs.metropolis(dfl.graphs.topology(name, 16))
     method = dfl.algorithms.DFedSAM(eta=0.02, K=5, rho=0.01, Q=Q)
-    found = dfl.train(method, task, W, rounds=300 if quick else 3000, seeds=8)
-    return found.consensus[:, found.consensus.shape[1] // 2 :].mean(axis=1)
+    run = dfl.train(method, task, W, rounds=300 if quick else 3000, seeds=8)
+    return run.consensus[:, run.consensus.shape[1] // 2 :].mean(axis=1)
 
 
 def ranking_claims(quick: bool) -> list[Claim]:
-    """Claim that the consensus error falls with density and with gossip steps."""
+    """Claim that the consensus error decreases with density and gossip steps."""
     other = "m other than 16; losses other than quadratics; test accuracy"
     names = ("ring", "torus", "exponential", "complete")
     graphs = {name: consensus(name, 1, quick) for name in names}

@@ -1,9 +1,8 @@
-"""A comparison for benchopt: ``benchopt run benchmarks/benchopt``, with this package
-installed in the same environment.
+"""A benchmark for benchopt: ``benchopt run benchmarks/benchopt``.
 
-A curve for what each theorem's own algorithm leaves of the theorem's left-hand side
-after T rounds at its schedule, and one for the bound that is proved of it; T is the
-axis.
+This package must be installed in the same environment. Over the number of rounds T, it
+draws the left-hand side of each theorem for the theorem's own algorithm at the schedule
+for T, and the proved bound.
 """
 
 from typing import Any

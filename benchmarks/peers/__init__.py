@@ -1,8 +1,8 @@
-"""Other libraries on the same work, side by side: ``python -m benchmarks.peers
-fedjax``.
+"""Comparison with other libraries: ``python -m benchmarks.peers fedjax``.
 
-Each peer has an environment of its own and a script here that does one round of W1 (100
-clients x 100 samples x 784 features, MLP 784-64-10, 5 SGD steps of batch 20, then an
-average) when it is asked to. Data, start and the question whether the loss fell are in
-``work.py``. What does not install from PyPI is quoted, and said so.
+Each library has its own environment and a script here that performs one round of W1 on
+request: 100 clients x 100 samples x 784 features, MLP 784-64-10, 5 SGD steps with
+minibatches of 20, then averaging. The data, the start and the loss are in ``work.py``.
+For libraries that cannot be installed from PyPI, earlier timings are quoted and marked
+as such.
 """

@@ -1,9 +1,9 @@
-"""Measure one peer: make its environment if there is none, then ours and theirs in
-turns.
+"""Compare another library with this one, in alternating rounds.
 
-``python -m benchmarks.peers fluke`` prints the median CPU time of a round of W1 on both
-sides, their ratio, and both losses: a peer whose loss did not fall as ours has not done
-the same work, and gets no ratio.
+``python -m benchmarks.peers fluke`` creates an environment for the library if needed,
+and prints the median CPU time of a round of W1 on both sides, their ratio, and both
+losses. No ratio is printed if the loss did not decrease as ours did, since the library
+then has not done the same work.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from dfltheory.tasks.supervised import Supervised
 from dfltheory.training import train
 
 HERE = Path(__file__).parent
-# pinned: a bare name may bring gigabytes for graphics cards
+# pinned, because the latest version may download gigabytes of GPU libraries
 TORCH = ["torch==2.13.0", "torchvision==0.28.0"]
 REQUIREMENTS = {
-    # FedJAX 0.0.17 calls what later versions of JAX have removed
+    # FedJAX 0.0.17 calls functions that later versions of JAX have removed
     "fedjax": [
         "fedjax==0.0.17",
         "jax==0.4.25",
@@ -50,8 +50,8 @@ QUOTED = {
     "DisPFL": 917,
     "Flower with Ray": 5900,
 }
-"""Milliseconds for a round of W1, seen once on a machine where batched products by hand
-took 72 to 76.
+"""Milliseconds for a round of W1, measured once on a machine on which hand-written
+batched products took 72 to 76.
 """
 
 ONE_THREAD = {
@@ -63,7 +63,10 @@ ONE_THREAD = {
 
 
 def environment(name: str, folder: Path, install: bool) -> Path | None:
-    """The peer's own Python; None where there is none and none is wanted."""
+    """Return the Python of a library's environment; None if it is not installed.
+
+    If ``install``, a missing environment is created.
+    """
     python = folder / name / "bin" / "python"
     if not python.exists():
         if not install:
@@ -74,14 +77,14 @@ def environment(name: str, folder: Path, install: bool) -> Path | None:
             check=False,
         )
         if done.returncode:
-            # half an environment would be taken for a whole one
+            # an incomplete environment would be mistaken for a complete one
             shutil.rmtree(folder / name)
             sys.exit(f"{name} cannot be installed here: {' '.join(REQUIREMENTS[name])}")
     return python
 
 
 def measure(name: str, python: Path, turns: int) -> None:
-    """Median CPU seconds of a round, both sides in turns, and their ratio."""
+    """Print the median CPU time of a round on both sides, and their ratio."""
     X, y = map(torch.from_numpy, work.data())
     W = graphs.metropolis(graphs.ring(work.CLIENTS))
     task = Supervised(work.module(), list(zip(X, y)), batch=work.BATCH)
@@ -113,7 +116,7 @@ def measure(name: str, python: Path, turns: int) -> None:
         f()
         return time.process_time() - start
 
-    for side in (ours, by_hand, theirs, theirs):  # what is compiled or read once
+    for side in (ours, by_hand, theirs, theirs):  # warm-up
         side()
     rows = [(seconds(ours), seconds(by_hand), theirs()) for _ in range(turns)]
     peer.stdin.close()
@@ -136,12 +139,11 @@ def measure(name: str, python: Path, turns: int) -> None:
 
 
 def compare_losses(name: str, theirs: list[float], ours: Sequence[float]) -> None:
-    """Both began at one loss on all data; stop unless theirs fell by 0.7 to 1.4 times
-    as much as ours.
+    """Exit unless both losses start equal and theirs falls 0.7 to 1.4 times as much.
 
-    Not by exactly as much: most peers go through a client's data without replacement
-    where ours draws with it, and average over all clients where ours averages over a
-    ring.
+    The decrease differs slightly, since most libraries sample a client's data without
+    replacement and average over all clients, whereas ours samples with replacement and
+    averages over a ring.
     """
     print(
         f"loss on all data: ours {ours[0]:.4f} -> {ours[-1]:.4f}, {name}"

@@ -1,4 +1,4 @@
-"""W1 in FedJAX: federated averaging of a Haiku network, compiled as FedJAX does it."""
+"""W1 in FedJAX: federated averaging of a Haiku network, compiled by FedJAX."""
 
 # pyright: reportMissingImports=false
 

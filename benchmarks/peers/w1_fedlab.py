@@ -1,6 +1,4 @@
-"""W1 in FedLab: its standalone pipeline of federated averaging, every client in every
-round.
-"""
+"""W1 in FedLab: its standalone pipeline of federated averaging with all clients."""
 
 # pyright: reportMissingImports=false
 # ruff: noqa: E402
@@ -35,7 +33,7 @@ class Clients(FedDataset):
 
 class Pipeline(StandalonePipeline):
     def evaluate(self):
-        """Nothing: a round of W1 has no evaluation."""
+        """Do nothing; a round of W1 has no evaluation."""
 
 
 torch.set_num_threads(1)

@@ -1,6 +1,4 @@
-"""W1 in fluke: FedAVG over 100 clients, evaluations off, one epoch of five batches
-each.
-"""
+"""W1 in fluke: FedAVG over 100 clients, one epoch of five batches, no evaluations."""
 
 # pyright: reportMissingImports=false
 # ruff: noqa: E402
@@ -50,8 +48,9 @@ algorithm = FedAVG(
 
 
 class EachRound(FederationObserver):
-    """Between rounds of one long run, for a run of its own ends with more work than its
-    round.
+    """A callback that takes the turns between the rounds of one long run.
+
+    A separate run for each round would do additional work at its end.
     """
 
     def __init__(self):

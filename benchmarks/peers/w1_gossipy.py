@@ -1,9 +1,8 @@
-"""W1 in gossipy: every node of a ring pushes its model to a neighbour, who averages and
-trains an epoch.
+"""W1 in gossipy: every node of a ring sends its model to a neighbour.
 
-It has no synchronous round with all neighbours at once; in one of its rounds as many
-models are sent as there are clients, and as many epochs of five batches trained, though
-not always by each client once.
+The neighbour averages and trains for an epoch. Gossipy has no synchronous round with
+all neighbours. In one of its rounds, as many models are sent and as many epochs of five
+batches are trained as there are clients, but not always one per client.
 """
 
 # pyright: reportMissingImports=false
@@ -32,7 +31,7 @@ class Network(TorchModel):
         self.layers = work.module()
 
     def init_weights(self):
-        """As made: all nodes start at the same point."""
+        """Keep the parameters, so that all nodes start at the same point."""
 
     def forward(self, x):
         return self.layers(x)

@@ -1,7 +1,7 @@
 """W1 in pfl-research: federated averaging of a PyTorch model on the simulated backend.
 
-Its data sets are read in the order given and cut into batches once: no shuffling is
-counted against it.
+It reads data sets in order and splits them into batches once, so its times include no
+shuffling.
 """
 
 # pyright: reportMissingImports=false
@@ -39,8 +39,8 @@ X, y = map(torch.from_numpy, work.data())
 users = [
     PyTorchTensorDataset((X[i], y[i]), user_id=str(i)) for i in range(work.CLIENTS)
 ]
-everybody = get_user_sampler("minimize_reuse", list(range(work.CLIENTS)))
-population = FederatedDataset(users.__getitem__, everybody)
+all_users = get_user_sampler("minimize_reuse", list(range(work.CLIENTS)))
+population = FederatedDataset(users.__getitem__, all_users)
 network = Network()
 model = PyTorchModel(
     network, torch.optim.SGD, torch.optim.SGD(network.parameters(), lr=1.0)
@@ -49,7 +49,7 @@ backend = SimulatedBackend(training_data=population, val_data=population)
 algorithm = FederatedAveraging()
 rounds = NNAlgorithmParams(
     central_num_iterations=0,
-    evaluation_frequency=10**9,  # at the first round of all, and never again
+    evaluation_frequency=10**9,  # only in the very first round
     train_cohort_size=work.CLIENTS,
     val_cohort_size=None,
 )

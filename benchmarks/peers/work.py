@@ -1,9 +1,8 @@
-"""W1 as every peer gets it: the same data, the same start and the same questions, in
-numpy alone.
+"""The workload W1 for all libraries: data, start, loss and timing, in numpy only.
 
-The scripts here run in a peer's own Python, which has no ``dfltheory``; ``python -m
-benchmarks.peers`` takes data and start from here too, so that both sides learn the same
-thing and their losses can be compared.
+The scripts here run in a library's own Python, which does not have ``dfltheory``.
+``python -m benchmarks.peers`` uses the same data and start, so that the losses of both
+sides can be compared.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ STEPS, BATCH, ETA = 5, 20, 0.1
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """X (clients, samples, features) normal, y the largest of ten linear maps of x: one
-    can learn them.
+    """Return normal inputs X (clients, samples, features) and learnable labels y.
+
+    A label is the index of the largest of ten linear functions of the input.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(CLIENTS, SAMPLES, FEATURES)).astype(np.float32)
@@ -29,8 +29,9 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 def start() -> list[np.ndarray]:
-    """Weight (out, in) and bias of both layers, uniform within 1/sqrt(in), as linear
-    layers mostly begin.
+    """Return weight (out, in) and bias of both layers, uniform within 1/sqrt(in).
+
+    This is the usual initialization of linear layers.
     """
     rng = np.random.default_rng(1)
     layers = [(HIDDEN, FEATURES), (CLASSES, HIDDEN)]
@@ -42,7 +43,7 @@ def start() -> list[np.ndarray]:
 
 
 def module():
-    """The MLP with its common start, for the peers that train torch modules."""
+    """Return the MLP with the common start, for libraries that train torch modules."""
     import torch
     from torch import nn
 
@@ -56,12 +57,12 @@ def module():
 
 
 def load_torchvision() -> None:
-    """Import torchvision where only its Python part can be loaded.
+    """Import torchvision even if its compiled operators cannot be loaded.
 
-    The wheel from PyPI is built for CUDA. With a CPU build of torch its compiled
-    operators do not load, and its import stops at the names of two of them. These are
-    declared here, without an implementation: some peers import torchvision for data
-    sets and models that W1 has no use for, and no operator of it is called.
+    The wheel from PyPI is built for CUDA. With a CPU build of torch, its compiled
+    operators do not load, and its import fails because two of them are undefined. They
+    are declared here without an implementation. Some libraries import torchvision for
+    data sets and models that W1 does not use; no operator is ever called.
     """
     from torch import library
 
@@ -77,7 +78,7 @@ def load_torchvision() -> None:
 
 
 def loss(parameters: list[np.ndarray], X: np.ndarray, y: np.ndarray) -> float:
-    """Mean cross-entropy over the data of all clients."""
+    """Return the mean cross-entropy over the data of all clients."""
     W1, b1, W2, b2 = parameters
     scores = np.maximum(X.reshape(-1, FEATURES) @ W1.T + b1, 0) @ W2.T + b2
     scores = scores - scores.max(1, keepdims=True)
@@ -86,11 +87,11 @@ def loss(parameters: list[np.ndarray], X: np.ndarray, y: np.ndarray) -> float:
 
 
 def turns(parameters: Callable[[], list[np.ndarray]]) -> Iterator[None]:
-    """One turn for every line on stdin: what runs until the next is a round, answered
-    by its CPU seconds.
+    """Yield once per line on stdin, and print the CPU seconds that the caller spends.
 
-    The last answer is the loss at the start and at ``parameters()``, the mean of the
-    clients' models. What the peer itself prints is no answer and goes nowhere.
+    The caller performs one round per turn. At the end, the losses at the start and at
+    ``parameters()``, the mean of the clients' models, are printed. Output of the
+    library itself is discarded.
     """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

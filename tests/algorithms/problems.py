@@ -1,5 +1,5 @@
-"""Small problems whose gradients are written twice: stacked in torch, and one client at
-a time in numpy.
+"""Small problems whose gradients are implemented twice: stacked in torch, and client by
+client in numpy.
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ from dfltheory.tasks.task import Task
 
 
 class Rows(Task):
-    """f_i(x) = mean over rows r of client i of log(1 + exp(-a_r x)) + 0.05 |x|^2; a
-    minibatch is some rows.
+    """Regularized logistic regression on rows a_r of each client.
 
-    With batch=None it is all of them.
+    f_i(x) is the mean over the rows of log(1 + exp(-a_r x)), plus 0.05 |x|^2. A
+    minibatch is a subset of the rows; with batch=None, it contains all of them.
 
-    Not quadratic, and its stochastic gradients differ from minibatch to minibatch in
-    more than a constant: an algorithm that evaluates SAM's two gradients on two
-    minibatches goes another way.
+    The problem is not quadratic, and its stochastic gradients differ between
+    minibatches by more than a constant. So an algorithm that evaluates the two
+    gradients of SAM on different minibatches has another trajectory.
     """
 
     name = "rows"
@@ -41,7 +41,7 @@ class Rows(Task):
         self.shared = shared
         self._parts = parts or ((0, d),)
         self._shapes = shapes or tuple((b - a,) for a, b in self._parts)
-        self.drawn = []  # the rows of every sample call, for the twin
+        self.drawn = []  # the rows drawn by every call of sample, for the twin
 
     @property
     def constants(self):
@@ -87,7 +87,7 @@ class Rows(Task):
         return torch.nn.functional.softplus(-margin).mean(-1) + 0.05 * (x * x).sum(-1)
 
     def one_gradient(self, i, y, picked):
-        """The same gradient of one client at one vector, in numpy, row by row."""
+        """Return the same gradient of one client at one vector, in numpy."""
         total = np.zeros(self.d)
         for r in picked:
             a = self.a[i, r]
@@ -98,16 +98,14 @@ class Rows(Task):
         return self.one_gradient(i, y, picked) + 0.2 * np.sin(y)
 
     def mean_gradient(self, x):
-        """grad f at one vector, in numpy."""
+        """Return grad f at one vector, in numpy."""
         return np.mean(
             [self.one_gradient(i, x, range(self.n)) for i in range(self.m)], axis=0
         )
 
 
 class Scripted:
-    """An oracle whose k-th gradient is given, whatever the point: what an update does
-    with its gradients.
-    """
+    """An oracle with prescribed gradients that do not depend on the point."""
 
     t, horizon, active, shared, uniform = 0, 1, None, None, None
 
@@ -127,7 +125,7 @@ class Scripted:
 
 
 def dense_mix(matrix):
-    """mix(z, times) for one matrix, whatever its name, the plain way."""
+    """Return a function mix(z, times) that multiplies by one fixed matrix."""
     matrix = torch.as_tensor(matrix)
 
     def mix(z, times=1, W=None, bits=None):
@@ -140,8 +138,10 @@ def dense_mix(matrix):
 
 
 class Matrices:
-    """A sequence of given matrices, matrix(t) = list[t % len(list)]; random: a doubly
-    stochastic draw.
+    """A sequence of given matrices, matrix(t) = list[t % len(list)].
+
+    If ``random``, one of the matrices, which are doubly stochastic, is drawn in each
+    round.
     """
 
     def __init__(self, matrices, random=False):
@@ -169,7 +169,7 @@ def ring_matrix(m):
 
 
 def permuted_average(m, rng):
-    """A doubly stochastic matrix without symmetry: a convex combination of
+    """Return a nonsymmetric, doubly stochastic matrix: a convex combination of
     permutations.
     """
     W = 0.4 * np.eye(m)

@@ -1,5 +1,5 @@
 """Signatures of the released algorithms, and hyperparameters with which the tests run
-any of them.
+them.
 """
 
 from dataclasses import MISSING, fields
@@ -50,7 +50,8 @@ SIGNATURES = {
     "fedpd": "(eta, K, lam=1.0, R=1)",
     "feddyn": "(eta, K, lam=0.01, *, participation=1.0)",
 }
-"""But for decay=1.0 and weight_decay=0.0, which all have, by name."""
+"""Hyperparameters by algorithm, except decay=1.0 and weight_decay=0.0, which all have.
+"""
 
 WITHOUT_NETWORK = {
     "fedavg",
@@ -81,7 +82,7 @@ MIXING = dict.fromkeys(
     "dispfl": "row-stochastic",
     "pushpull": "row-stochastic",
 }
-"""And doubly stochastic for all others."""
+"""Kinds of mixing matrix; doubly stochastic for all other algorithms."""
 
 VALUES = {
     "eta": 0.2,
@@ -107,8 +108,8 @@ VALUES |= {
 
 
 def hyperparameters_of(kind):
-    """A value for each hyperparameter that has no default, or whose default switches
-    something on.
+    """Return a value for each hyperparameter without a default, or whose default
+    disables a feature.
     """
     asked = [
         f for f in fields(kind) if f.default is MISSING or f.default or f.type == "bool"
@@ -117,8 +118,8 @@ def hyperparameters_of(kind):
 
 
 def network_for(algorithm, m):
-    """A ring, or a path where it has to be a tree; None where there is no network to be
-    chosen.
+    """Return a ring, or a path if the algorithm needs a tree; None if it needs no
+    network.
     """
     if not algorithm.needs_topology:
         return None

@@ -1,4 +1,4 @@
-"""The two blocks of coordinates, whatever way the shared one is given."""
+"""Tests of the two blocks of coordinates, for all ways to specify the shared block."""
 
 import pytest
 import torch
@@ -79,7 +79,7 @@ def test_any_slice(start, stop, step):
 )
 @pytest.mark.parametrize("begin", [0, 7])
 def test_long_blocks_are_cut_into_32_and_short_ones_not_below_4096(n, widths, begin):
-    """The cut is a function of the length alone, and every coordinate is in one
+    """The partition depends only on the length, and every coordinate is in exactly one
     part.
     """
     for index in (slice(begin, begin + n), torch.arange(begin, begin + n)):

@@ -1,6 +1,4 @@
-"""The contract of compressors, with exact expectations: over all orders of chance, or
-over both roundings.
-"""
+"""The contract of compressors, checked by expectations over all random outcomes."""
 
 import math
 from itertools import permutations
@@ -25,7 +23,7 @@ SHARES = st.floats(0.01, 1.0)
 
 
 def compressed(compressor, x, u=None):
-    """C(x) for one vector, as a client among others that hold something else."""
+    """Return C(x) for one vector, compressed together with other clients' vectors."""
     stacked = torch.tensor(np.stack([x, 3 - 2 * x])[None], dtype=torch.float64)
     given = (
         torch.full_like(stacked, 0.5)
@@ -82,8 +80,13 @@ def test_sign(x):
 
 @given(x=VECTORS, levels=st.integers(1, 20))
 def test_qsgd_over_both_roundings(x, levels):
-    """Entry j is rounded up where u_j >= 1 - p_j, p_j the fraction of s |x_j|/||x||:
-    with probability p_j.
+    """Entry j is rounded up if u_j >= 1 - p_j, that is, with probability p_j.
+
+    p_j is the fractional part of s |x_j|/
+
+    x
+
+    .
     """
     d, norm = len(x), math.sqrt(x @ x)
     if norm == 0:
@@ -91,7 +94,7 @@ def test_qsgd_over_both_roundings(x, levels):
         return
     fraction = levels * np.abs(x) / norm % 1
     if ((fraction < 1e-9) | (fraction > 1 - 1e-9)).any():
-        return  # which of both it is, is rounding's choice
+        return  # floating-point rounding decides which of the two it is
     down, up = (
         compressed(QSGD(levels), x, u) for u in (np.zeros(d), np.full(d, 1 - 1e-12))
     )
@@ -111,8 +114,8 @@ def test_the_constants_are_the_best_where_the_contract_is_tight():
 
 
 def test_bits():
-    """Of 100 numbers, 32 bits each: 10 with their places (7 bits), 10, signs and scale,
-    9 states and norm.
+    """Count the bits of 100 numbers with 32 bits each: all of them, 10 with positions
+    of 7 bits, 10, signs with a scale, and 9 levels with the norm.
     """
     kinds = (TopK(0.1), RandK(0.1), Sign(), QSGD(4))
     assert [kind.bits(100, 32) for kind in kinds] == [10 * 39, 320, 132, 100 * 4 + 32]
@@ -136,9 +139,11 @@ KINDS = {"top-k": TopK(0.3), "rand-k": RandK(0.3), "sign": Sign(), "qsgd": QSGD(
 
 @pytest.mark.parametrize("name", KINDS)
 def test_choco_sgd_by_name_on_the_rounds_own_chance(name):
-    """The first estimates, from 0, are C(x - eta g) with the numbers of the round's
-    messages; it is what is sent, in C's bits to each of two neighbors, and the
-    estimates are mixed for nothing.
+    """The first estimates, from 0, are C(x - eta g) with the random numbers of the
+    round.
+
+    Only these are sent, with C's number of bits, to each of two neighbors; mixing the
+    estimates sends nothing.
     """
     algorithm = CHOCOSGD(eta=0.1, gamma=0.4, compressor=name, share=0.3, levels=5)
     assert algorithm.compress == KINDS[name]
@@ -170,8 +175,9 @@ def test_choco_sgd_by_name_on_the_rounds_own_chance(name):
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["rand-k", "qsgd"])
 def test_choco_sgd_keeps_the_public_contract_with_chance_of_its_own(name):
-    """Except that randomness makes equal models differ until the estimates, which start
-    at 0, have reached them.
+    """CHOCO-SGD keeps the contract, except that randomness makes equal models differ.
+
+    They differ until the estimates, which start at 0, have reached them.
     """
     checks = [check for check in CHECKS if check != "stationary point"]
     check_algorithm(

@@ -1,4 +1,4 @@
-"""What every registered algorithm must do, whatever its family."""
+"""Properties that every registered algorithm must have."""
 
 import dataclasses
 import inspect
@@ -50,8 +50,8 @@ NAMES = [*REGISTERED, *VARIANTS]
 WITHOUT_ARCS = [
     name for name in NAMES if alg.get(name.split(",")[0]).links == "directed"
 ]
-"""Those whose network can be replaced by a product; the public contract covers the
-others, too.
+"""Algorithms whose network can be replaced by a matrix product; the public contract
+covers the others as well.
 """
 D = 6
 
@@ -62,7 +62,7 @@ def make(name, **changes):
 
 
 def unmasked(name):
-    """Without masks: they are drawn in the run's own precision, on its own device."""
+    """Disable masks, which are drawn in the run's precision and on its device."""
     return make(name, **({"sparsity": 0.0} if hasattr(make(name), "sparsity") else {}))
 
 
@@ -85,9 +85,7 @@ def tensors(state):
 @pytest.mark.drawn(99)
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_signature_and_kind_of_each_algorithm(name):
-    """The order of the hyperparameters, which of them are keyword-only, and their
-    defaults.
-    """
+    """Checks the order, kinds and defaults of the hyperparameters."""
     cls = alg.get(name)
     hyperparameters = dict(inspect.signature(cls).parameters)
     for common, default in (("decay", 1.0), ("weight_decay", 0.0)):
@@ -146,8 +144,8 @@ def test_trains_in_other_precisions(name, dtype):
 
 
 class Elsewhere(Rows):
-    """The same problem on a device whose tensors refuse to meet those of a
-    processor.
+    """The same problem on a simulated device whose tensors cannot be combined with CPU
+    tensors.
     """
 
     def __init__(self):
@@ -157,7 +155,7 @@ class Elsewhere(Rows):
 
 
 class LuckElsewhere(RoundOracle):
-    """Numbers on a device that has no generator: any."""
+    """Arbitrary random numbers on a device without a generator."""
 
     def uniform(self, shape):
         return torch.empty(
@@ -170,8 +168,8 @@ class LuckElsewhere(RoundOracle):
 
 @pytest.mark.parametrize("name", WITHOUT_ARCS)
 def test_stays_on_the_device_of_its_models(name):
-    """A tensor made on another device would meet the models, and torch would refuse; so
-    it would a look at what is in them, for which the processor would have to wait.
+    """Combining with a tensor on another device, or reading values on the host, raises
+    an error.
     """
     task, algorithm = Elsewhere(), make(name)
     generators = RunGenerators(3, range(2))

@@ -1,5 +1,5 @@
-"""What the families promise: which of them reach the minimizer with a constant step,
-and that all that is affine has exact expectations.
+"""Properties of families of algorithms: convergence with a constant step size, and
+exact expectations of affine algorithms.
 """
 
 from dataclasses import fields, replace
@@ -55,8 +55,8 @@ BIASED = {
 
 
 def clients():
-    """Quadratics whose Hessians (eigenvalues in [MU, L]) and minimizers all differ; no
-    noise.
+    """Return noiseless quadratics with different Hessians (eigenvalues in [MU, L]) and
+    minimizers.
     """
     rng = np.random.default_rng(4)
     bases = [np.linalg.qr(rng.normal(size=(D, D)))[0] for _ in range(M)]
@@ -65,7 +65,12 @@ def clients():
 
 
 def distance(algorithm, rounds=3000):
-    """max_i ||x_i - x*|| after so many rounds."""
+    """Return max_i
+
+    x_i - x*
+
+    after the given number of rounds.
+    """
     task = clients()
     topology = DIGRAPH if algorithm.further else network_for(algorithm, M)
     run = dfl.train(
@@ -79,7 +84,9 @@ def distance(algorithm, rounds=3000):
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", EXACT)
 def test_a_constant_step_reaches_the_minimizer_of_clients_that_differ(name):
-    slow = isinstance(EXACT[name], alg.SCAFFOLD)  # whose theorem's step is a small one
+    slow = isinstance(
+        EXACT[name], alg.SCAFFOLD
+    )  # the theorem of this algorithm requires a small step size
     assert distance(EXACT[name], 3000 if slow else 700) < 1e-10
 
 
@@ -94,7 +101,7 @@ def test_these_stop_off_the_minimizer_by_the_order_of_the_step(name):
 
 def test_d2_needs_eigenvalues_above_minus_a_third_and_exact_diffusion_does_not():
     task = clients()
-    # least eigenvalue -.81
+    # smallest eigenvalue -.81
     away = np.roll(np.eye(M), 1, 0) / 2 + np.roll(np.eye(M), -1, 0) / 2
     runs = [
         dfl.train(
@@ -122,7 +129,7 @@ def test_one_round_of_feddyn_goes_twice_as_far_as_fedprox():
 
 
 def test_fedpd_that_solves_its_local_problems_is_feddyn():
-    """Where local work ends at the minimizer it does not matter where it began."""
+    """If local work reaches the minimizer, its starting point does not matter."""
     near, far = (
         dfl.train(kind(eta=0.4, K=400, lam=0.7), clients(), rounds=4, progress=False).x
         for kind in (alg.FedPD, alg.FedDyn)
@@ -143,12 +150,12 @@ UNSUPPORTED = {
     "pushpull": "mix(z, W='B')",
     "relaysgd": "grad.edges",
 }
-"""Method that exact expectations do not implement, of each algorithm that calls one."""
+"""Algorithm -> a method it calls that exact expectations do not implement."""
 NOT_AFFINE = {"adpsgd", "chocosgd", "easgd"}
 
 
 def affine(name):
-    """The algorithm without what normalizes gradients."""
+    """Return the algorithm with gradient normalization disabled."""
     kind = alg.get(name)
     return kind(
         **hyperparameters_of(kind) | ({"rho": 0.0} if hasattr(kind, "rho") else {})
@@ -203,7 +210,10 @@ NOISY = [
 
 
 def over_random_matrices(name):
-    """Not where one matrix is what a recursion needs, and not without a network."""
+    """Return whether exact expectations support random matrices.
+
+    They do not if an algorithm has no network, or its recursion needs one fixed matrix.
+    """
     return EXACT[name].needs_topology and not name.startswith(("EXTRA", "D^2", "Exact"))
 
 
@@ -218,8 +228,8 @@ def over_random_matrices(name):
     ],
 )
 def test_sums_that_stay_do_not_keep_a_stationary_law_away(name, drawn):
-    """The limit is where 800 exact rounds have come to, from any start; over random
-    matrices, too.
+    """The stationary law is the limit of 800 exact rounds from any start, also over
+    random matrices.
     """
     algorithm = replace(EXACT[name], eta=0.1) if "EXTRA" not in name else EXACT[name]
     task = dfl.tasks.quadratic(m=3, d=1, mu=0.8, L=0.8, zeta=1.0, sigma=0.3, seed=1)
@@ -249,9 +259,7 @@ def test_sums_that_stay_do_not_keep_a_stationary_law_away(name, drawn):
 
 @pytest.mark.parametrize("kind", [alg.DPSGD, alg.DSGT])
 def test_what_a_start_moves_is_no_sum_that_stays(kind):
-    """Without curvature the mean model stays where it began: there is no
-    stationary law.
-    """
+    """Without curvature the mean model keeps its start: there is no stationary law."""
     flat = dfl.tasks.Quadratic(np.zeros((3, 1, 1)), np.zeros((3, 1)))
     with pytest.raises(InputError, match="spectral radius"):
         stationary(kind(eta=0.1), flat, ring_matrix(3))

@@ -9,7 +9,7 @@ from dfltheory.algorithms import FedAvg, server
 
 @pytest.mark.parametrize("step", [0, 1, 7, 100])
 def test_steps_of_fedavg_shrink_with_the_steps_of_the_whole_run(step):
-    """eta gamma/(gamma + s), s = t K + k (Li et al. 2020)."""
+    """The step size is eta gamma/(gamma + s) with s = t K + k (Li et al. 2020)."""
     t, k = divmod(step, 3)
     assert FedAvg(eta=0.5, K=3, offset=4.0).step(0.5, t, k) == pytest.approx(
         0.5 * 4 / (4 + step), rel=1e-15
@@ -18,7 +18,7 @@ def test_steps_of_fedavg_shrink_with_the_steps_of_the_whole_run(step):
 
 
 def test_momentum_offset_and_participation_are_keyword_only():
-    """A third positional number cannot be taken for another hyperparameter."""
+    """A third positional argument must not be interpreted as another hyperparameter."""
     seen = 0
     own = [
         c

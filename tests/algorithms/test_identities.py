@@ -1,5 +1,5 @@
-"""What the theory says of the updates: invariants, closed forms, and which algorithm is
-a case of which.
+"""Identities that the theory states for the updates: invariants, closed forms and
+special cases.
 """
 
 from dataclasses import fields, replace
@@ -47,19 +47,21 @@ KEEPS_MEANS = [
     and kind.mixing != "row-stochastic"
     and kind.links == "directed"
 ]
-"""Those with a state of every arc need a network's arcs: their sums are in
+"""Algorithms with a state for every arc need a network's arcs; their sums are tested in
 test_families.py.
 """
 
 
 EVERY_ROUND = {"cooperativesgd": {"K": 1}}
-"""Hyperparameters with which neighbors exchange models in every round."""
+"""Hyperparameters with which neighbors communicate in every round."""
 
 
 @pytest.mark.parametrize("name", KEEPS_MEANS)
 def test_communication_keeps_the_mean_and_lets_go_of_what_was_for_it_alone(name):
-    """Where columns sum to 1, the mean is that of clients without in-neighbors;
-    twice: all fields count.
+    """If columns sum to 1, communication preserves the mean; temporary fields are
+    dropped.
+
+    It is applied twice, since all fields of the state matter.
     """
     hyperparameters = HYPERPARAMETERS[name] | EVERY_ROUND.get(name, {})
     algorithm, state = alg.get(name)(**hyperparameters), None
@@ -139,7 +141,7 @@ def test_push_sum_finds_the_minimum_on_a_directed_graph_and_plain_gossip_does_no
 @pytest.mark.parametrize("K", [1, 2, 5])
 @pytest.mark.parametrize("name", ["dfedadmm", "dfedadmmsam"])
 def test_what_dfedadmm_sends_is_its_new_dual(name, K):
-    """z - x = -lam * (new dual), and the closed form (7) of K steps."""
+    """z - x = -lam * (new dual), and K steps have the closed form (7)."""
     eta, lam = 0.2, 0.5
     algorithm = alg.get(name)(eta=eta, K=K, lam=lam)
     g = gradients(K)
@@ -448,10 +450,10 @@ REDUCTIONS = {
         alg.DFedAvg(eta=0.2, K=3),
     ),
 }
-"""Two algorithms, over which network (the ring; or one for each), and the
+"""Two equivalent algorithms, their network (the ring, or one for each), and the
 arguments of the task.
 
-A network is for those that take one.
+A network is passed only to algorithms that take one.
 """
 
 
@@ -506,8 +508,8 @@ def test_fedbabu_keeps_its_head_until_it_fine_tunes(body, head):
 
 
 def test_two_block_measures():
-    """grad_u at (ubar, V^t) and (ubar, V^{t+1}), grad_v at (u_i, v_i), each from its
-    definition.
+    """grad_u at (ubar, V^t) and (ubar, V^{t+1}), and grad_v at (u_i, v_i), agree with
+    their definitions.
     """
     from dfltheory.constants import ProblemConstants
 

@@ -75,7 +75,9 @@ def test_polyak_step_agrees_with_one_client_at_a_time():
 
 @pytest.mark.parametrize("name", ["quadratic", "digits"])
 def test_loss_is_the_one_whose_gradient_the_oracle_returns(name):
-    """Central differences along a random direction, on one noisy minibatch."""
+    """Compares with central differences along a random direction, on one noisy
+    minibatch.
+    """
     options = {"sigma": 0.3} if name == "quadratic" else {}
     task = dfl.tasks.get(name, m=5, **options)
     oracle = RoundOracle(task, RunGenerators(0, [0, 1]), t=0, horizon=1)

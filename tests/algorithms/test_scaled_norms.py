@@ -1,6 +1,6 @@
-"""Norms whose squares leave the range of their precision: SAM and QSGD.
+"""Norms whose squares overflow or underflow: SAM and QSGD.
 
-Powers of two change no digit of a number, so that results agree exactly up to rounding.
+Scaling by powers of two is exact, so results agree up to rounding.
 """
 
 import pytest
@@ -16,7 +16,8 @@ EXPONENTS = {
     torch.float32: (-100, 100),
     torch.float64: (-900, 900),
 }
-"""Powers of two at which squared norms underflow and overflow, and vectors do not."""
+"""Powers of two for which squared norms underflow or overflow, but the vectors do not.
+"""
 CASES = [
     (dtype, 2.0**exponent)
     for dtype, exponents in EXPONENTS.items()
@@ -25,7 +26,7 @@ CASES = [
 
 
 def rows(dtype):
-    """Vectors of ordinary size; one is zero."""
+    """Return vectors of ordinary size, one of which is zero."""
     generator = torch.Generator().manual_seed(3)
     x = torch.randn(2, 4, 7, generator=generator, dtype=torch.float64).to(dtype)
     x[1, 2] = 0

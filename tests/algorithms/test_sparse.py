@@ -1,5 +1,5 @@
-"""DisPFL's masks at their edges: thin layers, full masks, the end of the run, entries
-that no client has.
+"""Edge cases of DisPFL's masks: small layers, full masks, the end of the run, and
+entries that no client has.
 """
 
 import math
@@ -18,7 +18,7 @@ OWN = {"density": "uniform", "first": "own"}
 
 
 class FixedOracle:
-    """An oracle whose every gradient is 1, 2, ..., and whose random numbers are drawn
+    """An oracle whose gradients are all 1, 2, ..., and whose random numbers are drawn
     once.
     """
 
@@ -62,11 +62,11 @@ def start(algorithm, grad):
 def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_least_one(
     sparsity, n, living, first
 ):
-    """max(1, floor((1 - sparsity) n)) weights with the largest random numbers are
+    """The max(1, floor((1 - sparsity) n)) weights with the largest random numbers are
     active.
 
     0.45 of 6 is 2.7; 0.45 of 100 is 45, although the floating-point product is smaller.
-    All clients have one mask, or each its own.
+    Clients have a common mask or individual ones.
     """
     layers = (slice(0, 2), slice(2, 2 + n))
     grad = FixedOracle(2 + n, layers)
@@ -98,7 +98,7 @@ def test_the_common_draw_does_not_know_the_clients_order():
         common, uniform.double().sum(1, keepdim=True), rtol=1e-12, atol=0
     )
     assert torch.equal(common, together(uniform.flip(1)))
-    # of 16 bits, too, they are different numbers
+    # also in 16 bits they are different numbers
     assert len(common[0, 0].unique()) == 40
     assert len(together(uniform.bfloat16())[0, 0].unique()) == 40
 
@@ -107,8 +107,8 @@ SHAPES = ((16, 3, 3, 3), (16,), (16, 64), (10, 16), (10,))
 
 
 def literal_erk(shapes, density):
-    """In fractions: eps sum(s) weights of each layer live, and the layers that would
-    overflow are full.
+    """Compute densities in fractions: eps sum(s) active weights per layer; layers that
+    would overflow are full.
     """
     sizes = [math.prod(s) for s in shapes]
     full = set()
@@ -144,8 +144,9 @@ def test_the_densities_of_layers_are_those_of_erdos_renyi_with_kernels(density):
 
 
 def test_the_densities_of_layers_at_their_edges():
-    """By hand: 0.5 of 14 is 7 = c (6 + 2 + 3), c = 7/11; where all live no layer is
-    left to thin out.
+    """By hand, 0.5 of 14 is 7 = c (6 + 2 + 3), so c = 7/11.
+
+    If all weights are active, no layer can be thinned.
     """
     assert erk([(3, 3), (2,), (3,)], 0.5) == pytest.approx(
         [7 / 11 * 6 / 9, 7 / 11, 7 / 11]
@@ -168,7 +169,7 @@ def test_a_networks_layers_have_their_shapes():
 
 @pytest.mark.parametrize("clip", [10.0, 1.0, 0.0])
 def test_gradients_are_clipped_whole_before_the_mask_and_the_decay_of_weights(clip):
-    """Gradient (1, ..., 8) of norm 14.28; two steps at two clients."""
+    """The gradient (1, ..., 8) has the norm 14.28; two clients take two steps."""
     algorithm = alg.DisPFL(eta=0.1, K=2, clip=clip, weight_decay=0.5, prune=0.0)
     grad = FixedOracle(8)
     state = start(algorithm, grad)
@@ -215,8 +216,10 @@ def test_a_gradient_of_zero_or_below_the_clip_is_left_alone():
     [(12, 10**5, [10, 2]), (13, 90_000, [11, 2]), (2, 10**6 + 1, [1, 1])],
 )
 def test_clients_are_drawn_some_at_a_time(m, d, at_a_time, monkeypatch):
-    """10^6 weights at once, or one client: positions take room. Each gets what it would
-    get alone.
+    """Clients are processed in chunks of at most 10^6 weights, since positions need
+    memory.
+
+    Each client gets the same mask as on its own.
     """
     drawn, topk = [], torch.Tensor.topk
 
@@ -235,8 +238,9 @@ def test_clients_are_drawn_some_at_a_time(m, d, at_a_time, monkeypatch):
 
 
 def test_masks_rest_where_nothing_is_pruned_or_nothing_is_dead():
-    """No gradient is asked for then: rate 0 at the end of the annealing, or prune = 0,
-    or a full mask.
+    """No gradient is computed if the pruning rate is 0 or the mask is full.
+
+    The rate is 0 at the end of the annealing, or if prune = 0.
     """
     for algorithm, t, horizon in (
         (alg.DisPFL(eta=0.1, K=2), 4, 4),
@@ -253,9 +257,11 @@ def test_masks_rest_where_nothing_is_pruned_or_nothing_is_dead():
 
 @pytest.mark.parametrize(("t", "changed"), [(0, 4), (1, 4), (2, 2), (3, 1)])
 def test_the_cosine_says_how_many_weights_change(t, changed):
-    """prune = 1: of 4 living weights 4, 3.4, 2 and 0.59, rounded up, die in rounds 0 to
-    3 of 4, and as many are born of all that are dead then, the last of which are the
-    steepest.
+    """With prune = 1, in rounds 0 to 3 of 4, 4, 3.4, 2 and 0.59 of 4 active weights
+    (rounded up) are pruned.
+
+    As many of the inactive weights are regrown; those with the largest gradients are at
+    the end.
     """
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=1.0, **OWN)
     grad = FixedOracle(8, t=t)
@@ -274,7 +280,7 @@ def test_the_cosine_says_how_many_weights_change(t, changed):
 
 
 def test_a_count_that_is_whole_but_for_rounding_is_not_rounded_up():
-    """0.55 of 100 is 55, although its product in floating point is more."""
+    """0.55 of 100 is 55, although the floating-point product is larger."""
     assert 0.55 * 100 > 55
     mask = torch.tensor([[[1] * 100 + [0] * 100]], dtype=torch.uint8)
     found = alg.DisPFL(eta=0.1, K=1, prune=0.55).searched(
@@ -285,8 +291,8 @@ def test_a_count_that_is_whole_but_for_rounding_is_not_rounded_up():
 
 @pytest.mark.parametrize("order", ["send-then-search", "search-then-send"])
 def test_sent_model_has_the_mask_of_before_the_search_by_default(order):
-    """The newborn of the search are not in what others average, but their own clients
-    take them over.
+    """Regrown weights are not in the models that others average, but their own clients
+    keep them.
     """
     algorithm = alg.DisPFL(eta=0.1, K=1, prune=0.5, order=order, **OWN)
     grad = FixedOracle(8)
@@ -332,21 +338,25 @@ def _no_rounds():
 @pytest.mark.parametrize(
     ("sparsity", "prune", "dying"),
     [
-        # all the living of 8 and of 2; a layer of one weight is full
+        # all active weights of 8 and of 2; a layer of one weight is full
         (0.5, 1.0, [4, 1, 0]),
         (0.5, 0.1, [1, 1, 0]),  # 0.4 and 0.1 of a weight are one
-        # 6 of 8 live: more die than were dead, so that some are born again
+        # 6 of 8 are active: more are pruned than were inactive, so some are regrown
         (0.25, 1.0, [6, 1, 0]),
-        (0.75, 1.0, [2, 1, 0]),  # 0.5 of 2 is 0, and yet one lives
-        (0.25, 0.25, [2, 1, 0]),  # a quarter of 6 is 1.5, and of 8 it would be 2, too
-        (0.75, 0.25, [1, 1, 0]),  # a quarter of 2; of the 8 it would be 2
+        (0.75, 1.0, [2, 1, 0]),  # 0.5 of 2 rounds to 0, but one stays active
+        (
+            0.25,
+            0.25,
+            [2, 1, 0],
+        ),  # a quarter of 6 is 1.5; a quarter of 8 would also be 2
+        (0.75, 0.25, [1, 1, 0]),  # a quarter of 2; a quarter of 8 would be 2
     ],
 )
 def test_in_every_layer_a_share_of_the_living_dies_and_as_many_of_all_dead_are_born(
     sparsity, prune, dying
 ):
-    """Weights are 3 - c j: the last of the living are the smallest, the last of all the
-    dead the steepest.
+    """Weights are 3 - c j, so the last active ones are smallest and the last inactive
+    ones have the largest gradients.
     """
     algorithm = alg.DisPFL(eta=0.1, K=1, sparsity=sparsity, prune=prune, **OWN)
     layers = (slice(0, 8), slice(8, 10), slice(10, 11))
@@ -373,7 +383,7 @@ def test_the_smallest_die_and_the_steepest_dead_are_born():
     assert reborn(y, slope, mask, 0).tolist() == [[[1, 1, 1, 1, 0, 0, 0, 0]]]
     assert reborn(y, slope, mask, 1).tolist() == [[[1, 0, 1, 1, 0, 1, 0, 0]]]
     assert reborn(y, slope, mask, 2).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
-    slope[..., :2] = torch.tensor([3.5, 2.5])  # who dies is as dead as the others
+    slope[..., :2] = torch.tensor([3.5, 2.5])  # pruned weights count as inactive
     assert reborn(y, slope, mask, 2).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
     assert reborn(y, slope, mask, 4).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
     slope[..., 1] = 3.5
@@ -382,8 +392,11 @@ def test_the_smallest_die_and_the_steepest_dead_are_born():
 
 
 def test_every_client_of_every_seed_chooses_among_its_own_weights():
-    """Two seeds, two clients with as many living weights in other places: the last is
-    the steepest, and where the last two live, the one that died is born again.
+    """Two seeds and two clients with equally many active weights in different
+    positions.
+
+    The last inactive weight has the largest gradient; if the last two are active, the
+    pruned one is regrown.
     """
     mask = torch.zeros(2, 2, 6, dtype=torch.uint8)
     mask[0, 0, :2] = mask[0, 1, 2:4] = mask[1, 0, 4:] = mask[1, 1, ::4] = 1

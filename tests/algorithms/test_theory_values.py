@@ -1,5 +1,5 @@
-"""Values of an algorithm that a theorem uses: with a wrong one the verdict is about
-another bound.
+"""Values of an algorithm that theorems use; wrong ones would give a verdict on another
+bound.
 """
 
 import pytest
@@ -80,8 +80,8 @@ def test_momentum_takes_memory_only_where_it_is_kept(keep):
 
 @pytest.mark.parametrize("name", sorted(a.ALGORITHMS))
 def test_theory_values_have_names_of_the_glossary(name):
-    """``lam`` is the network's contraction there: a field of such a name is called
-    otherwise.
+    """In the glossary, ``lam`` is the network's contraction, so a hyperparameter of
+    that name has another one.
     """
     theirs = {
         "eta",

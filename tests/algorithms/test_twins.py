@@ -1,5 +1,5 @@
-"""Every algorithm against its literal one-client-at-a-time twin: agreement to 1e-10 in
-float64.
+"""Every algorithm agrees with a literal implementation for one client at a time, to
+1e-10 in float64.
 """
 
 from dataclasses import replace
@@ -245,7 +245,7 @@ def directed(m, rng):
 
 
 def draws_of(task, calls):
-    """[t][k][s][i], with what came after the last round at the end."""
+    """Return the draws by [t][k][s][i], and those after the last round."""
     drawn = task.drawn
     rounds = [np.array(drawn[t * calls : (t + 1) * calls]) for t in range(ROUNDS)]
     return [*rounds, np.array(drawn[ROUNDS * calls :])]
@@ -266,8 +266,8 @@ PAIRS += [(name, "directed") for name in PUSH_SUM]
 
 
 def scheduled(case, schedule):
-    """The case with its step sizes decaying and its weights, too, or not; the
-    hyperparameters of the twin as well.
+    """Return the case with or without decaying step sizes and weight decay, and the
+    twin's hyperparameters.
     """
     algorithm, twin, calls, hyperparameters = case
     return (
@@ -287,7 +287,7 @@ def test_over_networks(name, kind, schedule):
     sequence = network(kind, task.m)
     x0 = starts(task)
     options = {"rounds": ROUNDS, "seeds": SEEDS, "x0": x0, "seed": ROOT}
-    # twins agree on networks that D^2, EXTRA and CHOCO-SGD refuse too
+    # twins also agree on networks that D^2, EXTRA and CHOCO-SGD reject
     run = train(algorithm, task, sequence, **options, check_topology=False)
     draws = draws_of(task, calls)
     of_seed = SEEDS if kind == "random" else 1
@@ -308,7 +308,7 @@ def test_over_networks(name, kind, schedule):
         )
         means, consensus = agree(run, s, path)
         if name in PUSH_SUM and kind == "directed":
-            continue  # there xbar is the mean of x, not of x / w: see the identities
+            continue  # there xbar is the mean of x, not of x / w
         np.testing.assert_allclose(run.consensus[s], consensus, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(run.grad_norm_sq[s], squares(task, means), rtol=1e-9)
         if "lam" in hyperparameters and "decay" not in hyperparameters:
@@ -324,7 +324,7 @@ def test_over_networks(name, kind, schedule):
 
 
 def pair(m, i, j):
-    """Clients i and j average, and the others are inactive."""
+    """Return a matrix that averages clients i and j; the others are inactive."""
     W = np.eye(m)
     W[np.ix_([i, j], [i, j])] = 0.5
     return W
@@ -334,8 +334,8 @@ TREE = nx.Graph([(0, 1), (1, 2), (1, 3), (3, 4)])
 
 
 def asked(name, m):
-    """A topology for those that ask more of the network, and its matrices of each
-    round.
+    """Return the topology for algorithms with special requirements, and its matrix of
+    each round.
     """
     rng = np.random.default_rng(6)
     if name in ("pushpull", "ab"):
@@ -440,7 +440,7 @@ def test_with_a_server(name, share, schedule):
             **hyperparameters,
         )
         _, consensus = agree(run, s, path)
-        if not name.startswith(("ditto", "fedrod")):  # whose mean is the server's model
+        if not name.startswith(("ditto", "fedrod")):  # their mean is the server's model
             np.testing.assert_allclose(
                 run.consensus[s, -1:], consensus[-1:], rtol=1e-9, atol=1e-12
             )
@@ -453,8 +453,9 @@ def test_with_a_server(name, share, schedule):
 )
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_dispfl(schedule, first, density, living, order):
-    """A matrix (3, 3), vectors of 2 and 3; 60 % of the 14 weights live: by ERK .509,
-    .764 and .764.
+    """A matrix of shape (3, 3) and vectors of sizes 2 and 3.
+
+    60 % of the 14 weights are active; the densities by ERK are .509, .764 and .764.
     """
     task = Rows(d=14, parts=((0, 9), (9, 11), (11, 14)), shapes=((3, 3), (2,), (3,)))
     sequence, x0 = network("moving", task.m), starts(task)
@@ -503,8 +504,8 @@ def test_every_algorithm_has_a_twin():
 
 @pytest.mark.parametrize("name", PUSH_SUM)
 def test_neighbours_that_losses_choose(name):
-    """DFedSGPSM-S: in round t the network sees f_i(x_i / w_i) of every client, before
-    its local work.
+    """In round t of DFedSGPSM-S, the network gets f_i(x_i / w_i) of every client before
+    local work.
     """
     algorithm, twin, calls, hyperparameters = GOSSIP[name]
     task, losses_of_rounds, P = Rows(), [], directed(5, np.random.default_rng(8))
@@ -538,7 +539,9 @@ def test_neighbours_that_losses_choose(name):
 
 
 def one_loss(task, i, z):
-    """Mean of log(1 + exp(-a z)) over the rows a of client i, and 0.05 |z|^2."""
+    """Return the mean of log(1 + exp(-a z)) over the rows a of client i, plus 0.05
+    |z|^2.
+    """
     return np.mean([np.log1p(np.exp(-float(a @ z))) for a in task.a[i]]) + 0.05 * float(
         z @ z
     )

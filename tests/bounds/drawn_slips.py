@@ -1,9 +1,11 @@
-"""Twenty statements, each with one slip drawn at random: what checks are measured by.
+"""Twenty statements with one random error each, which measure how many errors the
+checks find.
 
-The draw knows nothing of the checks: a kind of slip among those that apply to the
-statement, then its place. ``drawn_slips.json`` has the draws of :func:`draws`;
-:func:`slipped` applies one. A slip is found by an error or a warning that the statement
-without it does not have (:func:`new_alarms`).
+The draw does not depend on the checks: it chooses a kind of error among those that
+apply to the statement, then its place. ``drawn_slips.json`` contains the draws of
+:func:`draws`; :func:`slipped` applies one. An error counts as detected if the checks
+report an error or a warning that they do not report for the original statement
+(:func:`new_alarms`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ NEWER = "wang_joshi2021"
 COUNT = 10
 DIMENSIONLESS = ("K", "T", "Q", "K_u", "K_v", "delta")
 Slip = tuple[str, str, Theorem]
-"""Kind, place, and the statement with the slip."""
+"""Kind, place, and the changed statement."""
 
 
 def statements() -> list[Theorem]:
@@ -49,7 +51,7 @@ def statements() -> list[Theorem]:
 
 
 def own(theorem: Theorem) -> Theorem:
-    """Return the statement as a user's: no other variant of it is known."""
+    """Return the statement under a key that has no other variants."""
     return replace(theorem, key=f"slips.{theorem.key.replace('.', '_')}", variant="own")
 
 
@@ -58,7 +60,7 @@ def _with_term(theorem: Theorem, name: str, term: sp.Expr) -> Theorem:
 
 
 def unit_slips(theorem: Theorem) -> Iterator[Slip]:
-    """Yield a term without one factor that has a unit."""
+    """Yield versions in which a term lacks one factor with a unit."""
     for name, term in theorem.parts.items():
         for base in sorted(term.free_symbols, key=str):
             powers: Any = sp.factor(term)
@@ -69,14 +71,16 @@ def unit_slips(theorem: Theorem) -> Iterator[Slip]:
 
 
 def client_slips(theorem: Theorem) -> Iterator[Slip]:
-    """Yield a term with an extra 1/m."""
+    """Yield versions in which a term has an extra factor 1/m."""
     m = theorem.glossary["m"].symbol
     for name, term in theorem.parts.items():
         yield "1/m", name, _with_term(theorem, name, term / m)
 
 
 def power_slips(theorem: Theorem) -> Iterator[Slip]:
-    """Yield a gap or a number without a unit with a power that is one too good."""
+    """Yield versions in which a power of a gap or a dimensionless number is too
+    favorable by one.
+    """
     for name, term in theorem.parts.items():
         for power in sorted(term.atoms(sp.Pow), key=str):
             base, exponent = power.as_base_exp()
@@ -95,7 +99,7 @@ def power_slips(theorem: Theorem) -> Iterator[Slip]:
 
 
 def sign_slips(theorem: Theorem) -> Iterator[Slip]:
-    """One term with the wrong sign, or a sum inside a term with one."""
+    """Yield versions in which a term, or a sum inside a term, has the wrong sign."""
     for name, term in theorem.parts.items():
         if len(theorem.parts) > 1:
             yield "sign", name, _with_term(theorem, name, -term)
@@ -106,7 +110,7 @@ def sign_slips(theorem: Theorem) -> Iterator[Slip]:
 
 
 def condition_slips(theorem: Theorem) -> Iterator[Slip]:
-    """One condition the other way round, or left out."""
+    """Yield versions in which one condition is reversed or omitted."""
     for condition in theorem.conditions:
         others = tuple(c for c in theorem.conditions if c is not condition)
         turned = Condition(
@@ -119,7 +123,9 @@ def condition_slips(theorem: Theorem) -> Iterator[Slip]:
 
 
 def index_slips(theorem: Theorem) -> Iterator[Slip]:
-    """Yield the last round in the place of all, and counts that are one too large."""
+    """Yield versions with the last round in place of all, or with a count too large by
+    one.
+    """
     last = replace(theorem.lhs, aggregate="last", latex="")
     yield "index", "left side: last round", replace(theorem, lhs=last)
     for name, term in theorem.parts.items():
@@ -130,7 +136,7 @@ def index_slips(theorem: Theorem) -> Iterator[Slip]:
 
 
 def lost_terms(theorem: Theorem) -> Iterator[Slip]:
-    """One term left out."""
+    """Yield versions without one of the terms."""
     for name in theorem.parts:
         rest = {n: e for n, e in theorem.parts.items() if n != name}
         if rest:
@@ -138,7 +144,9 @@ def lost_terms(theorem: Theorem) -> Iterator[Slip]:
 
 
 def wrong_corollaries(theorem: Theorem) -> Iterator[Slip]:
-    """Yield a schedule with another power of T, and terms that fall too fast."""
+    """Yield versions with another power of T in the schedule, or with terms that
+    decrease too fast.
+    """
     T = theorem.glossary["T"].symbol
     if theorem.kind != "corollary" or theorem.of is None:
         return
@@ -176,7 +184,7 @@ def slipped(theorem: Theorem, kind: str, place: str) -> Theorem:
 
 
 def draws(seed: int = SEED) -> list[dict[str, str]]:
-    """One slip for each statement: first its kind, then its place."""
+    """Draw one error for each statement: first its kind, then its place."""
     rng = random.Random(seed)
     rows: list[dict[str, str]] = []
     for theorem in statements():
@@ -189,12 +197,14 @@ def draws(seed: int = SEED) -> list[dict[str, str]]:
 
 
 def alarms(theorem: Theorem) -> list[Finding]:
-    """Errors and warnings."""
+    """Return the errors and warnings of the checks."""
     return [f for f in audit_statement(theorem) if f.severity != "note"]
 
 
 def new_alarms(theorem: Theorem, wrong: Theorem) -> tuple[list[Finding], list[Finding]]:
-    """Return the errors on the right statement, and what only the wrong one has."""
+    """Return the errors on the original statement, and the alarms on the changed one
+    only.
+    """
     before = alarms(theorem)
     known = {(f.check, f.severity, f.place) for f in before}
     after = [f for f in alarms(wrong) if (f.check, f.severity, f.place) not in known]
@@ -217,21 +227,23 @@ this page with the checks.
 
 
 def judged(row: dict[str, str]) -> tuple[int, tuple[str, ...]]:
-    """Return how many errors the right statement has, and what finds its slip."""
+    """Return the number of errors on the original statement, and the checks that detect
+    the change.
+    """
     theorem = own(bounds.get(row["key"], variant=row["variant"]))
     errors, found = new_alarms(theorem, slipped(theorem, row["kind"], row["place"]))
     return len(errors), tuple(dict.fromkeys(f.check for f in found))
 
 
 def table_row(row: dict[str, str], found: tuple[str, ...]) -> str:
-    """Return a row of the table up to its seconds."""
+    """Return a row of the table, without the seconds."""
     names = ", ".join(found) or "not found"
     place = row["place"].replace("*", r"\*")
     return f"| {row['key']}:{row['variant']} | {row['kind']} | {place} | {names} |"
 
 
 def page() -> str:
-    """Return the text of the page, which takes a minute."""
+    """Return the text of the page; this takes a minute."""
     lines = [
         "| statement | slip | place | found by | seconds |",
         "|---|---|---|---|---|",

@@ -30,7 +30,7 @@ Vector = tuple[Fraction, ...]
 
 
 def enclosed_root(x: Interval) -> Interval:
-    """Rationals below and above the roots of an interval's ends."""
+    """Return rational bounds of the square roots of an interval's ends."""
     low, high = (math.isqrt(int(max(e, 0) * SCALE**2)) for e in x)
     return Fraction(low, SCALE), Fraction(high + 1, SCALE) if x[1] else Fraction(0)
 
@@ -42,10 +42,12 @@ def product(x: Interval, y: Interval) -> Interval:
 
 @dataclass
 class FiniteProblem:
-    """``values(name, outcome, round, step, client)`` is a base vector; ``gradient(i,
-    point)`` and ``objective(i, point)`` are of client i's function; ``weights(outcome,
-    round, client)``: push-sum's. Of two blocks of one coordinate each: a point is (u,
-    v), and the names of vectors end in the block.
+    """A finite probability space with clients, steps and rounds, in exact arithmetic.
+
+    ``values(name, outcome, round, step, client)`` is a base vector; ``gradient(i,
+    point)`` and ``objective(i, point)`` belong to client i's function;
+    ``weights(outcome, round, client)`` are the push-sum weights. With two blocks of one
+    coordinate each, a point is (u, v), and names of vectors end with the block.
     """
 
     probabilities: list[Fraction]
@@ -73,7 +75,7 @@ class FiniteProblem:
     def number(
         self, expr, step: int | None = None, extra: Mapping | None = None
     ) -> Interval:
-        """An enclosure of a coefficient."""
+        """Return an enclosure of a coefficient."""
         key = (
             expr,
             step if k in getattr(expr, "free_symbols", ()) else None,
@@ -147,11 +149,11 @@ class FiniteProblem:
         return tuple(held[0] * (a.block == b) for b in "uv") if a.block else held
 
     def steps(self, phases: set[str]) -> int:
-        """How many steps k has in a phase."""
+        """Return the number of steps k in a phase."""
         return int(self.exact(BLOCKS[next(iter(phases))].K, None)) if phases else self.K
 
     def vector(self, v: Vec, w: int, t: int, step: int, i: int) -> Vector:
-        # an atom's hash and its coefficient, once for all outcomes
+        # cached for all outcomes: an atom's hash and its coefficient
         if (v, step) not in self._terms:
             known = [
                 (a, self._atoms.setdefault(a, {}), self.exact(c, step))
@@ -230,8 +232,10 @@ class FiniteProblem:
         return made[0], made[1]
 
     def violation(self, fact: Fact, right: Mapping | None = None) -> str | None:
-        """Where a fact (with another right-hand side) is false, or None; where a demand
-        fails: None.
+        """Return where a fact is false, or None; with ``right``, another right-hand
+        side is used.
+
+        Returns None as well if a demand of the fact is not met.
         """
         right = fact.right if right is None else right
         if any(
@@ -272,15 +276,16 @@ class Line:
         return area + height * (x - start) + slope * (x - start) ** 2 / 2
 
     def _piece(self, x: Fraction) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-        """Where it has been made, what it and its integral are there, and the slope
-        from there to x.
+        """Return the kink next to x towards 0, the values there, and the slope up to x.
+
+        The values are those of the function and its integral.
         """
         below = bisect.bisect_left(self.kinks, x)
         return *self._ends[max(below - 1, 0)], self.slopes[below]
 
     @cached_property
     def _ends(self) -> list[tuple[Fraction, Fraction, Fraction]]:
-        """(kink, value, integral from 0 to it), from the pieces of the way there."""
+        """Return (kink, value, integral from 0 to the kink) of every kink."""
         found = []
         for kink in self.kinks:
             inner = [c for c in self.kinks if min(0, kink) < c < max(0, kink)]
@@ -307,9 +312,7 @@ def random_line(rng: random.Random, slopes: list[int], flat: bool = False) -> Li
 
 @dataclass(frozen=True)
 class Problem:
-    """Clients' functions by their gradients, and what multiplies the sample's coin;
-    constants that hold.
-    """
+    """Clients' gradients, the factor of the sample's coin, and constants that hold."""
 
     gradients: tuple[Line, ...]
     noises: tuple[Line, ...]
@@ -340,13 +343,13 @@ class Problem:
         )
 
     def functions(self) -> tuple[Callable, Callable]:
-        """Each client's gradient and objective at a point, for a FiniteProblem."""
+        """Return each client's gradient and objective at a point."""
         return lambda i, x: (self.gradients[i](x[0]),), lambda i, x: self.gradients[
             i
         ].integral(x[0])
 
     def constants(self) -> dict[sp.Symbol, Fraction]:
-        """L, sigma_l and sigma_g: rational, and no smaller than they are."""
+        """Return rational upper bounds of L, sigma_l and sigma_g."""
         pairs = list(zip(self.gradients, self.noises, strict=True))
         ends = [*self.kinks, *(2 * e for e in (self.kinks[0] - 1, self.kinks[-1] + 1))]
         steep = [
@@ -393,7 +396,7 @@ def sign(x: Fraction) -> int:
 
 @dataclass
 class Recorder:
-    """What a run makes, by (name, outcome, round, step, client)."""
+    """Records the quantities of a run by (name, outcome, round, step, client)."""
 
     held: dict = field(default_factory=dict)
 
@@ -407,7 +410,7 @@ class Recorder:
 def sampled(
     problem: Problem, rho: Fraction, i: int, y: Fraction, coin: int
 ) -> dict[str, Fraction]:
-    """The parts of one SAM gradient at y: two gradients on one minibatch."""
+    """Return the parts of one SAM gradient at y: two gradients on one minibatch."""
     g, h = problem.gradients[i], problem.noises[i]
 
     def added(c: int) -> Fraction:
@@ -433,8 +436,10 @@ def gossip_run(
     plain: bool = False,
     identical: bool = False,
 ) -> FiniteProblem:
-    """DFedSAM, literally: W = (1 - p) I + p P with |1 - p| = lam, Q gossip steps; 2^(m
-    K T) outcomes. ``plain``: rho = 0; ``identical``: all clients have one objective.
+    """Enumerate all 2^(m K T) outcomes of DFedSAM.
+
+    W = (1 - p) I + p P with |1 - p| = lam, and Q gossip steps. ``plain`` sets rho = 0;
+    ``identical`` gives all clients the same objective.
     """
     problem, Q = Problem.draw(rng, m), rng.choice(steps)
     if identical:
@@ -491,7 +496,12 @@ def gossip_run(
 def _largest_square(
     held: dict, names: tuple[str, ...], n: int, m: int, K: int, T: int
 ) -> Fraction:
-    """The largest over rounds and steps of (1/m) sum_i E||sum of the named||^2."""
+    """Return the largest over rounds and steps of (1/m) sum_i E
+
+    sum of the named vectors
+
+    ^2.
+    """
     return max(
         sum(
             sum((held[x, w, t, j, i] for x in names), Fraction(0)) ** 2
@@ -508,7 +518,9 @@ def _largest_square(
 def admm_run(
     rng: random.Random, m: int, K: int, T: int, slack: int = 2
 ) -> FiniteProblem:
-    """DFedADMM-SAM, literally; line 19 with z_l; L lam_admm = 1/slack."""
+    """Enumerate all outcomes of DFedADMM-SAM, with z_l in line 19 and L lam_admm =
+    1/slack.
+    """
     problem, p, rho = (
         Problem.draw(rng, m),
         Fraction(rng.randint(1, 7), 4),
@@ -570,8 +582,9 @@ def admm_run(
 
 
 def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> FiniteProblem:
-    """DFedSGPSM on two clients, literally: momentum from 0 in every round, changing
-    matrices.
+    """Enumerate all outcomes of DFedSGPSM on two clients.
+
+    Momentum is reset to 0 in every round; the matrices change.
     """
     m, problem, rho = 2, Problem.draw(rng, 2), Fraction(rng.randint(0, 2), 2)
     numbers, alpha = problem.constants(), Fraction(rng.randint(0, 2), 4)
@@ -646,9 +659,11 @@ def push_run(rng: random.Random, K: int, T: int, small: bool = False) -> FiniteP
 def split_run(
     rng: random.Random, m: int, K_v: int, K_u: int, T: int, sam: bool = True
 ) -> FiniteProblem:
-    """DFedMDC (with SAM DFedSMDC), literally: K_v steps of v_i at u_i, K_u steps of u_i
-    at the new v_i, u mixed. F_i(u, v) = phi_i(u) + psi_i(v) + c_i u v; the noise of a
-    block depends on it alone.
+    """Enumerate all outcomes of DFedMDC (with SAM, DFedSMDC).
+
+    Each round has K_v steps of v_i at u_i, K_u steps of u_i at the new v_i, and mixing
+    of u. F_i(u, v) = phi_i(u) + psi_i(v) + c_i u v; the noise of a block depends only
+    on that block.
     """
     shared, own, p = (
         Problem.draw(rng, m),

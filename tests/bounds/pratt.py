@@ -1,8 +1,8 @@
-"""A second parser of formulas, by binding powers, which shares no code with the
-package's.
+"""A second parser of formulas by operator precedence, which shares no code with the
+package.
 
-It computes the number that a formula is at given values. ``^`` binds tightest and to
-the right; then unary minus; then ``*`` and ``/``; then ``+`` and ``-``.
+It evaluates a formula at given values. ``^`` binds tightest and is right-associative;
+then come unary minus, ``*`` and ``/``, and ``+`` and ``-``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FUNCTIONS = {
 
 
 def value_of(text, values):
-    """The number that ``text`` is at ``values``."""
+    """Return the value of the formula ``text`` at ``values``."""
     tokens = _TOKENS.findall(text)
     assert "".join(tokens) == text.replace(" ", "")
     number, rest = _expression(tokens, 0, values)
@@ -39,7 +39,7 @@ def _expression(tokens, least, values):
         if sign == "^" and least <= _POWER:
             right, tokens = _expression(
                 tokens[1:], _UNARY, values
-            )  # to the right; a sign may stand before it
+            )  # right-associative; the exponent may have a sign
             left = left**right
         elif sign in _LEFT and _LEFT[sign] > least:
             right, tokens = _expression(tokens[1:], _LEFT[sign], values)

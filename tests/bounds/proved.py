@@ -10,7 +10,7 @@ from validation.papers import checked, scripts
 
 
 def check(theorem, script):
-    """The answer to a script, next to the scripts of the papers."""
+    """Check a script in the context of the papers' scripts."""
     return comparison.check(theorem, script, scripts())
 
 

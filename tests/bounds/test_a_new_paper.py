@@ -1,5 +1,5 @@
-"""A third-party paper, in a package of its own, is found by its entry point: by commands
-and test suites.
+"""A third-party paper in its own package is found by its entry point, in commands and
+test suites.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ REFUSED = {
     "as another package's": [GOOD, GOOD],
     "another key": [("broken", "strange.theorem_1", "eta")],
 }
-"""What is installed: each paper's name, its theorem's key, and the step in its noise
-term.
+"""The installed papers: name, key of the theorem, and the step size in its noise term.
 """
 SCRIPT = """
 import contextlib, importlib, io, json, sys
@@ -97,8 +96,8 @@ print(json.dumps(command_results))
 
 
 def install(folder, name, text) -> str:
-    """A distribution as an installer leaves it: a module, and the metadata that names
-    its entry point.
+    """Create a distribution as an installer does: a module, and metadata with its entry
+    point.
     """
     module = f"{name}_in_{folder.name}"
     folder.mkdir(parents=True)
@@ -116,8 +115,8 @@ def install(folder, name, text) -> str:
 
 @pytest.fixture(scope="module")
 def command_results(tmp_path_factory):
-    """Status, output and error of each command in one new interpreter, to which papers
-    are installed.
+    """Return status, output and error of each command in a new interpreter with these
+    papers installed.
     """
     root, plan = tmp_path_factory.mktemp("site"), []
     for k, (case, papers) in enumerate([*REFUSED.items(), ("found", [GOOD, MISTAKEN])]):
@@ -168,7 +167,9 @@ def test_audit_has_no_error_for_an_installed_paper(command_results, asked):
 
 
 def test_audit_finds_the_mistake_of_an_installed_paper(command_results):
-    """L rho sigma^2 in place of L eta sigma^2: a length where a step belongs."""
+    """The theorem has L rho sigma^2 in place of L eta sigma^2: a length in place of a
+    step size.
+    """
     status, out, _ = command_results["mistaken"]
     assert status == 1
     (finding,) = json.loads(out)["findings"]
@@ -227,16 +228,18 @@ WHOLE = (
     "left_out_below",
     "has_its_outcome",
 )
-"""Tests that run over all papers at once, by words of their names; those of one paper
-have its name.
+"""Words in the names of tests that run over all papers; tests of one paper contain its
+name.
 """
 
 
 @pytest.mark.slow
 def test_a_paper_of_two_files_passes_what_runs_over_all_papers(tmp_path):
-    """The statements and their independent evaluation, and nothing is stated about them
-    anywhere else: a symbol of its own, a corrected theorem, a distance to x*, a
-    corollary with its schedule, an O(.).
+    """The paper consists of its statements and their independent evaluation, and is
+    mentioned nowhere else.
+
+    It has its own symbol, a corrected theorem, a distance to x*, a corollary with a
+    schedule, and a statement in O(.).
     """
     site = install(
         tmp_path / "site", "third_party", (THIRD_PARTY / "paper.py").read_text()
@@ -250,7 +253,7 @@ def test_a_paper_of_two_files_passes_what_runs_over_all_papers(tmp_path):
         for suite, names in SUITES.items()
         for name in names.split()
     ]
-    # the text is imported before pytest gives the namespace ``tests`` one folder alone
+    # import before pytest restricts the namespace ``tests`` to one folder
     plugins = ("-p", "no:cacheprovider", "-p", "tests.bounds.text.third_party")
     words = [
         sys.executable,

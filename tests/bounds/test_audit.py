@@ -1,5 +1,5 @@
-"""Each check of the audit on a planted error, which it must find, and on a right
-statement, which it must not.
+"""Each check of the audit finds a planted error and reports nothing on a right
+statement.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from validation.papers.erratum import errata
 LARGER = registry.REGISTRY.including(
     lemma for paper in PAPERS for lemma in appendix(paper)
 )
-"""The registry with the lemmas and displays of the papers' appendices."""
+"""The statements of the registry and of the papers' appendices."""
 GOOD = LARGER.get("dfedsam.theorem_4_5", "corrected")
 
 
 def audited(*args, **options):
-    """The findings, compared with the appendices of the papers as well."""
+    """Return the findings, including comparisons with the papers' appendices."""
     return audit(*args, registry=LARGER, **options)
 
 
@@ -54,7 +54,7 @@ def errors(findings):
 
 
 def planted(theorem=GOOD, conditions=None, **parts):
-    """The theorem with some of its terms exchanged."""
+    """Return the theorem with some of its terms replaced."""
     new = {name: parts.get(name, part) for name, part in theorem.parts.items()}
     return replace(
         theorem,
@@ -73,7 +73,7 @@ those of the other statements take the way of the plain one.
 
 
 def _slowly(key, variant):
-    """Next to another sound variant of the statement, or of many operations."""
+    """Return whether a statement is slow, or has a similar variant that is tested."""
     if key == "yuan2016.theorem_3":
         return True
     if key == WINDOWS[0]:
@@ -91,8 +91,8 @@ SOUND = [
     if t.variant.startswith("corrected")
     or (not errata(t.key.split(".")[0]) and not t.status.refuted)
 ]
-"""What is right: re-derived, checked by a proof assistant or a solver, or of papers
-without an entry.
+"""Statements without errors: re-derived, verified by a proof assistant or a solver, or
+of papers without errata.
 """
 
 
@@ -216,7 +216,7 @@ def test_wrong_unit_is_an_error_in_a_bound_with_constants_only(kind):
 
 @pytest.mark.parametrize("pure", [sp.exp(s.L), s.L**s.K, s.K**s.eta], ids=str)
 def test_a_unit_inside_of_a_pure_number_is_an_error_in_a_bound(pure):
-    """exp(L), L^K and K^eta have no unit, whatever scales the rest of the term."""
+    """exp(L), L^K and K^eta have no unit, whatever factor the term has."""
     wrong = planted(noise=s.eta * s.L * s.sigma_l**2 * pure)
     assert "error" in {f.severity for f in check_units(wrong) if str(pure) in f.message}
     assert {f.severity for f in check_units(replace(wrong, order=True))} == {"warning"}
@@ -245,7 +245,7 @@ def test_a_definition_claims_nothing_but_its_unit():
 
 
 def test_terms_that_balance_each_other_are_no_error_in_any_kind():
-    """f0/sqrt(T) + L sigma^2/sqrt(T) is a true rate with the step size 1/sqrt(T)."""
+    """f0/sqrt(T) + L sigma^2/sqrt(T) is a correct rate for the step size 1/sqrt(T)."""
     root = sp.sqrt(s.T)
     balanced = {"optimization": s.f0_gap / root, "noise": s.L * s.sigma_l**2 / root}
     rate = replace(
@@ -257,13 +257,13 @@ def test_terms_that_balance_each_other_are_no_error_in_any_kind():
         kind="corollary",
     )
     assert {f.severity for f in check_units(rate)} == {"warning"}
-    for name in balanced:  # each alone needs the other
+    for name in balanced:  # each of the terms needs the other
         alone = replace(rate, parts={name: balanced[name]})
         assert {f.place for f in errors(check_units(alone))} == {
             f"term {name}",
             "bound",
         }
-    # by unweighted Young: both of its squares are needed
+    # Young's inequality without weights needs both squares
     eq_15 = LARGER.get("dfedmdc.eq_15")
     assert {f.severity for f in check_units(eq_15)} == {"warning"}
 
@@ -454,7 +454,12 @@ def test_no_direction_is_asked_of_what_the_left_side_or_the_steps_carry():
         (s.f0_gap / s.T, "T", False, True),
         (s.f0_gap / s.T, "T", True, False),
         (s.sigma_l**2 * (1 - 1 / s.K), "sigma_l", True, True),
-        (s.L / (1 + s.L), "L", True, False),  # true, but not by form: left to sampling
+        (
+            s.L / (1 + s.L),
+            "L",
+            True,
+            False,
+        ),  # true, but not evident from the form; it is sampled
     ],
 )
 def test_proofs_by_form(term, name, up, expected):
@@ -568,7 +573,7 @@ def test_the_nearest_claimed_term_is_the_nearest():
 
 @pytest.mark.slow
 def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
-    """Over a common denominator a sum once left products of denominators that no term
+    """Over a common denominator, a sum can have products of denominators that no term
     has.
     """
     base = LARGER.get("dfedsam.theorem_4_5")
@@ -608,8 +613,8 @@ def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
     "term", [None, "optimization", "noise", "drift", "heterogeneity"]
 )
 def test_a_schedule_that_is_the_least_of_some_is_judged_in_the_case_of_each(term):
-    """1/Min is the largest of the inverses, so that each is owed its term; c Min is at
-    most each of them.
+    """1/Min is the largest of the inverses, so each of them must be covered; c Min is
+    at most each of its arguments.
     """
     claim = LARGER.get("wang2021.tuned")
     shrunk = {term: claim.parts[term] / s.T ** sp.Rational(1, 6)} if term else {}
@@ -638,5 +643,5 @@ def test_from_which_round_on_a_schedule_applies():
 
 @pytest.mark.slow
 def test_every_check_has_something_to_say_of_the_registry():
-    # no registered statement declares the steps of its proof
+    # no registered statement declares proof steps
     assert {f.check for f in audited()} == set(CHECKS) - {"steps", "measured"}

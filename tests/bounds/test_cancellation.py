@@ -1,5 +1,5 @@
-"""A claim that is equal to what its theorem gives is not reported, however both are
-written; a claim that is smaller is.
+"""A claim equal to the consequence of its theorem is not reported in any algebraic
+form; a smaller claim is.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ schedule = {{ eta = "sqrt(m/T)/L" }}
 
 
 def findings(folder, given, claimed):
-    """What the check of the corollary finds."""
+    """Return the findings of the check on the corollary."""
     path = folder / "statements.toml"
     text = STATEMENTS.format(scope=SCOPE, left=LEFT, given=given, claimed=claimed)
     path.write_text(text, encoding="utf-8")
@@ -72,8 +72,8 @@ def findings(folder, given, claimed):
 
 
 def rewritten(formula, rng):
-    """An equal formula: one sum added and subtracted, one factor above and below, or
-    both.
+    """Return an equal formula: a sum is added and subtracted, a factor multiplied and
+    divided, or both.
     """
     for _ in range(rng.randint(1, 2)):
         if rng.random() < 0.5:

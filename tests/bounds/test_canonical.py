@@ -1,4 +1,4 @@
-"""The hash of a statement depends on what it claims and on nothing else."""
+"""The hash of a statement depends on its claim and on nothing else."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_hash_survives_splitting_a_term_and_a_class_in_place_of_its_name():
 
 
 def test_a_field_at_its_default_is_not_part_of_the_form():
-    """So that a new field of a scope or a left-hand side changes no hash."""
+    """So adding a field to a scope or a left-hand side changes no hash."""
     document = canonical_document(MAIN)
     plain = Scope(MAIN.scope.algorithms, MAIN.scope.network)
     assert set(canonical_document(replace(MAIN, scope=plain))["scope"]) == {
@@ -270,7 +270,7 @@ def test_relation_and_units_of_own_quantities_count():
 
 
 def _numbers(formula):
-    """The numbers of a formula, each once."""
+    """Return the distinct numbers in a formula."""
     found = {
         e
         for e in sp.preorder_traversal(formula)

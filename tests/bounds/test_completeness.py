@@ -1,5 +1,5 @@
-"""Every statement of the papers is in the registry, and everything in it is a statement
-of theirs.
+"""Every statement of the papers is in the registry, and the registry contains only
+their statements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HELD = {
 
 
 def is_held(place: str) -> bool:
-    """Does the place exist?"""
+    """Return whether the place exists."""
     kind, _, name = place.partition(":")
     if kind == "glossary":
         return name in bounds.GLOSSARY
@@ -94,15 +94,13 @@ def test_a_label_of_a_missing_statement_is_noticed():
 
 
 NOTHING_BOUNDED = {"dfedsam": {*range(9, 20), 26, 27, 28}}
-"""Numbers that show matrices, X^{t+1} = W Z^t and the like, or the definition of
-zeta^t.
-"""
+"""Numbers of displays such as X^{t+1} = W Z^t, or the definition of zeta^t."""
 NOT_CITED = {
     "dfedmdc": {16, 17, 18, 26, 30, 31, 32, 36},
     "dfedsam": {6},
     "dfedsgpsm": {6},
 }
-"""Displays that no erratum cites: an appendix holds those that errata cite."""
+"""Displays that no erratum cites; appendices contain only those that errata cite."""
 
 
 def test_numbers_of_equations_leave_no_gap():

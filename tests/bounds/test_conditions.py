@@ -1,5 +1,5 @@
-"""Conditions and the vacuous region: proofs, witnesses, contradictions, and until which
-T a bound is idle.
+"""Conditions and vacuous regions: proofs, witnesses, contradictions, and the horizon
+from which a bound is nonvacuous.
 """
 
 from __future__ import annotations
@@ -62,17 +62,19 @@ def errors(findings):
     ],
 )
 def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
-    """The way that is reported is walked: at random constants all conditions hold for a
-    small e. (At lam_min = -1, which the glossary has and Definition 1 has not, DGD has
-    none; an offset is no step size; the range of a computed quantity and a whole number
-    of rounds are no matter of small steps.)
+    """At random constants, all conditions hold along the reported direction for a small
+    e.
+
+    At lam_min = -1, which the glossary admits but Definition 1 does not, DGD has no
+    admissible step. Offsets, ranges of computed quantities and integer numbers of
+    rounds are not conditions on small step sizes.
     """
     theorem = bounds.get(key, variant)
     (finding,) = check_satisfiable(theorem)
     assert (finding.severity, finding.evidence["certificate"]) == ("note", "proved")
     way = small_steps(conditions_of(theorem))
     points = draw(theorem.needs, 200, np.random.default_rng(7), theorem.glossary)
-    # as that f is convex
+    # such as convexity of f
     slack_values = values_of([theorem.expand(c.slack) for c in way.demands], points)
     inside = np.all(
         [

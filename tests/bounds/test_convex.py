@@ -1,5 +1,5 @@
-"""Theorems on convex problems on real runs: Local GD of Khaled et al., and controls
-from PEPit and Lean.
+"""Theorems on convex problems on simulated runs: Local GD of Khaled et al., and
+controls from PEPit and Lean.
 """
 
 import re
@@ -19,7 +19,9 @@ FEDAVG, LOCAL = dfl.algorithms.FedAvg, dfl.algorithms.LocalSGD
 
 
 class Case:
-    """Convex diagonal clients, their minimizer, and what theorems on them ask for."""
+    """Convex diagonal clients, their minimizer, and the constants that theorems on them
+    need.
+    """
 
     def __init__(self, seed, m=3, d=2, low=0.0, noise=0.0):
         rng = np.random.default_rng(seed)
@@ -67,9 +69,7 @@ class Case:
 
 
 def steps(case, eta, H, T):
-    """Algorithm 1 of Khaled et al., step by step: the clients' models before every
-    step.
-    """
+    """Return the clients' models before every step of Algorithm 1 of Khaled et al."""
     x = np.repeat(case.x0[None], len(case.h), 0)
     path = [x]
     for t in range(T):
@@ -101,8 +101,8 @@ def test_local_gradient_descent_keeps_theorem_1_and_what_is_printed_of_it(seed, 
 
 @pytest.mark.parametrize("H", [1, 4])
 def test_lemmas_of_local_gradient_descent_hold_on_its_steps(H):
-    """Lemma 1 at every step, Lemma 2 over every epoch, at the largest step and random
-    ones.
+    """Lemma 1 holds at every step and Lemma 2 over every epoch, at the largest step
+    size and at random ones.
     """
     lemmas = bounds.get("khaled2019.lemma_1"), bounds.get("khaled2019.lemma_2")
     worst = [0.0, 0.0]
@@ -199,8 +199,13 @@ def test_controls_of_gradient_descent_hold(key, share):
 
 
 def test_the_contraction_is_sharp_where_all_curvatures_are_one():
-    """f = mu ||x - b||^2/2: x - x* shrinks by 1 - eta mu; of (1 - eta mu)^T the square
-    root is.
+    """For f = mu
+
+    x - b
+
+    ^2/2, x - x* shrinks by 1 - eta mu in each step.
+
+    The statement has (1 - eta mu)^T, the square root of the squared contraction.
     """
     case = Case(0)
     case.h, case.b, case.x0 = np.ones((1, 2)), np.zeros((1, 2)), np.ones(2)
@@ -216,9 +221,7 @@ def test_the_contraction_is_sharp_where_all_curvatures_are_one():
 
 
 def test_the_bound_of_pepit_is_reached_on_a_huber_loss():
-    """h is the gradient's cap: f' = min(x, h) from x_0 = 1 with h = 1/(2 n + 1) and
-    gamma = L = 1.
-    """
+    """f' = min(x, h) with h = 1/(2 n + 1), from x_0 = 1 with gamma = L = 1."""
     n = 4
     task = Clipped([[0.0]], r=1 / (2 * n + 1))
     run = dfl.train(
@@ -226,7 +229,7 @@ def test_the_bound_of_pepit_is_reached_on_a_huber_loss():
     )
     found = dfl.compare(run, bounds.get("pepit.gradient_descent_convex"), x_star_sq=1.0)
     assert found.ratio == pytest.approx(1, rel=1e-12)
-    assert found.kind in ("holds", "undecided")  # at the edge, which rounding blurs
+    assert found.kind in ("holds", "undecided")  # at the boundary, up to rounding
     half = dfl.compare(run, bounds.get("lean.gd_convex"), x_star_sq=1.0)
     assert half.ratio == pytest.approx((1 / (4 * n + 2)) / (1 / (2 * n)))
 
@@ -234,7 +237,7 @@ def test_the_bound_of_pepit_is_reached_on_a_huber_loss():
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("share", [1.0, 0.25])
 def test_one_step_of_sgd_is_within_pepits_bound(share):
-    """Of a sampled client; exactly, over all samples."""
+    """The expectation over all samples of one client is exact."""
     theorem, largest = bounds.get("pepit.sgd"), 0.0
     for seed in range(200):
         case = Case(seed, m=4, d=1 + seed % 2)
@@ -346,7 +349,7 @@ def test_the_audit_finds_no_error(prefix):
     loose = {
         (f.key.removeprefix("lean."), f.place) for f in found if f.severity == "warning"
     }
-    # a second moment does not vanish with the noise; and more L is better at the same
+    # a second moment does not vanish with the noise; a larger L is better at the same
     # step
     known = {
         (f"sgd_{kind}", "simplest case")

@@ -1,6 +1,4 @@
-"""Declared proof steps: a true proof, slips in each of its steps, and what is said of
-them.
-"""
+"""Declared proof steps: a true proof, an error in each of its steps, and messages."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ def draft():
 
 
 def with_claim(name, claim):
-    """The draft with another claim of one step, without the steps that it does not
-    need.
+    """Return the draft with another claim in one step, without the steps that it does
+    not need.
     """
     names = [step.name for step in draft().steps]
     steps = list(draft().steps[: names.index(name) + 1])
@@ -52,7 +50,7 @@ def last_judged(theorem):
 
 
 def algebra(claim, *premises, moments="abc", conditions=(), by=("algebra",)):
-    """The verdict on a claim between numbers of the author's own."""
+    """Return the verdict on a claim between the author's own quantities."""
     theorem = Theorem(
         key="own.theorem",
         variant="stated",
@@ -132,7 +130,7 @@ def test_the_command_line_prints_the_first_step_and_its_correction(capsys):
     assert run(["audit", TRUE, "--check", "steps", "--json"]) == 0
 
 
-# -- slips in each step of the true proof
+# -- an error in each step of the true proof
 
 SLIPPED = {
     "near": "R <= L*D/2",
@@ -175,7 +173,7 @@ def test_a_weaker_claim_follows(name):
     assert last_judged(with_claim(name, WEAKER[name])).outcome == "follows"
 
 
-# -- algebra between numbers of the author's own
+# -- algebra between the author's own quantities
 
 
 def test_substitution_and_absorption():
@@ -312,7 +310,7 @@ def test_sums_over_local_steps_of_dfedavg():
     assert judged.corrections[0].factors == ("the factor K^1 is missing",)
 
 
-# -- modules with a STEPS of their own
+# -- modules that define STEPS
 
 MODULE = """
 from dfltheory import bounds
@@ -329,7 +327,7 @@ def test_a_loose_steps_of_a_module_is_one_error(tmp_path):
 
 
 def test_telescoping_a_claim_with_roots_is_not_decided():
-    """D is at most 1 in the mean of each round; its mean square may be larger."""
+    """D is at most 1 in the mean over rounds, but its mean square may be larger."""
     progress = ProofStep("F_next - F <= 1 - D", (), ("assumption",), "progress")
     summed = ProofStep(
         "D_mean <= f0_gap/T + 1", ("progress",), ("telescoping(progress)",), "summed"

@@ -1,5 +1,5 @@
-"""Theorems as plain data: every statement goes through a file and back; hostile files
-run nothing.
+"""Theorems as plain data: every statement survives a round trip; hostile files execute
+nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def test_the_numbers_are_the_same():
 
 
 class MyAlgorithm:
-    """Stands for a user's own."""
+    """A stand-in for a user's algorithm."""
 
 
 def own(**changes):
@@ -138,7 +138,9 @@ HOSTILE = (
 @pytest.mark.parametrize("most", [2, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda h: repr(h)[:20])
 def test_every_field_is_attacked_and_nothing_runs(hostile, most, monkeypatch):
-    """And the first two items of every list, or in the slow suite all of them."""
+    """Attacks the first two items of every list as well; the slow suite attacks all
+    items.
+    """
     monkeypatch.setattr("builtins.eval", lambda *a: pytest.fail("eval was called"))
     monkeypatch.setattr(
         "sympy.core.sympify.parse_expr", lambda *a: pytest.fail("parsed"), raising=False

@@ -1,4 +1,4 @@
-"""Limits and special cases: each law on a planted error, which it must find, and on a
+"""Limits and special cases: each law finds a planted error, and reports nothing on a
 right statement.
 """
 
@@ -67,7 +67,7 @@ def test_consensus_of_a_lemma_vanishes_with_the_step():
 
 
 UNNAMED = {"check": "", "key": "", "variant": ""}
-"""The fields of a finding that its check fills in."""
+"""The fields of a finding that the check fills in."""
 
 
 def test_momentum_going_to_zero():
@@ -134,8 +134,8 @@ def test_the_fixed_point_of_two_blocks(variant):
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("variant", ["printed", "appendix", "appendix_eq35"])
 def test_the_fixed_point_against_a_statement_in_order(variant):
-    """Measured over claimed at T = 100 to 6400 is 9, 19, 39, 79: no constant of O(.)
-    makes up for that.
+    """Measured / claimed is 9, 19, 39 and 79 at T = 100 to 6400, so no constant of O(.)
+    suffices.
     """
     theorem = bounds.get("dfedmdc.theorem_2", variant)
     (finding,) = [f for f in check_extremes(theorem) if f.place == "rho"]
@@ -162,7 +162,7 @@ def test_the_fixed_point_on_right_rates():
         assert list(sam_fixed_point_in_order(theorem)) == []
 
 
-# -- points and names that are not the statement's
+# -- points and names that do not belong to the statement
 
 
 def test_names_of_terms_are_ours_and_say_nothing():
@@ -216,8 +216,8 @@ def test_mechanisms_are_read_from_quantities_schedules_and_conditions():
 
 
 def without_sam(theorem=GOOD):
-    """The same statement on the algorithm with rho = 0, as a paper would state it
-    separately.
+    """Return the same statement for the algorithm with rho = 0, as a separate
+    statement.
     """
     parts = {
         n: p.xreplace({s.rho: sp.S.Zero})
@@ -363,7 +363,7 @@ def test_the_limits_of_theorem_a_are_proved():
         (s.L**2 * s.rho**2 * s.lam ** (-s.Q), "lam"),
         (s.sigma_l**2 * s.Q, "Q"),
         (s.sigma_l**2, "T"),
-        (s.sigma_l**2 / (1 + s.T), "T"),  # vanishes, and is no sum of powers
+        (s.sigma_l**2 / (1 + s.T), "T"),  # vanishes, but is not a sum of powers
     ],
 )
 def test_a_limit_that_is_none_or_no_polynomial_one_is_not_proved(term, name):
@@ -372,8 +372,8 @@ def test_a_limit_that_is_none_or_no_polynomial_one_is_not_proved(term, name):
 
 
 def test_a_divisor_that_the_conditions_keep_positive_at_the_end_is_proved():
-    """1/(1 - 4 a + K - 1) with a = eta K L <= 1/8, at K = 1; the conditions are
-    needed.
+    """1/(1 - 4 a + K - 1) with a = eta K L <= 1/8 at K = 1; the proof needs the
+    conditions.
     """
     term = s.sigma_l**2 / (s.K - 4 * s.eta * s.K * s.L)
     assert how(planted(more=term), "K") == "proved"

@@ -1,4 +1,4 @@
-"""Floors: each instance is simulated, true bounds lie above, faulty ones below."""
+"""Floors: each instance is simulated; true bounds lie above it, faulty ones below."""
 
 from __future__ import annotations
 
@@ -61,13 +61,15 @@ class Tent(Separable):
 
 
 def halves(m, lam):
-    """The matrix that averages in each half, with lam as its other eigenvalue."""
+    """Return the matrix that averages within each half, with lam as its other
+    eigenvalue.
+    """
     signs = np.where(np.arange(m) < m // 2, -1.0, 1.0)
     return (1 + lam * np.outer(signs, signs)) / m
 
 
 def numbers(**changes):
-    """A point of the instances in fractions."""
+    """Return the constants of the instances at one point, as fractions."""
     at = {"eta": Fraction(1, 64), "L": Fraction(2), "m": Fraction(4), "T": Fraction(40)}
     at |= {"K": Fraction(2), "steps": Fraction(2), "size": Fraction(3)}
     at |= {"lam": Fraction(3, 4), "n": 4, "aggregate": "mean"}
@@ -96,11 +98,11 @@ METHODS = {
         {"algorithm": "DFedADMM", "K": Fraction(1)},
     ),
 }
-"""Algorithms with the numbers of their instances."""
+"""Algorithms and the constants of their instances."""
 
 
 def method(name, **changes):
-    """An algorithm, its numbers, and the measure of its squared gradients."""
+    """Return an algorithm, its constants, and the measure of its squared gradients."""
     algorithm, own = METHODS[name]
     at = numbers(**own, **changes)
     at = replace(at, steps=at.K)
@@ -156,13 +158,17 @@ def test_noise_floor_is_none_where_models_could_leave_the_parabola():
 
 
 def gradients(run, measure):
-    """Squared gradients at the mean model or at ADMM's auxiliary point, by round."""
+    """Return the squared gradients at the mean model, or at ADMM's auxiliary point, by
+    round.
+    """
     found = run.grad_norm_sq if measure == "grad_norm_sq" else run.extra[measure]
     return np.asarray(found[0])
 
 
 def descent(name, measure):
-    """The measured left sides of an algorithm on the problem of ``descent_floor``."""
+    """Return the measured left-hand sides of an algorithm on the problem of
+    ``descent_floor``.
+    """
     algorithm, at, _ = method(name)
     known = instances.descent_constants(at, measure)
     start, slope, L = (float(v) for v in (known["x_star_sq"] ** 0.5, known["B"], 2))
@@ -195,7 +201,7 @@ def test_travel_is_the_way_of_a_round_under_a_constant_gradient(name):
     run = dfl.train(algorithm, task, halves(4, 0.75), 40, x0=np.array([1000.0]))
     moved = np.diff(run.loss[0])
     way = float(effective_steps.travel(at))
-    # the mean model of ADMM approaches the steps of w
+    # the steps of ADMM's mean model approach those of w
     assert moved[-1] == pytest.approx(-way, rel=1e-4 if name == "dual" else 1e-9)
 
 

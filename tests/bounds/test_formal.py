@@ -1,6 +1,4 @@
-"""Theorems of which formal statements were read, on literal runs: FedAvg, SCAFFOLD, SGD
-and DGD.
-"""
+"""Theorems with formal statements, on literal runs: FedAvg, SCAFFOLD, SGD and DGD."""
 
 import re
 
@@ -36,8 +34,8 @@ def bound_value(key, values):
 
 
 class Huber:
-    """Clients h(x - b_i), h' = clip: convex, of curvature 1, and differing by a bounded
-    amount everywhere.
+    """Convex clients h(x - b_i) with h' = clip, curvature at most 1, and bounded
+    heterogeneity.
     """
 
     def __init__(self, seed, m=3):
@@ -69,8 +67,8 @@ class Huber:
         )
 
     def path(self, eta, tau, T, sigma=0.0, runs=1, seed=0):
-        """The clients' models after 0, 1, ... steps, before any average: (T + 1, runs,
-        m).
+        """Return the clients' models after 0, 1, ... steps, before averaging, of shape
+        (T + 1, runs, m).
         """
         rng = np.random.default_rng(seed)
         x, kept = np.full((runs, len(self.b)), self.x0), []
@@ -103,7 +101,7 @@ def test_fedavg_on_convex_clients_keeps_both_lemmas_and_the_theorem(tau, sigma):
         for p in range(rounds):
             steps = slice(p * tau, (p + 1) * tau)
             begun = spread[steps].copy()
-            begun[0] = 0.0  # what was sent is averaged before the next round begins
+            begun[0] = 0.0  # sent models are averaged before the next round begins
             at |= {
                 "dist_before": far[p * tau],
                 "dist_after": far[(p + 1) * tau],
@@ -125,7 +123,9 @@ def test_fedavg_on_convex_clients_keeps_both_lemmas_and_the_theorem(tau, sigma):
 
 
 def test_package_runs_the_algorithm_of_wang_et_al():
-    """A round of LocalSGD is one step; the last round may be shorter."""
+    """A round of LocalSGD is one step, and the last communication period may be
+    shorter.
+    """
     case = Huber(3)
     task = Clipped(case.b[:, None], r=case.r)
     for T in (8, 11):
@@ -162,7 +162,7 @@ def test_what_the_tuned_step_gives_is_no_more_than_what_is_claimed_of_it():
         }
         values |= {n: float(np.ceil(100 * rng.random() ** 2)) for n in ("m", "K", "T")}
         values["eta"] = float(step(*(values[x.name] for x in symbols)))
-        if draw < 5:  # SymPy's least of numbers takes a tenth of a second
+        if draw < 5:  # SymPy's Min of numbers takes a tenth of a second
             assert tuned.step_sizes(**values)["eta"] == pytest.approx(
                 values["eta"], rel=1e-12
             )
@@ -218,8 +218,17 @@ def test_sgd_keeps_the_theorems_of_bottou_et_al(share):
 
 
 def test_the_theorem_on_strongly_convex_functions_is_sharp_at_its_step():
-    """f = L ||x||^2/2, a = 1/L: one step leads to noise alone, L E||noise||^2/(2 m L^2)
-    in f.
+    """For f = L
+
+    x
+
+    ^2/2 and a = 1/L, one step leaves only noise.
+
+    Its contribution to f is L E
+
+    noise
+
+    ^2/(2 m L^2).
     """
     task = dfl.tasks.Quadratic.diagonal(np.full((2, 3), 4.0), np.zeros((2, 3)), 0.6)
     run = dfl.exact_history(ALG.FedAvg(eta=0.25, K=1), task, None, 7, x0=np.ones(3))
@@ -232,8 +241,8 @@ def test_the_theorem_on_strongly_convex_functions_is_sharp_at_its_step():
 
 
 def mixing(rng, m):
-    """Symmetric, doubly stochastic and primitive: lazy or not, down to lambda_m near
-    -1.
+    """Return a symmetric, doubly stochastic and primitive matrix, lazy or not, with
+    lambda_m down to near -1.
     """
     W = rng.uniform(0.02, 0.2) * np.eye(m)
     for _ in range(3):
@@ -359,7 +368,7 @@ def test_the_audit_finds_no_error(prefix):
     found = [f for t in bounds.statements(prefix) for f in audit(t)]
     assert [f for f in found if f.severity == "error"] == []
     loose = {(f.key, f.place) for f in found if f.severity == "warning"}
-    # a mean that starts at its minimizer only moves away; and more L is better at the
+    # a mean that starts at its minimizer only moves away; a larger L is better at the
     # same step
     known = {("bottou2018.theorem_4_6", "T"), ("yuan2016.theorem_3", "L")}
     # O(.)

@@ -1,5 +1,5 @@
-"""Formulas of theorem files: precedence, exact numbers, limits, and the position
-of an error.
+"""Formulas of theorem files: precedence, exact numbers, limits, and positions of
+errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AGREEMENT = 1e-9
 
 
 def random_formula(rng, depth):
-    """A random formula as text: few parentheses, so that precedence decides."""
+    """Return a random formula with few parentheses, so that precedence matters."""
     kind = rng.random()
     if depth == 0 or kind < 0.2:
         return rng.choice([*VALUES, "2", "3", "0.5", "1.25"])

@@ -1,5 +1,5 @@
-"""Every formula of the registry against the same formula typed from the text in plain
-floats.
+"""Every formula of the registry agrees with an independent transcription of the text in
+plain floats.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def test_statements_without_conditions_or_schedule_in_the_text_have_none_in_the_
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 0.99, 1 - 1e-9])
 @pytest.mark.parametrize("K", [1, 2, 7])
 def test_momentum_sums_do_not_cancel_near_one(alpha, K):
-    """Exact rational sums of the weights against the numbers that theorems use."""
+    """Compares the quantities in theorems with exact rational sums of the weights."""
     from fractions import Fraction
 
     from validation.papers.dfedsgpsm.notation import AT, AT_BEFORE, DBAR, SUM_C2
@@ -135,13 +135,15 @@ def test_momentum_sums_do_not_cancel_near_one(alpha, K):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 0.99, 1 - 2.0**-20])
 def test_momentum_sums_of_a_billion_steps(alpha):
-    """Closed forms in 60 digits, for more steps than can be summed directly."""
+    """Compares with closed forms in 60 digits, for more steps than can be summed
+    directly.
+    """
     import mpmath
 
     from dfltheory.bounds import symbols as s
     from validation.papers.dfedsgpsm.notation import AT, AT_BEFORE, DBAR, SUM_C2
 
-    K = np.array([10**9, 3, 10**9 - 1])  # next to few steps, in one array
+    K = np.array([10**9, 3, 10**9 - 1])  # together with few steps, in one array
     for definition in (AT, AT_BEFORE, SUM_C2, DBAR):
         found = definition.numeric(np.float64(alpha), K)
         closed = sp.lambdify([s.alpha, s.K], definition.expr, "mpmath")

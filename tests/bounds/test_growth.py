@@ -1,6 +1,4 @@
-"""How saved families are described: the fitted exponent with the range over which it
-was fitted.
-"""
+"""Description of saved families: the fitted exponent and the range of the fit."""
 
 import json
 from pathlib import Path

@@ -27,7 +27,7 @@ MOMENTS = {"D": "root(dev(x))", "V": "sq(n)", "A": "nonnegative", "F": "real"}
 
 
 def proof(*steps, moments=None):
-    """A file with these steps, each a table of its keys."""
+    """Return a file with these steps, each given as a table of its keys."""
     lines = ["[statement.moments]"]
     for name, text in (MOMENTS | (moments or {})).items():
         lines.append(f"{name} = {json.dumps(text)}")

@@ -1,5 +1,5 @@
-"""Hostile theorem files end in one error message, at once and in little memory; so do
-JSON statements.
+"""Hostile theorem files and JSON statements are rejected quickly, with one error
+message and little memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import pytest
 
 SECONDS, MEMORY = 2.0, 500 * 2**20
-"""Time of the reading, and memory of the process."""
+"""Limits of the time of reading and the memory of the process."""
 
 HEAD = """format = 1
 [[statement]]
@@ -114,9 +114,9 @@ def _limit_memory():
 
 
 def read_in_one_process(inputs, folder):
-    """Seconds of processor, peak memory so far and message of each input by name.
+    """Return processor seconds, peak memory and message of each input by name.
 
-    All are read by one process, which may not grow beyond the limit by far.
+    All inputs are read by one process with limited memory.
     """
     done = subprocess.run(
         [sys.executable, "-c", CODE],
@@ -134,7 +134,7 @@ def read_in_one_process(inputs, folder):
 
 
 def document_with(definitions, term):
-    """A statement as a counterexample file holds it, with these definitions and one
+    """Return a statement as in a counterexample file, with these definitions and one
     term.
     """
     from dfltheory import bounds

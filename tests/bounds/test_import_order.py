@@ -1,4 +1,4 @@
-"""Results depend neither on the papers that were imported before nor on installed
+"""Results depend neither on the order in which papers are imported nor on installed
 third-party papers.
 """
 
@@ -76,7 +76,7 @@ def known(theorem):
 
 
 def install(folder: Path) -> None:
-    """The third-party paper as an installer leaves it."""
+    """Install the third-party paper as an installer does."""
     (folder / "third_party_paper.py").write_text(THIRD_PARTY.read_text())
     metadata = folder / "third_party_paper-1.0.dist-info"
     metadata.mkdir()
@@ -89,8 +89,8 @@ def install(folder: Path) -> None:
 
 
 def results(order: str, folder: Path) -> dict:
-    """The results of all statements of the papers in a new interpreter, in one order of
-    imports.
+    """Return the results of all statements in a new interpreter that imports papers in
+    this order.
     """
     if "third_party" in ORDERS[order]:
         install(folder)

@@ -1,4 +1,4 @@
-"""The prover of inequalities: what it claims holds at random points, and wrong
+"""The prover of inequalities: proved inequalities hold at random points, and wrong
 constants are not proved.
 """
 
@@ -51,8 +51,8 @@ KEPT, BEFORE = (1 - 1 / K) ** K, (1 - 1 / K) ** (K - 1)
 
 
 def least(expr, conditions=(), size=2000, seed=0):
-    """The least value over the sum of the sizes of its terms, at random points of the
-    region.
+    """Return the smallest value, relative to the sum of the terms' sizes, at random
+    points of the region.
     """
     expr = sp.sympify(expr)
     names = {x.name for x in expr.free_symbols} or {"L"}
@@ -63,12 +63,12 @@ def least(expr, conditions=(), size=2000, seed=0):
     return float(np.min(relative, initial=np.inf))
 
 
-# -- what is proved, and what with a wrong constant is not
+# -- what is proved, and is not with a wrong constant
 
 
 def constant(c):
-    """An inequality with a constant: (conditions, expression that holds for c = 1 and
-    not for c > 1).
+    """Return (conditions, expression), which is nonnegative for c = 1 and not for c >
+    1.
     """
     return {
         "sums of monomials": ((), (K + 1) ** 2 - 4 * c * K),
@@ -201,8 +201,8 @@ def test_quantities_have_the_ranges_of_the_regions_glossary():
 
 
 def test_induction_uses_no_condition_on_the_whole_number():
-    """It starts at K = 1 with 14 and rises from K = 5 on, where the condition begins;
-    at K = 5 it is < 0.
+    """The expression is 14 at K = 1 and increases for K >= 5, where the condition
+    begins, but is < 0 at K = 5.
     """
     late = Condition("K >= 5", sp.Integer(5), K)
     assert not Region((late,)).holds((K - 5) ** 2 - 2 + alpha**K)
@@ -345,7 +345,9 @@ ATOMS = (
 
 @st.composite
 def expressions(draw):
-    """A quotient of sums of a few products of atoms, with small whole coefficients."""
+    """Return a quotient of sums of a few products of atoms with small integer
+    coefficients.
+    """
 
     def total():
         terms = [
@@ -360,7 +362,7 @@ def expressions(draw):
 
 
 def check_claims(expr, conditions):
-    """What is claimed of an expression and of its opposite holds at random points."""
+    """Check that claims about an expression and its negative hold at random points."""
     region = Region(conditions)
     for claim in (expr, -expr):
         if region.holds(claim):
@@ -417,7 +419,7 @@ def values(terms, points):
 
 
 def box(intervals, rng, size=4000):
-    """Points of a box, ends included."""
+    """Return points of a box, including its ends."""
     columns = []
     for interval in intervals:
         low = float(interval.low)
@@ -458,9 +460,7 @@ def test_signs_of_random_polynomials_are_those_at_random_points(
 @settings(max_examples=100, deadline=None)
 @given(TERMS, st.tuples(INTERVALS, INTERVALS))
 def test_bernstein_coefficients_are_those_of_the_polynomial(terms, intervals):
-    """The combination of the basis with the coefficients has the polynomial's
-    values.
-    """
+    """The combination of basis polynomials with the coefficients is the polynomial."""
     points = box(intervals, np.random.default_rng(1), 20)
     table = polynomials._bernstein(exact(terms), intervals)
     degrees = polynomials._degrees(terms, 2)
@@ -481,7 +481,7 @@ def test_bernstein_coefficients_are_those_of_the_polynomial(terms, intervals):
 
 
 def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
-    """x y on [0, 1) x (0, 1]: 0 where x = 0; x + y is 0 nowhere there."""
+    """On [0, 1) x (0, 1], x y is 0 at x = 0, whereas x + y has no zero."""
     closed, opened = (
         Interval(high=QQ(1), open_high=True),
         Interval(high=QQ(1), open_low=True),
@@ -502,8 +502,8 @@ def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
 
 
 def test_the_audit_proves_that_a_bound_rises_with_its_constants_and_says_where_it_samples():
-    """The bound of DFedADMM holds powers of 1 - eta/lam_admm, which only its conditions
-    keep in [0, 1].
+    """DFedADMM's bound contains powers of 1 - eta/lam_admm, which lie in [0, 1] only
+    under its conditions.
     """
     (note,) = check_monotone(
         registry.get("dfedadmm.theorem_1", "corrected_second_moment")
@@ -522,8 +522,8 @@ def test_the_audit_proves_that_a_bound_rises_with_its_constants_and_says_where_i
 
 
 def test_the_audit_does_not_prove_what_is_false():
-    """With the noise of Theorem A subtracted, the bound falls with sigma_l: no proof,
-    and a finding.
+    """If the noise of Theorem A is subtracted, the bound decreases with sigma_l, which
+    is reported.
     """
     theorem = registry.get("dfedsam.theorem_4_5", "corrected")
     parts = {**theorem.parts, "wrong": -2 * theorem.parts["noise"]}

@@ -1,6 +1,8 @@
-"""The kernel's rules attacked with random finite probability spaces in exact rational
-arithmetic; a wrong constant of a rule is caught; a Fact is not forged; false scripts do
-not check.
+"""Attacks on the kernel's rules with random finite probability spaces in exact
+arithmetic.
+
+A rule with a wrong constant is caught, facts cannot be forged, and false scripts are
+rejected.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ RUN = gossiping(s.eta)
 
 
 def given_fact(left, right, of=None) -> r.Fact:
-    """A premise that a test takes for granted: tests alone reach for the token."""
+    """Return a fact without a proof, as a premise; only tests use the token."""
     return r.Fact(
         facts._TOKEN,
         left=exactly(left),
@@ -116,7 +118,7 @@ def small(rng: random.Random, low: int = -2, high: int = 2) -> Fraction:
 def free(
     rng: random.Random, T: int = 1, dims: int | None = None, **numbers: Fraction
 ) -> FiniteProblem:
-    """Random vectors on 2 to 6 outcomes, with equal entries often enough that
+    """Draw random vectors on 2 to 6 outcomes, with many equal entries so that
     inequalities are sharp.
     """
     n, m, K, d = (
@@ -171,7 +173,7 @@ def rational(x: Fraction) -> sp.Rational:
 
 
 def slope(rng: random.Random, *points: Vec) -> FiniteProblem:
-    """Linear gradients of the steepest slope, or piecewise linear ones."""
+    """Draw linear gradients with the largest slope, or piecewise linear ones."""
     problem = Problem.draw(rng, 3)
     if rng.random() < 0.5:
         steep = Line((Fraction(0),), (Fraction(2), Fraction(2)), small(rng))
@@ -185,7 +187,7 @@ def slope(rng: random.Random, *points: Vec) -> FiniteProblem:
 
 
 def constant_diversity(rng: random.Random) -> FiniteProblem:
-    """Gradients that differ by constants: the diversity attains its bound."""
+    """Draw gradients that differ by constants, which attain the diversity's bound."""
     lines = [
         Line((Fraction(0),), (Fraction(1), Fraction(1)), Fraction(c)) for c in (-1, 1)
     ]
@@ -196,7 +198,7 @@ def constant_diversity(rng: random.Random) -> FiniteProblem:
 
 
 def extreme(rng: random.Random, name: str, bound: sp.Symbol) -> FiniteProblem:
-    """Vectors of the largest size that an assumption leaves."""
+    """Draw vectors of the largest size that an assumption admits."""
     size = Fraction(rng.randint(1, 3))
     finite_problem = free(rng, dims=1)
     signs = [rng.choice([-1, 1]) for _ in range(64)]
@@ -224,8 +226,8 @@ def sampled_run(rng: random.Random) -> FiniteProblem:
 
 
 def pushing(rng: random.Random, balanced: bool | None = None) -> FiniteProblem:
-    """Two clients: weights that sum to 2 and are at least delta; one round of a
-    column-stochastic matrix.
+    """Draw two clients with weights that sum to 2 and are at least delta, and one round
+    of a column-stochastic matrix.
     """
     even = rng.random() < 0.5 if balanced is None else balanced
     low = Fraction(1) if even else Fraction(rng.randint(1, 3), 4)
@@ -280,8 +282,8 @@ PUSH = push_sum(s.eta)
 
 
 def windowed(rng: random.Random) -> FiniteProblem:
-    """Two clients whose distance keeps its size in one round and shrinks to q of it in
-    the next, in turn.
+    """Draw two clients whose distance is constant in one round and shrinks by q in the
+    next, in turn.
     """
     q, first, T = (
         rng.choice([Fraction(0), Fraction(1, 2)]),
@@ -305,7 +307,7 @@ def windowed(rng: random.Random) -> FiniteProblem:
 def sequence(
     rng: random.Random, p: Fraction, start: Fraction, added: Fraction, T: int
 ) -> FiniteProblem:
-    """a_{t+1} = p a_t + c b + d exactly, from ``start``."""
+    """Draw a sequence with a_{t+1} = p a_t + c b + d exactly, from ``start``."""
     a, held = start, {}
     for t in range(T + 1):
         held |= {
@@ -334,8 +336,8 @@ def recursion(rng: random.Random, invariant: bool = False):
 
 
 def summed_rounds(rng: random.Random):
-    """Squares of which the last is 0; the others are the start, v of the round before,
-    or 1.
+    """Draw squares of which the last is 0; the others are the start, v of the round
+    before, or 1.
     """
     case, T = rng.randint(0, 2), rng.choice([2, 3])
     T = 200 if case == 2 else T
@@ -355,7 +357,7 @@ def summed_rounds(rng: random.Random):
 
 
 def single_step(rng: random.Random):
-    """A fact about step k, in a round of one step."""
+    """Return a fact about step k, in a round with one step."""
     finite_problem = free(rng)
     finite_problem.K = 1
     fact = r.minkowski(*zip(map(rational, two(rng)), (UK, VK), strict=True))
@@ -400,7 +402,7 @@ def by(
     rng: random.Random,
     make: Callable[[], tuple[r.Fact, FiniteProblem, tuple[r.Fact, ...]]],
 ):
-    """Draw until the premises hold there."""
+    """Draw until the premises hold."""
     for _ in range(200):
         fact, finite_problem, premises = make()
         if all(finite_problem.violation(p) is None for p in premises):
@@ -409,8 +411,9 @@ def by(
 
 
 def tight(rng: random.Random, finite_problem: FiniteProblem):
-    """One number everywhere, so that roots add: premises that are equalities, and
-    Young's best weight.
+    """Use one number everywhere, so that roots add up.
+
+    Premises are then equalities, and Young's inequality has its best weight.
     """
     v, c, d = (
         Fraction(rng.randint(1, 3)),
@@ -434,7 +437,7 @@ def tight(rng: random.Random, finite_problem: FiniteProblem):
 
 
 def linear(rng: random.Random, name: str):
-    """The rules on facts: premises with small coefficients that happen to hold."""
+    """Draw facts and premises for the rules on facts, with small coefficients."""
 
     def make():
         c, d = Fraction(rng.randint(1, 4), 2), Fraction(rng.randint(0, 3), 2)
@@ -453,7 +456,7 @@ def linear(rng: random.Random, name: str):
         again = given_fact({sq(U): 1}, {sq(U): R(1, 2), sq(V): c})
         zero = given_fact({}, {sq(U): -rational(c), sq(V): d})
         x, y = shares(rng)
-        # U = c V + d, as the triangle inequality has it
+        # U = c V + d, the equality case of the triangle inequality
         if rng.random() < 0.7 and finite_problem.T == 1:
             roots, step, square, x = tight(rng, finite_problem)
             y = 1 - x
@@ -491,7 +494,7 @@ def linear(rng: random.Random, name: str):
 
 
 def longer_steps(rng: random.Random):
-    """Steps that grow with the weights before them, by as much as is said."""
+    """Draw steps that grow with the weights before them, by the stated amount."""
     finite_problem, weights = free(rng, dims=1), rng.choice(TURNED)
     v, c = (Fraction(rng.randint(1, 3)) for _ in range(2))
     before = weights.whole(k)
@@ -609,8 +612,8 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = {
 
 
 def coupled(rng: random.Random) -> FiniteProblem:
-    """F_i = L_u u^2/2 + L_v v^2/2 + c u v, so that each partial gradient is as steep as
-    it says.
+    """F_i = L_u u^2/2 + L_v v^2/2 + c u v, so that each partial gradient attains its
+    Lipschitz constant.
     """
     finite_problem, L_u, L_v = free(rng, dims=1), Fraction(4), Fraction(1)
     tie = rng.choice([Fraction(0), Fraction(2), Fraction(-2)])
@@ -641,7 +644,9 @@ def two_run(rng: random.Random) -> FiniteProblem:
 
 
 def diverse(rng: random.Random) -> FiniteProblem:
-    """Clients' gradients that differ by 1 at the turn, whatever the personal parts."""
+    """Draw clients' gradients that differ by 1 at the turn, whatever the personal parts
+    are.
+    """
     finite_problem = constant_diversity(rng)
     finite_problem.numbers = {
         s.delta_u: Fraction(1),
@@ -703,12 +708,10 @@ OF_BLOCKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = 
     "largest": lambda g: (r.largest(r.minkowski((2, G_V))), two_run(g)),
     "average": lambda g: (r.average(r.young((1,), (2, N_U)), "k"), two_run(g)),
 }
-"""The rules about blocks, in models of two blocks."""
+"""The rules about blocks, which are tested in models with two blocks."""
 ATTACKS |= {f"{name}, two blocks": attack for name, attack in OF_BLOCKS.items()}
 BY_THE_SCRIPTS = {"next_dual"}
-"""Rules that say what a line of the algorithm says: runs of the algorithms attack
-them.
-"""
+"""Rules that restate a line of an algorithm; runs of the algorithms test them."""
 
 
 def test_attacks_cover_every_rule():
@@ -727,7 +730,7 @@ def test_rule_holds_in_every_finite_problem(name, seed):
 
 
 def test_windows_keep_the_weights_bound_as_one_round_does():
-    """At T = 8, B = 2, q = 1/2, delta = 1/4, by hand."""
+    """Computed by hand at T = 8, B = 2, q = 1/2, delta = 1/4."""
     at = {s.T: 8, s.window: 2, s.q: R(1, 2), s.delta: R(1, 4)}
     start, moves = (
         sp.sympify(c).xreplace(at) for c in r.push_windows(PUSH).right.values()
@@ -740,7 +743,7 @@ def test_windows_keep_the_weights_bound_as_one_round_does():
 
 
 def test_the_only_step_is_the_sum_over_steps_for_one_step_alone():
-    """With two steps it is false: root(U_k) <= k, and U_0 + U_1 is not 0."""
+    """With two steps the rule is false: root(U_k) <= k, but U_0 + U_1 is not 0."""
     finite_problem = free(random.Random(0))
     finite_problem.K, finite_problem.values = 2, lambda name, w, t, j, i: (Fraction(j),)
     first = given_fact({root(UK): 1}, {one("d"): k})
@@ -751,7 +754,7 @@ def test_the_only_step_is_the_sum_over_steps_for_one_step_alone():
 
 
 def test_without_an_exchange_nothing_contracts():
-    """The inequality of one push-sum step is false for a round without one."""
+    """The inequality of a push-sum step is false for a round without communication."""
     held = {("x", 0, t, i): sign for t in (0, 1) for i, sign in enumerate((1, -1))}
     held |= {("xbar", 0, t): Fraction(0) for t in (0, 1)}
     held |= {(name, 0, 0, 0, i): Fraction(0) for name in "gne" for i in (0, 1)}
@@ -761,8 +764,10 @@ def test_without_an_exchange_nothing_contracts():
 
 
 def test_mean_over_rounds_of_two_roots_may_be_larger_than_of_their_sum():
-    """Why telescoping takes no roots: root(U) + root(V) <= 1 in each of two rounds, and
-    the roots of their mean squares add up to more.
+    """Shows why telescoping does not accept roots.
+
+    root(U) + root(V) <= 1 in each of two rounds, but the roots of their mean squares
+    add up to more.
     """
     held = {("u", 0, 0): 1, ("u", 0, 1): 0, ("v", 0, 0): 0, ("v", 0, 1): 1}
     held = {place: Fraction(x) for place, x in held.items()}
@@ -787,8 +792,8 @@ def drawn(name: str) -> Iterator[tuple[r.Fact, FiniteProblem]]:
 
 
 def late(name, *endings):
-    """A case that costs as much as many, and says what a lighter one says too: `make
-    test-all` runs it.
+    """Mark an expensive case as slow if a cheaper one tests the same; `make test-all`
+    runs it.
     """
     return (
         pytest.param(name, marks=pytest.mark.slow) if name.endswith(endings) else name
@@ -798,7 +803,7 @@ def late(name, *endings):
 @pytest.mark.drawn(20)
 @pytest.mark.parametrize("name", sorted(set(ATTACKS) - ZEROS))
 def test_rule_with_a_smaller_constant_is_violated(name):
-    """Each term's constant made smaller by one in a hundred is refuted somewhere."""
+    """A counterexample is found if a term's constant is reduced by one percent."""
     seen: dict[tuple[str, ...], bool] = {}
     for fact, finite_problem in drawn(name):
         for moment, c in fact.right.items():
@@ -823,7 +828,7 @@ def test_rule_with_a_smaller_constant_is_violated(name):
 
 @pytest.mark.parametrize("name", ["common_start", "dual_start", "unbiased"])
 def test_rule_without_its_hypothesis_is_violated(name):
-    """Where the hypothesis fails, what the rule says is zero is not."""
+    """Without the hypothesis, a quantity that the rule says is zero is not."""
     fact = ATTACKS[name](random.Random(0))[0]
     finite_problems = {
         "common_start": lambda g: gossip_run(g, 2, 1, 1, common=False),
@@ -843,7 +848,7 @@ def biased(rng: random.Random) -> FiniteProblem:
     return finite_problem
 
 
-# -- facts are made by rules alone
+# -- only rules create facts
 
 
 def test_fact_cannot_be_forged():
@@ -956,7 +961,7 @@ def test_rules_demand_the_ranges_of_weights_and_coefficients():
 
 
 def runs(claim: str, seed: int) -> FiniteProblem:
-    """A run of the algorithm that a claim is about, every outcome enumerated."""
+    """Enumerate all outcomes of a run of the algorithm that a claim is about."""
     rng = random.Random(seed)
     shape = rng.choice([(2, 2, 1), (2, 1, 2), (1, 2, 2), (3, 1, 1)])
     made = {
@@ -1023,8 +1028,8 @@ def test_every_fact_of_every_script_holds_in_runs_of_the_algorithm(claim, case, 
 )
 @pytest.mark.parametrize("name", ["x", "n", "g"])
 def test_finite_problem_of_another_algorithm_violates_a_fact(claim, name):
-    """Half of a state, or of a sample's parts, is another algorithm: some fact is
-    false.
+    """With half of a state, or of a sample's parts, the algorithm differs, and some
+    fact is false.
     """
 
     def changed(seed):
@@ -1212,7 +1217,7 @@ def test_a_lower_constant_of_theorem_a_and_a_larger_step_are_refused():
 
 @pytest.mark.slow
 def test_theorem_b2_with_a_lower_constant_or_without_a_condition_is_refused():
-    """None of its terms has one in a hundred to spare; and each condition is needed."""
+    """No term can be reduced by one percent, and every condition is needed."""
     claim = "dfedadmm.theorem_1:corrected_no_bounded_gradients"
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
@@ -1228,7 +1233,7 @@ def test_theorem_b2_with_a_lower_constant_or_without_a_condition_is_refused():
 
 @pytest.mark.slow
 def test_theorem_m_with_a_lower_constant_or_without_a_condition_is_refused():
-    """Three of its terms have nothing to spare; and each condition is needed."""
+    """Three terms cannot be reduced, and every condition is needed."""
     claim = "dfedmdc.theorem_2:corrected_different_steps"
     theorem, fact = registry.get(*claim.split(":")), last_fact(claim)
     script = replace(proved.scripts()[claim], prove=lambda **_: fact)
@@ -1246,8 +1251,8 @@ def test_theorem_m_with_a_lower_constant_or_without_a_condition_is_refused():
 
 @pytest.mark.slow
 def test_windows_that_contract_are_no_rounds_that_do():
-    """The proof of the one is none of the other, and q^(1/window) in the place of q
-    proves nothing.
+    """A proof for windows proves nothing about rounds, nor does q^(1/window) in place
+    of q.
     """
     rounds, windows = (
         f"dfedsgpsm.theorem_1:corrected{end}" for end in ("", "_windows")
@@ -1327,8 +1332,8 @@ def test_cell_of_the_proof_page_escapes_prose_and_keeps_formulas():
 
 
 def test_hyperparameter_without_a_place_in_the_statement_is_absent():
-    """At rho = 0 Theorem 4.5 is proved without its rho; not where the scope fixes
-    another rho.
+    """At rho = 0, Theorem 4.5 is proved without rho, but not if the scope fixes another
+    rho.
     """
     corrected, script = (
         registry.get("dfedsam.theorem_4_5", "corrected"),

@@ -1,5 +1,5 @@
-"""Attacks on the kernel from outside: forged facts, symbols of two meanings, strictness
-that is lost.
+"""Attacks on the kernel from outside: forged facts, ambiguous symbols, and lost
+strictness.
 """
 
 from __future__ import annotations
@@ -132,9 +132,7 @@ def test_a_range_is_that_of_a_new_quantity():
 
 
 def test_a_range_does_not_follow_from_what_it_is_used_for():
-    """L lam_admm (1 - 2 gamma)/gamma may be negative; in its own terms it is a symbol
-    that is not.
-    """
+    """L lam_admm (1 - 2 gamma)/gamma may be negative, but as a symbol it is not."""
     theorem, script = stated(ADMM)
     gamma, c = (
         script.lags[0].at,
@@ -233,7 +231,7 @@ def test_a_corollary_with_another_schedule_is_not_proved():
 
 @pytest.mark.parametrize("value", [-1 / s.L, 0 * s.L])
 def test_a_corollary_with_a_step_size_out_of_range_is_not_proved(value):
-    """A negative step size meets every upper bound of the step size."""
+    """A negative step size satisfies every upper bound on the step size."""
     claim = "dfedsam.corollary_4_6:corrected"
     theorem = registry.get(*claim.split(":"))
     wrong = replace(theorem, schedule={**theorem.schedule, "eta": value})
@@ -249,8 +247,9 @@ SLACK = {
     }
     for n in (1, 2)
 }
-"""Terms of rates that the theorem's own are below by more than a tenth: 12.42/16 and
-25.62/108 of chi^2. So is a condition of the theorem: 27 in the place of 125.
+"""Terms of rates that exceed the theorem's own by more than a tenth: 12.42/16 and
+25.62/108 of chi^2. A condition of the theorem has such a margin, too: 27 in place of
+125.
 """
 
 
@@ -311,9 +310,7 @@ assert all(proved.checked(claim).proved for claim in (
 
 @pytest.mark.slow
 def test_proofs_hold_with_third_party_quantities_of_the_same_names(tmp_path):
-    """The audit of another's theorem runs, and the proofs of the package, which
-    do not depend on it, hold as before.
-    """
+    """The audit of a third-party theorem runs; the package's proofs are unaffected."""
     (tmp_path / "theirs.py").write_text(THIRD_PARTY_THEOREM)
     audit = [
         sys.executable,
@@ -328,7 +325,7 @@ def test_proofs_hold_with_third_party_quantities_of_the_same_names(tmp_path):
 
 
 def test_proof_holds_next_to_quantities_with_the_names_of_its_symbols():
-    """Another theorem has quantities with the names of a script's symbols: its units
+    """Another theorem has quantities with the names of a script's symbols; its units
     and limits are audited.
     """
     theirs = tuple(
@@ -369,8 +366,8 @@ def test_proof_rejects_a_sum_or_range_with_the_name_of_a_quantity_of_the_theorem
 
 
 def test_a_range_is_new_to_the_proof_too():
-    """A step size of the algorithm that the theorem does not name is not said to be 0
-    by a range.
+    """If the theorem does not name a step size of the algorithm, no range may set it to
+    0.
     """
     theorem, script = stated(SGPSM)
     fact, theirs = script.prove(**script.weights), sp.Symbol("theirs", nonnegative=True)
@@ -400,7 +397,7 @@ def test_the_weights_of_a_proof_are_those_of_its_script():
     assert f"{sgpsm.at} has two meanings" in answer.missing
 
 
-# -- rules that asked too little
+# -- rules that require too little
 
 
 def test_what_is_0_at_the_far_end_of_a_range_is_not_positive():

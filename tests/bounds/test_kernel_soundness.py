@@ -1,4 +1,4 @@
-"""Proof scripts that try to prove what is false: arguments of rules are real, finite
+"""Scripts that try to prove false statements: arguments of rules must be real, finite
 and canonical.
 """
 
@@ -58,7 +58,7 @@ HALF = sp.Rational(1, 2)
 
 
 class Lying(sp.Symbol):
-    """A symbol that answers falsely."""
+    """A symbol whose properties return false answers."""
 
     is_real = is_finite = is_positive = is_nonnegative = True
 
@@ -69,7 +69,7 @@ class LyingExpression(sp.Expr):
 
 
 def algorithm(c: sp.Expr) -> Algorithm:
-    """Local steps of size c and a second state."""
+    """Return an algorithm with local steps of size c and a second state."""
     return gossiping(c, dual=DUAL * c)
 
 
@@ -267,8 +267,13 @@ def last_fact() -> r.Fact:
 
 
 def vanishing_gradient(c: sp.Expr) -> r.Fact:
-    """mean E||grad f||^2 <= 0, from sq(c g) <= c^2 sq(g) for a c whose square is
-    negative.
+    """Try to prove mean E
+
+    grad f
+
+    ^2 <= 0.
+
+    The script uses sq(c g) <= c^2 sq(g) for a c with a negative square.
     """
     g = dfedsam.g
     nothing = r.weaken(
@@ -280,8 +285,8 @@ def vanishing_gradient(c: sp.Expr) -> r.Fact:
 
 @pytest.mark.parametrize("share", [0, sp.Rational(1, 1000)])
 def test_imaginary_coefficient_proves_nothing(share):
-    """Neither that the gradient vanishes, nor Theorem A with each constant divided by
-    1000.
+    """It proves neither that the gradient vanishes, nor Theorem A with all constants
+    divided by 1000.
     """
     theorem, script = stated()
     parts = {name: part * share for name, part in theorem.parts.items()}
@@ -348,7 +353,9 @@ def test_rule_rejects_a_vector_that_was_changed_after_it_was_made():
     with pytest.raises(RuleError):
         r.unbiased(algorithm(s.eta), X, changed)
     for made in (changed, PLAIN, root(U), e, algorithm(s.eta)):
-        assert not hasattr(made, "__dict__")  # no method of one object is replaced
+        assert not hasattr(
+            made, "__dict__"
+        )  # methods of a single object cannot be replaced
 
 
 @pytest.mark.parametrize(
@@ -468,7 +475,7 @@ def test_telescoping_sum_starts_where_f0_gap_is_taken():
 
 @pytest.mark.parametrize("block", ["", "v", "u"])
 def test_only_a_mean_of_the_mixed_state_has_a_known_next_value(block):
-    """Of what the network mixes the mean alone is kept, in the block that is mixed."""
+    """Mixing preserves only the mean of the mixed state, in the mixed block."""
     two = ROUNDS["DFedMDC"]
     for alg in (RUN, two):
         shared = alg.shared == block
@@ -526,8 +533,8 @@ def test_rounds_are_summed_of_a_square_at_the_next_round(fact):
 
 
 def test_rounds_are_not_summed_of_roots():
-    """The root of a mean square is larger than the mean of roots: with a minus sign it
-    does not take its place.
+    """The root of a mean square exceeds the mean of roots, so it must not replace it
+    with a minus sign.
     """
     below = r.add((1, 1), evenly(contracted(s.eta)), r.minkowski((1, U.mean()), (1, U)))
     (square,) = evenly(contracted(s.eta)).left
@@ -602,7 +609,9 @@ def test_nothing_is_divided_by_0(make):
 
 
 def test_step_of_one_phase_is_not_that_of_the_other():
-    """The index k of a bound whose moments have lost it is still one of its phase."""
+    """The index k of a bound belongs to its phase even if its moments do not contain
+    it.
+    """
     growing = r.minkowski((1, N.within("v").sum(k)))
     later = r.add((1, 1), r.weaken(growing, {one("c"): k}), r.minkowski((1, U)))
     assert later.phases == {"v"}
@@ -673,7 +682,7 @@ def test_rounds_with_sums_of_other_names_are_the_same(claim, name):
 
 
 class Agreeable(Script):
-    """A script that changes what it has to prove."""
+    """A script that changes the statement it has to prove."""
 
     def cases(self, theorem):
         return [(self, replace(theorem, conditions=()))]
@@ -743,8 +752,8 @@ def test_condition_of_cases_is_real():
 
 @pytest.mark.slow
 def test_symbol_of_a_script_has_no_range_of_an_unused_quantity():
-    """A number called ``y`` is neither at most 1 nor absent because the theorem
-    declares such a quantity.
+    """A symbol ``y`` is neither at most 1 nor absent because the theorem declares a
+    quantity of this name.
     """
     theorem, script = stated()
     fact, y = last_fact(), sp.Symbol("y", nonnegative=True)

@@ -1,5 +1,5 @@
-"""FedAvg with steps that decrease from one local step to the next: Theorem 1 of Li et
-al. 2020, a control.
+"""FedAvg with decreasing step sizes within a round: Theorem 1 of Li et al. 2020, a
+control.
 """
 
 import re
@@ -17,8 +17,8 @@ THEOREM = bounds.get("li2020.theorem_1", "printed")
 
 
 def setting(seed, K, clients=3, noise=0.0):
-    """A random diagonal problem, FedAvg with the theorem's steps, and the further
-    values that the theorem needs.
+    """Return a random diagonal problem, FedAvg with the theorem's steps, and the other
+    constants of the theorem.
     """
     rng = np.random.default_rng(seed)
     h, b = rng.uniform(0.5, 4.0, (clients, 2)), rng.normal(size=(clients, 2))
@@ -31,8 +31,11 @@ def setting(seed, K, clients=3, noise=0.0):
 
 
 def literal(algorithm, h, b, x, rounds):
-    """One client, one step at a time; f at every round, and the largest ||grad f_i||^2
-    on the way.
+    """Run one client and one step at a time; return f at every round and the largest
+
+    grad f_i
+
+    ^2.
     """
     s, worst, values = 0, 0.0, []
     for _ in range(rounds + 1):

@@ -1,5 +1,5 @@
-"""Lower bounds: functions on which every first-order method is so far off; and what
-they are not.
+"""Lower bounds: functions on which every first-order method has at least this error,
+and their limits.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ L = 2.0
 
 
 def chain(size: int, dimension: int) -> np.ndarray:
-    """2 on the diagonal and -1 next to it, of the first ``size`` coordinates."""
+    """Return the tridiagonal matrix with 2 on the diagonal and -1 next to it, on
+    ``size`` coordinates.
+    """
     A = np.zeros((dimension, dimension))
     A[:size, :size] = 2 * np.eye(size) - np.eye(size, k=1) - np.eye(size, k=-1)
     return A
 
 
 def gaps(A: np.ndarray, b: np.ndarray, T: int) -> dict[str, np.ndarray]:
-    """f - f* along T rounds from 0 of gradient descent, of acceleration, and of the
-    best in the gradients' span (conjugate gradients), on f(x) = x'Ax/2 - b'x.
+    """Return f - f* along T rounds from 0 of three methods, on f(x) = x'Ax/2 - b'x.
+
+    They are gradient descent, acceleration, and the minimizer in the span of the
+    gradients (conjugate gradients).
     """
     best = np.linalg.lstsq(A, b, rcond=None)[0]
 
@@ -62,7 +66,7 @@ def test_no_method_is_below_the_smooth_floor_and_the_best_comes_close():
     least = floor.evaluate(T=T, L=L, mu=0.0, x_star_sq=far)
     found = {name: along.min() / least for name, along in gaps(A, b, T).items()}
     assert all(ratio >= 1 for ratio in found.values()), found
-    # (1/(T+1) - 1/(2 T+4)) for 1/(2 T+4), and ||x*||^2 for its bound
+    # (1/(T+1) - 1/(2 T+4)) for 1/(2 T+4), and ||x*||^2 for its upper bound
     assert found["conjugate"] < 1.12
 
 

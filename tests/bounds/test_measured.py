@@ -1,4 +1,4 @@
-"""The point and the rounds of left-hand sides, next to those of their sources."""
+"""The points and rounds of left-hand sides agree with those of their sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def terms(theorem):
 
 
 def measuring(theorem, **fields):
-    """A statement with another left-hand side."""
+    """Return a statement with another left-hand side."""
     return replace(theorem, lhs=replace(theorem.lhs, latex="Y", unit=None, **fields))
 
 

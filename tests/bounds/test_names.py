@@ -1,5 +1,5 @@
-"""Statements consist of known names: of measures, aggregates, algorithms,
-hyperparameters and quantities.
+"""Statements use known names of measures, aggregates, algorithms, hyperparameters and
+quantities.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def statement(**changes):
 
 
 def made(cls):
-    """An algorithm with some values for what has no default."""
+    """Return an algorithm with values for hyperparameters without a default."""
     values = {"K": 2, "K_u": 2, "K_v": 2}
     required = [
         f.name
@@ -448,14 +448,14 @@ def test_quantities_of_a_document_belong_to_its_theorem_alone():
 
 
 def test_statements_of_the_registry_survive_replacement():
-    """Every check of the constructor passes for each of them again."""
+    """All checks of the constructor pass again for each statement."""
     for theorem in dfl.bounds.statements():
         assert replace(theorem).bound == theorem.bound
         assert replace(theorem.lhs) == theorem.lhs
 
 
 def test_local_steps_are_the_rounds_of_classes_whose_round_is_one_step():
-    """With exact gradients of one round, the mean model takes one step, whatever K."""
+    """With exact gradients, the mean model takes one step per round, whatever K is."""
     for name in ONE_STEP:
         kind = dfl.algorithms.get(name)
         local_steps = {f.name: 3 for f in fields(kind) if f.name == "K"}

@@ -1,4 +1,4 @@
-"""Network constants by a formula of m: wrong ones are refuted on a small graph."""
+"""Network constants given by formulas in m: wrong ones are refuted on a small graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIRECTED = bounds.get("dfedsgpsm.theorem_1", "corrected")
 
 
 def with_constants(theorem, **formulas):
-    """The statement in which network constants are formulas."""
+    """Return the statement with network constants given by formulas."""
     own = []
     for name, formula in formulas.items():
         symbol = getattr(s, name)
@@ -54,7 +54,7 @@ def test_formula_that_fails_on_a_graph_is_a_restriction(
 
 
 def blank():
-    """The fields that a check fills in."""
+    """Return values for the fields that a check fills in."""
     return {"check": "", "key": "", "variant": ""}
 
 

@@ -1,4 +1,4 @@
-"""Lemmas and displays of an appendix where a mechanism is absent."""
+"""Lemmas and displays of an appendix in the absence of a mechanism."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The package's own theorem files are read without the data models, with the same
-result.
-"""
+"""The package's theorem files are read without the data models, with equal results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradient descent as PEPit states it: false for small steps as it reads, a control at
+"""Gradient descent as stated by PEPit: false for small step sizes, and a control at
 gamma = 1/L.
 """
 
@@ -11,7 +11,7 @@ from dfltheory.tasks.quadratics import Quadratic
 
 
 def verdict_of(variant, eta, h, rounds, K=1, noise=0.0):
-    """On two clients with f_i = x_1^2/2 + h x_2^2/2 (L = 1), from (0, 1)."""
+    """Compare two clients, f_i = x_1^2/2 + h x_2^2/2 (L = 1), started at (0, 1)."""
     task = Quadratic.diagonal([[1.0, h]], np.zeros((2, 2)), noise)
     run = dfl.exact_history(
         dfl.algorithms.FedAvg(eta=eta, K=K), task, None, rounds, x0=[0.0, 1.0]
@@ -20,7 +20,12 @@ def verdict_of(variant, eta, h, rounds, K=1, noise=0.0):
 
 
 def test_as_it_reads_nothing_moves_at_small_steps():
-    """||grad f(x_0)||^2 = 1 and f(x_0) - f* = 1/2: the bound says 4/(3 n) 1/2."""
+    """
+
+    grad f(x_0)
+
+    ^2 = 1 and f(x_0) - f* = 1/2, so the bound is 4/(3 n) 1/2.
+    """
     found = verdict_of("printed", 1e-6, 1.0, 10)
     assert found.kind == "violated"
     assert found.ratio == pytest.approx(15, rel=1e-4)

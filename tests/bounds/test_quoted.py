@@ -1,4 +1,4 @@
-"""Quoted rates next to the registered rates on the same algorithm."""
+"""Quoted rates are compared with the registered rates of the same algorithm."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Every exponent of every rate against the numeric log-slope of the bound itself, where
-that term rules.
+"""Every exponent of every rate agrees with the numeric log-slope of the bound where its
+term dominates.
 
-A term that no others cover rules somewhere: a linear program finds a direction in the
-logarithms of T, K, m, the gaps and the constants along which it outgrows every other
-term of the expansion. Far along it, the bound is evaluated under its schedule in many
-digits, and its slope in the logarithm of each quantity is the exponent.
+A term that is not covered by others dominates somewhere: a linear program finds a
+direction in the logarithms of T, K, m, the gaps and the constants along which it
+outgrows all other terms. Far along this direction, the bound is evaluated under its
+schedule in high precision. Its slope in the logarithm of each quantity is the exponent.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ STATEMENTS = [
 
 
 class Rate:
-    """A statement under its schedule: its monomials in plain quantities, its value in
-    many digits.
+    """A statement under its schedule: its monomials in elementary quantities, and its
+    value in high precision.
     """
 
     def __init__(self, theorem):
@@ -75,13 +75,13 @@ class Rate:
         return sp.sympify(name, locals=self.symbols)
 
     def compiled(self, name):
-        """The names that an atom needs, and its value."""
+        """Return the names that an atom needs, and a function of its value."""
         expr = self.atom(name)
         names = sorted(x.name for x in expr.free_symbols)
         return names, sp.lambdify([self.symbols[n] for n in names], expr, "mpmath")
 
     def plain(self, exponents):
-        """Exponents in plain quantities; None where an atom is none of them."""
+        """Return exponents in elementary quantities; None if an atom is not one."""
         total = {}
         for name, e in exponents:
             if name in self.symbols or name.startswith("1 - "):
@@ -95,7 +95,7 @@ class Rate:
         return total
 
     def frozen(self):
-        """Quantities inside atoms whose order is not known: they stay as they are."""
+        """Return the quantities inside atoms of unknown order, which are kept fixed."""
         names = {a for row in self.rows for a, _ in row.exponents}
         odd = [
             n
@@ -105,8 +105,8 @@ class Rate:
         return {x.name for n in odd for x in self.atom(n).free_symbols} - {"T"}
 
     def direction(self, row, near_one):
-        """Where this term outgrows all others by the largest margin: (direction,
-        margin).
+        """Return the direction in which a term outgrows all others by the largest
+        margin, and the margin.
         """
         mine = self.plain(row.exponents)
         theirs = [
@@ -155,8 +155,9 @@ class Rate:
         return dict(zip(variables, found.x[:-1], strict=True)), found.x[-1]
 
     def point(self, row, direction, margin):
-        """Logarithms of all quantities, far along the direction; shares by their gap
-        where it is moved.
+        """Return the logarithms of all quantities far along the direction.
+
+        A share that changes is represented by its gap to 1.
         """
         logs = {n: LEAST.get(n, 0.0) for n in self.names if n not in SHARES}
         logs |= {
@@ -177,7 +178,7 @@ class Rate:
         return logs
 
     def numbers(self, logs):
-        """The quantities in many digits."""
+        """Return the quantities in high precision."""
         values = {
             n: mpmath.e ** mpmath.mpf(v)
             for n, v in logs.items()
@@ -191,8 +192,8 @@ class Rate:
         return values | ({"Q": mpmath.mpf(Q)} if "Q" in self.symbols else {})
 
     def known(self, row):
-        """Is every atom of a term a quantity, a gap, or a function whose order is
-        known?
+        """Return whether every atom of a term is a quantity, a gap, or a function of
+        known order.
         """
         return all(
             a in self.symbols or a.startswith(("1 - ", "Max(")) or a in ORDERS
@@ -200,15 +201,13 @@ class Rate:
         )
 
     def ruled(self, row):
-        """The direction in which a term rules, with its margin; None where the program
-        finds none.
-        """
+        """Return the direction in which a term dominates most, and its margin."""
         ways = [self.direction(row, near) for near in regimes(self.symbols)]
         return max(ways, key=lambda way: way[1])
 
 
 def slope(function, logs, name):
-    """d log(function)/d log(name), the rest as it is."""
+    """Return d log(function)/d log(name) with all other quantities fixed."""
     h = mpmath.mpf(10) ** -12
     up, down = ({**logs, name: mpmath.mpf(logs[name]) + way * h} for way in (1, -1))
     return float(
@@ -217,7 +216,7 @@ def slope(function, logs, name):
 
 
 def regimes(names):
-    """Each share near one, or not."""
+    """Yield all choices of which shares are close to one."""
     shares = [n for n in ("lam", "q", "alpha") if n in names]
     for bits in range(2 ** len(shares)):
         yield {n for i, n in enumerate(shares) if bits >> i & 1}
@@ -241,7 +240,7 @@ def test_every_exponent_is_a_slope_of_the_bound(theorem):
     terms = [row for row in rate.rate if rate.known(row)]
     for row in terms:
         direction, margin = rate.ruled(row)
-        # it is covered after all, by what only the sizes of atoms tell
+        # it is covered, as the sizes of the atoms show
         if direction is None:
             continue
         looked_at += 1
@@ -263,8 +262,8 @@ def test_every_exponent_is_a_slope_of_the_bound(theorem):
 
 
 def slopes(rate, row, logs, direction):
-    """(quantity, slope of the bound, slope of the term) for all that is large, small or
-    free.
+    """Yield (quantity, slope of the bound, slope of the term) for all quantities that
+    are large, small or free.
     """
     atoms = [rate.compiled(name) for name, _ in row.exponents]
     powers = [mpmath.mpf(e.numerator) / e.denominator for _, e in row.exponents]

@@ -1,6 +1,4 @@
-"""The registry loads statements only, and the package has no statement about a line of
-an appendix.
-"""
+"""The registry loads only statements, and contains none about a line of an appendix."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def test_keys_list_theorems_corollaries_and_rates_and_of_a_named_paper_lower_bou
 
 
 def map_variants(key):
-    """Every variant of a statement."""
+    """Return every variant of a statement."""
     return [bounds.get(key, variant) for variant in bounds.variants(key)]
 
 
@@ -51,7 +49,9 @@ def test_papers_of_the_package_state_no_line_of_an_appendix(paper):
 
 
 def test_wheel_contains_no_case_study():
-    """Neither a folder of them, nor a module that states lemmas of the four papers."""
+    """It contains neither their folders nor modules that state lemmas of the four
+    papers.
+    """
     packages = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert 'include = ["dfltheory*"]' in packages
     folder = ROOT / "dfltheory" / "bounds" / "papers"
@@ -102,7 +102,7 @@ def test_registries_are_independent_objects():
     "call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"]
 )
 def test_reading_statements_imports_no_proof(call):
-    """Scripts, steps and normal forms are imported by those who ask for them."""
+    """Scripts, steps and normal forms are only imported on demand."""
     code = f"""
 import sys
 from dfltheory import bounds
@@ -124,7 +124,7 @@ print(*sorted(name for name in set(sys.modules) - before if "." not in name))
 
 
 def test_reading_a_statement_imports_no_package_for_arrays_or_schemas():
-    """``benchmarks/bench_bounds.py`` measures the seconds."""
+    """``benchmarks/bench_bounds.py`` measures the time."""
     run = subprocess.run(
         [sys.executable, "-c", COLD],
         check=True,

@@ -1,8 +1,8 @@
-"""The standard theorems' files against a second reading of the papers' texts.
+"""The files of the standard theorems agree with a second reading of the papers.
 
-The reading (tests/bounds/text/standard_second_reading.py) is in the papers' notation
-and in plain floats. The statements are compared at random points, their conditions at
-step sizes and horizons on both sides of the limit.
+The second reading (tests/bounds/text/standard_second_reading.py) uses the papers'
+notation and plain floats. Statements are compared at random points, and their
+conditions at step sizes and horizons on both sides of the limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ POINTS = 60
 
 @dataclass(frozen=True)
 class Reading:
-    """A statement of a paper: right-hand side, conditions and, if it has one, step."""
+    """A statement of a paper: right-hand side, conditions and step size, if any."""
 
     value: Callable[[dict], float]
     holds: Callable[[dict], bool] | None = None
@@ -32,7 +32,7 @@ class Reading:
 
 
 def point(rng):
-    """One random value for each name that a statement of the four papers needs."""
+    """Return a random value for each name in the statements of the four papers."""
     eigenvalues = sorted(rng.uniform(-0.8, 0.95) for _ in range(2))
     K = rng.randint(1, 8)
     values = {
@@ -69,7 +69,7 @@ def point(rng):
 
 
 def wang_joshi(at):
-    """The arguments that all bounds of Wang and Joshi share."""
+    """Return the arguments that all bounds of Wang and Joshi share."""
     return {
         "gap": at["f0_gap"],
         "L": at["L"],
@@ -80,7 +80,9 @@ def wang_joshi(at):
 
 
 def theorem_1(tau: str | None, *, exact: bool = False) -> Reading:
-    """Theorem 1 with the name of its steps, over a network or before exact averages."""
+    """Return Theorem 1 with the name of its steps, on a network or before exact
+    averages.
+    """
 
     def gossip(at):
         zeta = 0.0 if exact else at["lam"]
@@ -96,7 +98,7 @@ def theorem_1(tau: str | None, *, exact: bool = False) -> Reading:
 
 
 def theorem_2(tau: str | None, *, exact: bool = False) -> Reading:
-    """Theorem 2, likewise."""
+    """Return Theorem 2, likewise."""
 
     def gossip(at):
         zeta = 0.0 if exact else at["lam"]
@@ -114,7 +116,7 @@ def theorem_2(tau: str | None, *, exact: bool = False) -> Reading:
 
 
 def corollary_1(tau: str | None, *, long: bool = False) -> Reading:
-    """Corollary 1, (18), or its last sentence."""
+    """Return Corollary 1, (18), or its last sentence."""
 
     def gossip(at):
         return {"v": 0, "zeta": at["lam"], "tau": at[tau] if tau else 1}
@@ -137,13 +139,13 @@ def corollary_1(tau: str | None, *, long: bool = False) -> Reading:
 
 
 def theorem_3_holds(at):
-    """(16) with v = 1 and zeta = m/(m + 2), from which Theorem 3 is derived."""
+    """Evaluate (16) with v = 1 and zeta = m/(m + 2), which implies Theorem 3."""
     zeta = at["m"] / (at["m"] + 2)
     return text.wj_theorem_1_holds(at["eta"], at["L"], at["m"], 1, zeta, at["K"])
 
 
 def tuned_step(at):
-    """eta = sqrt(m/K)/L of Corollaries 2 and 3."""
+    """Return eta = sqrt(m/K)/L of Corollaries 2 and 3."""
     return math.sqrt(at["m"] / at["T"]) / at["L"]
 
 
@@ -162,7 +164,16 @@ def lemma_10(at):
 
 
 def lemma_10_of_the_clients(at, mean_gap=None):
-    """||x - xbar||^2 <= ||z||^2/lambda-bar_n by (17) and (21), over the clients."""
+    """Bound the mean over clients of
+
+    x - xbar
+
+    ^2 by
+
+    z
+
+    ^2/lambda-bar_n, by (17) and (21).
+    """
     upper, lower, _ = text.yuan_gossip(at["lam_2"], at["lam_min"])
     gradients_sq = at["m"] * at["sigma_star"] ** 2
     start = (at["eta"] * upper) ** 2 * gradients_sq / (1 - upper)
@@ -194,7 +205,12 @@ def yuan_step(condition):
 
 
 def theorem_11_rate(at):
-    """The text takes ||x^(0) - x*|| and |grad f_i(x*)| to be 1."""
+    """Return the rate; the text sets
+
+    x^(0) - x*
+
+    and |grad f_i(x*)| to 1.
+    """
     distance, bias = math.sqrt(at["x_star_sq"]), at["sigma_star"]
     noise, network, start, poor = text.yuan_theorem_11_rate(
         at["L"], at["sigma_l"], at["m"], at["lam"], at["T"]
@@ -207,7 +223,12 @@ def theorem_11_rate(at):
 
 
 def theorem_18_rate(at):
-    """The text takes ||x^(0) - x*|| to be 1."""
+    """Return the rate; the text sets
+
+    x^(0) - x*
+
+    to 1.
+    """
     noise, network, start = text.yuan_theorem_18_rate(
         at["L"], at["mu_each"], at["sigma_l"], at["m"], at["lam"], at["T"]
     )
@@ -215,7 +236,7 @@ def theorem_18_rate(at):
 
 
 def vogels_holds(at, *, neighbors="n_W", beta="beta_W", smooth="zeta", omega=None):
-    """(25) at a given omega; omega = eta L/beta(gamma) where it is None."""
+    """Evaluate (25) at a given omega, or at omega = eta L/beta(gamma) if it is None."""
     omega = at["eta"] * at["L"] / at[beta] if omega is None else at[omega]
     noise = 1 / (4 * ((1 / at[neighbors] + omega) * at[smooth] + at["L"]))
     consensus_limit = at[beta] * min(omega, 1.0) / at["L"]
@@ -234,7 +255,9 @@ def theorem_6(at):
 
 
 def theorem_6_repeated(at):
-    """T rounds at omega = eta L/beta(0.9), with the geometric series of the noise."""
+    """Apply Theorem 6 T times at omega = eta L/beta(0.9), with a geometric series for
+    the noise.
+    """
     omega = at["eta"] * at["L"] / at["beta_9"]
     noise = at["m"] * at["sigma_l"] ** 2
     one = text.vogels_theorem_6(0.0, at["eta"], at["mu_each"], omega, at["n_9"], noise)
@@ -258,7 +281,9 @@ def theorem_9(at):
 
 
 def theorem_9_of_the_mean(at):
-    """Over the clients, with p and Delta_W^2 by the gap and L(0) through x*."""
+    """Return Theorem 9 divided by the number of clients, with p and Delta_W^2 in terms
+    of the gap and L(0) through x*.
+    """
     gap, m = 1 - at["lam"], at["m"]
     bias_sq = m * at["sigma_star"] ** 2
     kappa = at["L"] / at["mu_each"]
@@ -289,7 +314,7 @@ def positive(at):
 
 
 def solved(count, at):
-    """eps^2 at which a count c/eps^power of iterations, by its two values, is T."""
+    """Return the eps^2 at which the number of iterations c/eps^power is T."""
     at_1, at_2 = count(1.0), count(2.0)
     power = math.log2(at_1 / at_2)
     return (at_1 / at["T"]) ** (2 / power)
@@ -387,7 +412,7 @@ def test_every_statement_of_the_four_papers_has_a_second_reading():
 
 
 def points_of(theorem, seed=0):
-    """Random points, with identical objectives where the statement asks for them."""
+    """Yield random points, with identical objectives if the statement requires them."""
     rng = random.Random(seed)
     points = [point(rng) for _ in range(POINTS)]
     identical = any(c.name == "identical objectives" for c in theorem.conditions)
@@ -434,7 +459,9 @@ def test_step_size_agrees_with_the_text(name):
 
 
 def test_mean_of_theorem_18_is_weighted_and_no_measure_of_runs():
-    """Without noise the plain mean, at least a first gap over T + 1, exceeds (33)."""
+    """Without noise, the unweighted mean exceeds (33), since it is at least the first
+    gap over T + 1.
+    """
     theorem = bounds.get("yuan2023.theorem_18", "restated")
     assert theorem.lhs.measure not in MEASURES_OF_RUNS
     T, first_gap = 2000, 0.5

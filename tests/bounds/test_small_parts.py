@@ -1,6 +1,4 @@
-"""Small parts of the statements' and proofs' machinery, each by what its docstring
-says.
-"""
+"""Small parts of the statements' and proofs' code behave as their docstrings say."""
 
 from __future__ import annotations
 

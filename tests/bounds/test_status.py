@@ -1,5 +1,5 @@
-"""A status belongs to the content of a statement, and every place that shows a
-statement shows it.
+"""A status belongs to the content of a statement, and is shown wherever the statement
+is shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The form of a theorem: inputs, conditions, rounds, LaTeX, special cases."""
+"""Theorems: inputs, conditions, rounds, LaTeX and special cases."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_rounds_that_the_left_side_runs_over():
 
 
 def test_every_theorem_names_the_rounds_of_its_bound():
-    """The mean over the rounds 0..T-1 unless the paper's text says otherwise, here for
-    T = 10.
+    """Bounds are on the mean over rounds 0..T-1 unless the paper says otherwise, here
+    for T = 10.
     """
     said = of_all("ROUNDS")
     for theorem in bounds.statements():
@@ -203,7 +203,7 @@ def test_derivative_against_a_difference():
 
 
 def formulas():
-    """Every formula of the registry as it is drawn, the shortest first."""
+    """Return every formula of the registry as it is rendered, shortest first."""
     from dfltheory.bounds.display import expression_latex
 
     found = set()
@@ -214,8 +214,8 @@ def formulas():
 
 
 def test_latex_is_balanced_and_what_is_in_it_is_drawn_by_mathtext():
-    """Every command and sign of the registry in a formula that has it, and the longest
-    formula.
+    """Renders each command and symbol of the registry in a formula that contains it,
+    and the longest formula.
     """
     from matplotlib.mathtext import MathTextParser
 
@@ -243,14 +243,14 @@ def test_every_formula_is_drawn_by_mathtext():
 
 
 def test_whole_statements_are_latex_that_a_converter_reads():
-    """The left side, ``aligned``, ``Big`` and ``mathcal``, which mathtext does not
-    know.
+    """mathtext does not support the left-hand side, ``aligned``, ``Big`` or
+    ``mathcal``.
     """
     converter = pytest.importorskip("latex2mathml.converter")
     for theorem in bounds.statements():
         mathml = converter.convert(theorem.latex())
         assert mathml.startswith("<math")
-        # a command that was not understood is left as text
+        # an unknown command would be left as text
         assert "\\" not in mathml, theorem
 
 

@@ -1,5 +1,5 @@
-"""Theorem files: the examples of the specification, the registry there and back, and
-messages with places.
+"""Theorem files: the examples of the specification, round trips of the registry, and
+messages with positions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def example(number):
 
 
 def written(theorem):
-    """The theorem, written to a file and read back."""
+    """Write the theorem to a file and read it back."""
     (found,) = read_theorems(theorem.to_toml(), "written.toml").theorems
     return found
 
@@ -143,7 +143,7 @@ def test_a_statement_has_one_hash_in_python_and_in_a_file():
     assert statement_hash(load(example(1))) == statement_hash(in_python)
 
 
-# -- there and back
+# -- round trips
 
 
 @pytest.mark.drawn(20)

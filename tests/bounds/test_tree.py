@@ -1,5 +1,5 @@
-"""Formulas as plain data: the whole registry goes there and back; nothing hostile is
-run, and none hangs.
+"""Formulas as plain data: round trips of the whole registry; hostile input is neither
+executed nor slow.
 """
 
 import json
@@ -155,8 +155,8 @@ def test_code_in_any_place_is_not_run(make, tmp_path):
     "paper", [p for p in papers() if any(t.schedule for t in bounds.statements(p))]
 )
 def test_the_atoms_of_every_rate_are_read_from_their_text(paper, every):
-    """Of every statement's first variant, or in the slow suite of all: to work out a
-    rate takes long.
+    """Tests the first variant of every statement, and in the slow suite all variants,
+    since deriving a rate is slow.
     """
     from sympy.parsing.sympy_parser import parse_expr
 

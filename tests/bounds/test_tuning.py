@@ -1,4 +1,4 @@
-"""Largest step, best step, dominance, grids, rates."""
+"""Largest step size, best step size, dominance, grids and rates."""
 
 from __future__ import annotations
 
@@ -169,8 +169,8 @@ def test_rate_of_dfedadmm_as_printed_has_the_square_root_of_K_above():
 
 
 def test_rates_agree_with_numbers():
-    """Along the schedule the bound falls with the exponent of T that its leading
-    monomials tell.
+    """Along the schedule, the bound decreases with the exponent of T of its leading
+    monomials.
     """
     for key, variant in (
         (KEY, "printed"),
@@ -239,8 +239,8 @@ def test_covering_is_domination():
 
 @pytest.mark.parametrize(("c", "s"), [(1e12, 1e-12), (1e-20, 1e10), (1e30, 1.0)])
 def test_steps_are_found_in_all_units(c, s):
-    """Under f -> c f and x -> s x a quantity of unit c^a s^b is multiplied by c^a s^b,
-    and so is its step.
+    """Under f -> c f and x -> s x, a quantity of unit c^a s^b is multiplied by c^a s^b,
+    and so is its step size.
     """
 
     def by(name):

@@ -1,5 +1,5 @@
-"""Step sizes at the ends of the numbers: one line of the package's own, never scipy's
-or numpy's error.
+"""Step sizes at the limits of floating point give an error message of the package,
+never one of scipy or numpy.
 """
 
 from dataclasses import replace

@@ -1,5 +1,7 @@
-"""Theorem 6 of Vogels, Hendrikx and Jaggi (2023) on quadratics, where the expected
-Lyapunov function after a round is a quadratic form: no run, no sampling.
+"""Theorem 6 of Vogels, Hendrikx and Jaggi (2023) on quadratics, without runs or
+sampling.
+
+The expected Lyapunov function after a round is a quadratic form.
 """
 
 from __future__ import annotations
@@ -19,19 +21,21 @@ NETWORKS = ("ring", "hypercube", "complete")
 
 
 def positive_definite(name):
-    """(I + W)/2 with Metropolis weights: circulant or regular, eigenvalues > 0."""
+    """Return (I + W)/2 with Metropolis weights, circulant or regular, with eigenvalues
+    > 0.
+    """
     W = np.asarray(graphs.metropolis(getattr(graphs, name)(CLIENTS)))
     return (np.eye(CLIENTS) + W) / 2
 
 
 def neighborhood(W):
-    """M = (1 - gamma) W^2 (I - gamma W^2)^-1, (21)."""
+    """Return M = (1 - gamma) W^2 (I - gamma W^2)^-1, (21)."""
     square = W @ W
     return (1 - GAMMA) * square @ np.linalg.inv(np.eye(CLIENTS) - GAMMA * square)
 
 
 def constants(W, omega):
-    """The values of the printed statement, but for the step size."""
+    """Return the values of the printed statement, except the step size."""
     beta = graphs.spectrum_min(W, lambda l: l * (1 - GAMMA * l**2) / (1 + l))
     return {
         "L": CURVATURES.max(),
@@ -46,7 +50,7 @@ def constants(W, omega):
 
 
 def largest_step(theorem, values):
-    """The largest step size that meets the conditions, by bisection."""
+    """Compute the largest step size that satisfies the conditions, by bisection."""
     low, high = 0.0, 10.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -56,7 +60,7 @@ def largest_step(theorem, values):
 
 
 def growth(W, eta, omega):
-    """The least r with E L(t+1) <= r L(t) + noise, for exact gradients."""
+    """Return the smallest r with E L(t+1) <= r L(t) + noise, for exact gradients."""
     lyapunov = (1 - omega) * neighborhood(W) + omega * np.eye(CLIENTS)
     round_matrix = W - eta * np.diag(CURVATURES)
     root = np.linalg.inv(np.linalg.cholesky(lyapunov))

@@ -1,8 +1,8 @@
 """Theorems 6 and 9 of Vogels, Hendrikx and Jaggi (2023) in fractions.
 
-Two clients with quadratic samples: every norm, fixed point and expectation is a rational
-number, so that no tolerance is needed. These are the printed statements, whose left-hand
-sides no run records.
+For two clients with quadratic samples, every norm, fixed point and expectation is
+rational, so no tolerance is needed. These are the printed statements, whose left-hand
+sides runs do not record.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TwoClients:
 
     @cached_property
     def slopes(self):
-        """E h c of each client: its gradient is curvature x - slope."""
+        """Return E h c of each client, whose gradient is curvature x - slope."""
         return [sum(h * c for h, c in pairs) / len(pairs) for pairs in self.samples]
 
     @property
@@ -49,7 +49,7 @@ class TwoClients:
 
     @property
     def constants(self):
-        """L, mu, zeta, n_W and beta."""
+        """Return L, mu, zeta, n_W and beta."""
         squares = [sum(h * h for h, _ in pairs) / len(pairs) for pairs in self.samples]
         smooth = max(q / h for q, h in zip(squares, self.curvatures, strict=True))
         square = self.lam**2
@@ -60,13 +60,13 @@ class TwoClients:
 
     @property
     def largest_step(self):
-        """The step size (25)."""
+        """Return the step size (25)."""
         L, _, smooth, neighbors, beta = self.constants
         noise = 4 * ((1 / neighbors + self.omega) * smooth + L)
         return min(beta * self.omega / L, 1 / noise)
 
     def fixed_point(self, eta):
-        """The solution of (23): eta grad F(x) + (I - W) x = 0."""
+        """Return the solution of (23), eta grad F(x) + (I - W) x = 0."""
         half = (1 - self.lam) / 2
         a, b = (eta * h + half for h in self.curvatures)
         r, s = (eta * slope for slope in self.slopes)
@@ -80,14 +80,14 @@ class TwoClients:
         ]
 
     def noise(self, x):
-        """The variance of all clients' gradients at x together."""
+        """Return the total variance of all clients' gradients at x."""
         return sum(
             sum((h * (x_i - c)) ** 2 for h, c in pairs) / len(pairs) - g**2
             for pairs, x_i, g in zip(self.samples, x, self.gradients(x), strict=True)
         )
 
     def moments(self, eta, rounds):
-        """E x and E x x' of both clients, round by round."""
+        """Yield E x and E x x' of both clients, round by round."""
         own, other = (1 + self.lam) / 2, (1 - self.lam) / 2
         A = [[own - eta * self.curvatures[0], other]]
         A.append([other, own - eta * self.curvatures[1]])
@@ -117,7 +117,7 @@ class TwoClients:
             yield mean, second
 
     def _variance(self, i, mean, square):
-        """E of the variance of a client's gradient at its random model."""
+        """Return the expected variance of a client's gradient at its random model."""
         pairs = self.samples[i]
         total = sum(h**2 * (square - 2 * c * mean + c**2) for h, c in pairs) / len(
             pairs
@@ -126,7 +126,12 @@ class TwoClients:
         return total - (h**2 * square - 2 * h * s * mean + s**2)
 
     def distances(self, moments, point):
-        """E ||x - point||^2 in the norms of the identity and of M."""
+        """Return E
+
+        x - point
+
+        ^2 in the norms of the identity and of M.
+        """
         mean, second = moments
         off = [
             [
@@ -150,12 +155,14 @@ class TwoClients:
 
 
 def fraction(rng, low, high):
-    """A random fraction of two digits."""
+    """Return a random fraction with two digits."""
     return Fraction(rng.randint(round(100 * low), round(100 * high)), 100)
 
 
 def instance(rng):
-    """Random clients with two samples each, and lambda >= 1/2 as Theorem 9 asks."""
+    """Return random clients with two samples each, and lambda >= 1/2 as Theorem 9
+    requires.
+    """
     samples = tuple(
         tuple((fraction(rng, 0.1, 2), fraction(rng, -2, 2)) for _ in range(2))
         for _ in range(2)
@@ -170,7 +177,7 @@ def instance(rng):
 
 
 def values(clients, eta):
-    """The values of the files' names, as fractions."""
+    """Return the values of the names in the files, as fractions."""
     L, mu, smooth, neighbors, beta = clients.constants
     optimum = (clients.optimum, clients.optimum)
     fixed = clients.fixed_point(eta)
@@ -192,7 +199,7 @@ def values(clients, eta):
 
 
 def exact(theorem, at):
-    """The bound as a fraction."""
+    """Return the bound as a fraction."""
     total = sp.Integer(0)
     for part in theorem.parts.values():
         numbers = {s: sp.Rational(str(at[s.name])) for s in part.free_symbols}
@@ -205,7 +212,7 @@ every_instance = pytest.mark.parametrize("clients", INSTANCES, ids=range(12))
 
 
 def admissible(theorem, at):
-    """Are the conditions met, the step size less its rounding error?"""
+    """Return whether the conditions hold, up to the rounding error of the step size."""
     given = {name: float(value) for name, value in at.items() if name in theorem.needs}
     given |= {"eta": given["eta"] * (1 - 1e-12)}
     given |= {"T": 1} if "T" in theorem.needs else {"lyapunov_now": 1.0}
@@ -239,7 +246,7 @@ def test_theorem_9_holds_with_the_square_of_its_norm(clients):
 
 
 def first_display(clients, eta, t):
-    """The right-hand side of (37), with the fixed point."""
+    """Return the right-hand side of (37), with the fixed point."""
     L, mu, _, neighbors, _ = clients.constants
     fixed = clients.fixed_point(eta)
     start = clients.lyapunov(next(clients.moments(eta, 0)), fixed)
@@ -252,7 +259,7 @@ def first_display(clients, eta, t):
 
 
 def test_theorem_9_without_the_square_fails_near_the_optimum():
-    """Both displays bound the square; below 1 a norm exceeds its square."""
+    """Both displays bound the square, and a norm below 1 exceeds its square."""
     sample = ((Fraction(1), Fraction(0)),)
     half = Fraction(1, 2)
     near = TwoClients((sample, sample), half, half, half, start=Fraction(1, 10))
@@ -268,7 +275,7 @@ def test_theorem_9_without_the_square_fails_near_the_optimum():
 
 
 def test_lengths_are_squared_on_the_right_of_theorem_9():
-    """In units half as long every term of both displays is a quarter."""
+    """Halving the unit of length divides every term of both displays by four."""
     clients = INSTANCES[0]
     shorter = TwoClients(
         tuple(tuple((h, c / 2) for h, c in pairs) for pairs in clients.samples),

@@ -31,9 +31,7 @@ TEXTS: dict[str, ModuleType] = {
     for name in registry.papers()
     if importlib.util.find_spec(f"{_WHERE}.{name}") is not None
 }
-"""Paper -> its text. A test of test_formulas.py names the statements that lack
-theirs.
-"""
+"""Paper -> its text. A test in test_formulas.py lists statements without a text."""
 
 
 STATEMENTS = (
@@ -44,7 +42,7 @@ STATEMENTS = (
 
 
 def of_all(table: str) -> dict:
-    """One table (``TERMS``, ...) of all papers together."""
+    """Merge one table (``TERMS``, ...) of all papers."""
     return {
         name: entry
         for text in TEXTS.values()

@@ -1,4 +1,4 @@
-"""Vectors and algorithms that the tests of the kernel have in common."""
+"""Vectors and algorithms that the tests of the kernel share."""
 
 import sympy as sp
 
@@ -10,13 +10,13 @@ UK, VK = (Vec.of(((Atom(name, "k"), sp.S.One),)) for name in ("u", "v"))
 
 
 def gossiping(step: sp.Expr, dual: Vec = DUAL) -> Algorithm:
-    """K local steps of that size, and Q gossip steps; ``dual`` is the next second
-    state.
+    """Return an algorithm with K local steps of this size and Q gossip steps; ``dual``
+    is the next second state.
     """
     local, sent = X - SAMPLED.sum(k) * step, X - SAMPLED.sum(s.K) * step
     return Algorithm("run", local, sent, X.mean(), dual, s.Q)
 
 
 def push_sum(step: sp.Expr) -> Algorithm:
-    """One push-sum step after K local steps of that size."""
+    """Return an algorithm with one push-sum step after K local steps of this size."""
     return Algorithm("push", X, X - (SAMPLED.sum(s.K) * step).pushed(), XBAR)

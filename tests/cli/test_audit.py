@@ -1,6 +1,4 @@
-"""``dfltheory audit``: findings, exit status, one check at a time, and the page of the
-docs.
-"""
+"""``dfltheory audit``: findings, exit status, single checks, and the page in docs."""
 
 from __future__ import annotations
 

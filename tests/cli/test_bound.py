@@ -118,7 +118,7 @@ def test_grid(tmp_path, capsys, ending):
     assert run(["bound", KEY, *axes, "--out", str(path), *SET]) == 0
     table = pd.read_csv(path) if ending == "csv" else pd.read_parquet(path)
     assert len(table) == 9
-    assert table["bound"].isna().sum() == 3  # eta = 0.5 meets no condition
+    assert table["bound"].isna().sum() == 3  # eta = 0.5 violates all conditions
     row = table[(table["T"] == 100) & (table["eta"] == 0.001)].iloc[0]
     assert row["bound"] == pytest.approx(
         bounds.get(KEY).evaluate(**{**VALUES, "T": 100, "eta": 0.001})

@@ -1,5 +1,5 @@
-"""dfltheory data fetch | verify | show: documents, exit statuses, pictures, clear
-refusals.
+"""dfltheory data fetch | verify | show: documents, exit statuses, pictures and error
+messages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.tasks import official
 
 
 def call(*arguments: str) -> int:
-    """The exit status, as the command line's frame understands it."""
+    """Return the exit status of the command line."""
     try:
         status = app(args=list(arguments), standalone_mode=False)
     except typer.Exit as stop:
@@ -97,7 +97,7 @@ def test_verify_passes_and_fails(capsys, root):
 
 
 def test_a_folder_without_any_set_does_not_verify(capsys, tmp_path):
-    """Nothing was compared, so that a script must not read "all is well"."""
+    """Nothing was compared, so a script must not conclude that all files are valid."""
     for root in (tmp_path, tmp_path / "nowhere"):
         status, found = document(capsys, "verify", "--data-root", str(root))
         assert (status, found["ok"]) == (1, False)

@@ -1,4 +1,4 @@
-"""validate finds step sizes for every statement, with a schedule or without."""
+"""validate finds step sizes for every statement, with or without a schedule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ OF_THE_RUN |= {"delta", "C", "q", "window", "f0_gap", "x0_sq", "x0_spread"}
 
 
 def keys():
-    """Registered statements with constants, which a run can be compared with."""
+    """Return the registered statements with constants, with which a run can be
+    compared.
+    """
     found = []
     listed = bounds.keys()
     for key in listed:
@@ -34,7 +36,7 @@ def keys():
 
 
 def constants(theorems, task):
-    """Values of quantities that neither the task nor the run fixes, at random."""
+    """Return random values of quantities that neither task nor run determines."""
     rng = np.random.default_rng(0)
     found = {"rho0": 1.0}
     for theorem in theorems:
@@ -44,7 +46,7 @@ def constants(theorems, task):
         names -= {*OF_THE_RUN, *task.constants.known(), *found}
         names = {name for name in names if not theorem.glossary[name].step}
         points = draw(sorted(names), 1, rng, theorem.glossary) if names else {}
-        # at 0 some schedules have no step
+        # at 0, some schedules have no step size
         found |= {name: float(column[0]) or 0.5 for name, column in points.items()}
     return found
 

@@ -1,6 +1,4 @@
-"""``train --dirichlet``: the concentration of the division, never taken for the
-momentum.
-"""
+"""``train --dirichlet`` sets the concentration of the partition, never the momentum."""
 
 import json
 from pathlib import Path

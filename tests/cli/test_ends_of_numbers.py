@@ -1,5 +1,5 @@
-"""Values at the ends of the double range, option by option: an error of one line, and
-no warning of numpy.
+"""Values at the limits of floating point, for each option: a one-line error without
+numpy warnings.
 """
 
 import pytest
@@ -51,7 +51,7 @@ def test_command_rejects_values_outside_the_doubles_in_one_line(
 
 
 def test_validate_has_no_warning_for_runs_that_overflow(capsys):
-    """Warnings are errors in this suite."""
+    """Warnings are errors in this test suite."""
     few = [
         "--topology",
         "ring",

@@ -1,4 +1,4 @@
-"""``dfltheory falsify``: a counterexample is written, printed as JSON, and replays
+"""``dfltheory falsify``: a counterexample is written, printed as JSON, and replayed
 from its file.
 """
 
@@ -20,7 +20,7 @@ HIT = (
 
 @pytest.fixture(scope="module")
 def hit():
-    """A saved hit, run again once."""
+    """Replay a saved counterexample once."""
     from dfltheory.counterexamples import replay
 
     return replay(HIT)

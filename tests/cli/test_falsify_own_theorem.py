@@ -36,7 +36,7 @@ other = replace(own_algorithm, parts={n: 2 * p for n, p in base.parts.items()})
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Three theorems of a user, and a counterexample to each."""
+    """Create a folder with three theorems of a user and a counterexample to each."""
     from dfltheory.bounds.document import theorem_to_document
     from dfltheory.bounds.reference import load
 
@@ -63,7 +63,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def registry_without_own_theorems(monkeypatch):
-    """A process that has not imported the user's module."""
+    """Simulate a process that has not imported the user's module."""
     import sys
 
     monkeypatch.delitem(sys.modules, "dfltheory_own_theorems_of_a_user", raising=False)
@@ -152,8 +152,8 @@ def test_exact_replay_rejects_a_network_that_breaks_the_users_law(
 
 @pytest.fixture
 def imported(folder, monkeypatch):
-    """The counterexample to own_algorithm as Python saves it that has imported the
-    user's module.
+    """Return the counterexample to own_algorithm as saved by a process that imported
+    the user's module.
     """
     import sys
 

@@ -1,10 +1,10 @@
-"""Wrong command lines: never a traceback; one line and status 2 for a mistake.
+"""Invalid command lines end with one line and status 2, never with a traceback.
 
-The lines are made from the commands themselves, so that a new option is tried without a
-word here: every option with every value of the wrong kind, every option twice, every
-NAME=VALUE with odd values, and random mixtures. Parsing, checks and the building of
-tasks, networks and algorithms are real; the long work behind them (searches, studies,
-sweeps, downloads, audits) is left out, and a run takes two rounds.
+Command lines are generated from the commands themselves, so that new options are
+covered automatically: every option with every value of a wrong type, every option
+twice, every NAME=VALUE with unusual values, and random mixtures. Parsing, checks and
+the construction of tasks, networks and algorithms are real. Long computations
+(searches, studies, sweeps, downloads, audits) are skipped, and runs have two rounds.
 """
 
 import dataclasses
@@ -57,7 +57,7 @@ NUMBERS = {
     "integer": ["x", "", "nan", "1.5", "1.5e0", "1e30", "9" * 20, "-" + "9" * 20, "λ"],
     "float": ["x", "", "nan"],
 }
-"""What no option of that type takes: a mistake, whatever the option is."""
+"""Invalid values for each type of option."""
 ODD_NUMBERS = {
     "integer": ["-1", "0", "1", str(2**63 - 1)],
     "float": ["-1", "0", "inf", "-inf", "1e300", "1e-320"],
@@ -90,7 +90,7 @@ ODD_VALUES = [
     "[]",
 ]
 LARGE = {"d", "rounds", "seeds", "m", "K", "Q", "degree", "examples", "count"}
-"""Names whose largest values are the memory's business, and are not tried here."""
+"""Names whose largest values only exhaust memory, and are not tried here."""
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def said(place, monkeypatch, capsys):
-    """Call the command line in a folder of its own; the long work is left out."""
+    """Call the command line in its own folder, without long computations."""
     from dfltheory.counterexamples import falsification
     from dfltheory.experiments import cases, sweep
     from dfltheory.tasks import download
@@ -149,7 +149,7 @@ def said(place, monkeypatch, capsys):
         owner = importlib.import_module(f"dfltheory.cli.{module}")
         monkeypatch.setattr(owner, name, lambda *args: None)
     monkeypatch.setattr(loop, "train", short)
-    # typer would make the commands anew for every line
+    # typer would create the commands again for every line
     monkeypatch.setattr(cli, "app", COMMAND.main)
     monkeypatch.chdir(place)
     monkeypatch.setenv("DFLTHEORY_DATA_ROOT", str(place / "no-data"))
@@ -182,7 +182,7 @@ COMMAND = typer.main.get_command(cli.app)
 
 
 def commands(group=COMMAND, above=()):
-    """Every command by its words, from the command line's own tree."""
+    """Return every command by its words, from the command line's own tree."""
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
             yield from commands(command, (*above, name))
@@ -194,7 +194,7 @@ COMMANDS = dict(commands())
 
 
 def line(command, **change):
-    """The command's plain line, with options replaced."""
+    """Return the basic command line of a command, with some options replaced."""
     words = command.split()
     for name, value in (LINES[command] | change).items():
         if isinstance(value, list):
@@ -219,7 +219,7 @@ def test_every_command_is_tried():
 
 
 def hostile(command):
-    """(line, is it a mistake?)"""
+    """Yield (command line, whether it is invalid)."""
     for option in options(command):
         word = option.opts[-1]
         if word == "--plot" and command == "bound":
@@ -289,7 +289,7 @@ def test_command_has_no_traceback_for_random_arguments(said):
 
 
 def values_of(section, name, count):
-    """NAME=VALUE with odd values: a few of each option, drawn once and for all."""
+    """Return NAME=VALUE with unusual values, a few for each option, drawn once."""
     chance = random.Random(name)
     return [
         f"{o}={v}"
@@ -376,7 +376,7 @@ def test_odd_values_of_a_bound(said):
         "sweep experiment.toml --set run.rounds=3 --set run.rounds=4",
         "sweep experiment.toml --cluster foo",
         "audit dfedsam --all",
-        # what cannot be
+        # impossible values
         "train --task quadratic --out file",
         "train --task quadratic --out file/below",
         "train --task quadratic --checkpoint folder",

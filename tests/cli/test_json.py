@@ -1,11 +1,11 @@
-"""What every command has in common."""
+"""Properties that all commands share."""
 
 import typer
 
 from dfltheory.cli import app
 
 PRINT_A_FILE = {"new", "schema"}
-"""They print a file to be written: a theorem file in TOML, a schema in JSON."""
+"""These commands print a file's content: a theorem file in TOML, or a JSON schema."""
 
 
 def commands(group, path=()):
@@ -17,7 +17,7 @@ def commands(group, path=()):
 
 
 def test_every_command_prints_one_document_where_it_is_asked_for_json():
-    """Its option is there; what it prints is held by each command's own tests."""
+    """Checks that the option exists; each command's own tests check the output."""
     found = dict(commands(typer.main.get_command(app)))
     assert len(found) >= 14
     without = {

@@ -1,4 +1,4 @@
-"""Input that asks for too much memory is rejected before anything is allocated."""
+"""Input that requires too much memory is rejected before anything is allocated."""
 
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""The frame of the command line: one line on stderr for every error, and the right exit
-status.
+"""The command line's entry point: one line on stderr for every error, and the right
+exit status.
 """
 
 import json
@@ -123,13 +123,13 @@ def test_each_named_command_has_the_option_that_it_is_named_for():
 
 
 def test_an_interrupt_while_threads_end_is_no_traceback():
-    """A sweep's workers end after its last line."""
+    """A sweep's workers end after its last line of output."""
     late = "threading.main_thread().join(), os.kill(os.getpid(), 2), time.sleep(20)"
     code = (
         "import os, signal, threading, time; threading.Thread(target=lambda:"
         f" ({late})).start()"
     )
-    # ignored behind a shell's &
+    # ignored in background jobs of a shell
     code += "; signal.signal(signal.SIGINT, signal.default_int_handler)"
     script = f"{code}; from dfltheory import cli; cli.main(['--version'])"
     done = subprocess.run(

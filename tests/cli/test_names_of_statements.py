@@ -1,4 +1,4 @@
-"""KEY:VARIANT names a statement in every command that takes a key."""
+"""KEY:VARIANT selects a statement in every command that accepts a key."""
 
 from __future__ import annotations
 

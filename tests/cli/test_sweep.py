@@ -1,4 +1,4 @@
-"""``dfltheory sweep`` as people and programs call it."""
+"""``dfltheory sweep`` as used by people and programs."""
 
 import csv
 import dataclasses

@@ -1,6 +1,4 @@
-"""A theorem file in the place of a key, in every command and function that takes
-one.
-"""
+"""A theorem file in place of a key, in every command and function with a key."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ FALSE = TRUE.replace("40*f0_gap/(eta*T)", "f0_gap/(100*eta*T)").replace(
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The working folder, with a true theorem and a false one."""
+    """Create a working folder with a true theorem and a false one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(TRUE)
     (tmp_path / "false.toml").write_text(FALSE)
@@ -50,7 +48,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def answer(capsys, *arguments, status=0):
-    """The JSON document that a command prints."""
+    """Return the JSON document that a command prints."""
     assert cli.run([*arguments, "--json"]) == status
     return json.loads(capsys.readouterr().out)
 

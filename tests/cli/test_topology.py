@@ -1,4 +1,4 @@
-"""``dfltheory topology``: documents, exit statuses and one-line refusals."""
+"""``dfltheory topology``: documents, exit statuses and one-line errors."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""``dfltheory train``: what it runs is what was asked for, and wrong words are one
-line.
-"""
+"""``dfltheory train`` runs what was requested; invalid arguments end with one line."""
 
 import json
 
@@ -28,7 +26,7 @@ QUADRATIC = [
 
 
 def said(capsys, *arguments):
-    """QUADRATIC with other or further options."""
+    """Return QUADRATIC with other or additional options."""
     pairs = list(zip(QUADRATIC[1::2], QUADRATIC[2::2], strict=True))
     kept = [word for pair in pairs if pair[0] not in arguments for word in pair]
     status = run(["train", *kept, *arguments])
@@ -72,7 +70,7 @@ def test_train_saves_the_same_history_as_the_library(capsys, tmp_path):
     frame = pd.read_csv(tmp_path / "history.csv")
     assert set(frame["measure"]) >= {"loss", "grad_norm_sq", "consensus"}
     stored = json.loads((tmp_path / "run.json").read_text())
-    # to 2 neighbors on a ring, in each of 2 gossip steps, by 4 clients, in 10 rounds;
+    # 4 clients send to 2 neighbors on a ring, in 2 gossip steps of 10 rounds;
     # doubles
     sent = {"bits": 160 * task.d * 64, "scalars": 160 * task.d, "models": 160}
     assert (stored["rounds"], stored["sent"]) == (10, sent)
@@ -135,8 +133,10 @@ def test_train_prints_a_table_without_json(capsys):
 def test_on_images_the_default_is_an_epoch_of_at_most_50_steps_measured_five_times(
     capsys, tmp_path
 ):
-    """digits: 1437 training images over 4 clients, 20 a minibatch, make 18 steps; over
-    one, 72, cut to 50.
+    """The 1437 training images of digits over 4 clients with minibatches of 20 give 18
+    steps per epoch.
+
+    With a single client there are 72 steps, which are limited to 50.
     """
     for m, steps, more in ((4, 18, []), (1, 50, ["--out", str(tmp_path)])):
         words = [
@@ -182,8 +182,8 @@ def accuracy_of(capsys, *arguments):
     ],
 )
 def test_images_are_learned_on_a_ring(capsys, data_root, options, least):
-    """Chance is 0.1; a part of the images on 100 or 10 clients, 6 or 25 steps a
-    round.
+    """Random guessing has accuracy 0.1. Uses a subset of the images, 100 or 10 clients,
+    and 6 or 25 steps per round.
     """
     accuracy = accuracy_of(
         capsys, "--task", *options.split(), "--data-root", str(data_root)

@@ -1,5 +1,5 @@
-"""Code that a file names is imported only with --trust; a list of cells imports nothing
-at all.
+"""Code that a file refers to is only imported with --trust; a list of cells imports
+nothing.
 """
 
 import json
@@ -67,7 +67,7 @@ COMMANDS = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder with a module that writes the file ``marker`` when it is
+    """Create a folder with a module that writes the file ``marker`` when it is
     imported.
     """
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Whole numbers in scientific notation on the command line."""
+"""Integers in scientific notation on the command line."""
 
 import json
 

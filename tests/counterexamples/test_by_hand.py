@@ -1,6 +1,6 @@
-"""The simplified counterexamples, from the papers' formulas in fractions.
+"""The simplified counterexamples, derived from the papers' formulas in fractions.
 
-Nothing of the package is imported: rounds and bounds are written out.
+Nothing is imported from the package: rounds and bounds are written out.
 """
 
 import itertools
@@ -20,13 +20,13 @@ two clients with weights 1/2: C = 2^(13/3), q = 2^(-1/3).
 
 
 def stored(name):
-    """The instance with every number as the fraction that its digits are."""
+    """Return the saved instance, with every decimal number as an exact fraction."""
     text = (FOLDER / f"{name}-printed.json").read_text(encoding="utf-8")
     return json.loads(text, parse_float=Fraction, parse_int=Fraction)
 
 
 def clients(task):
-    """f_i' of each client: a constant and ramps."""
+    """Return f_i' of each client, a constant plus ramps."""
 
     def client(i):
         rows = zip(task["knots"][i], task["widths"][i], task["slopes"][i], strict=True)
@@ -43,7 +43,9 @@ def clients(task):
 
 
 def area(g, a, b):
-    """The integral of a function that is linear between the points 0, 1 of a unit."""
+    """Return the integral over [0, 1] of a function that is linear between multiples of
+    a unit.
+    """
     return (g(a) + g(b)) / 2 * (b - a)
 
 
@@ -57,7 +59,7 @@ def test_admm_stays_at_zero_and_exceeds_the_bound_of_theorem_1():
     T = document["instance"]["run"]["rounds"]
     assert f(Fraction(0)) > 0 == f(0 + rho)  # the ascent point 0 + rho is stationary
     L = B = max(f(Fraction(k, 10)) for k in range(-20, 21))
-    gap = area(f, Fraction(-1), Fraction(0))  # f is least left of -1
+    gap = area(f, Fraction(-1), Fraction(0))  # f attains its minimum left of -1
     kappa = Fraction(1, 2) - 1152 * K**2 * L**2 * eta**2
     dual = 3 * L**2 * pen**2 * B**2
     local = 96 * K**2 * L**2 * eta**2
@@ -124,7 +126,7 @@ def test_clients_of_dfedsam_diverge_and_exceed_the_bound_of_theorem_4_5():
     L = max(abs(s) for row in document["instance"]["task"]["slopes"] for s in row)
     corners = (Fraction(-1), Fraction(0), Fraction(1))
     sigma_sq = max(((fs[0](c) - fs[1](c)) / 2) ** 2 for c in corners)
-    first = means[0]  # Delta_0 = f(xbar^1) - f*, and f is least left of -1
+    first = means[0]  # Delta_0 = f(xbar^1) - f*; f attains its minimum left of -1
     gap = area(slope, Fraction(-1), first)
     lam = 1 - 2 * w
     D = eta * K - 32 * eta**3 * K**2 * L**2 - 6 * eta**2 * K * L
@@ -139,11 +141,11 @@ def test_clients_of_dfedsam_diverge_and_exceed_the_bound_of_theorem_4_5():
     assert float(left / bound) == pytest.approx(float(document["ratio"]), rel=1e-6)
 
 
-# -- the six families, in closed form, which refute statements in O(.)
+# -- the six families that refute statements in O(.), in closed form
 
 
 def family(key):
-    """First parameters and ratios of a stored family."""
+    """Return the first parameters and ratios of a stored family."""
     path = FOLDER / f"{key}-printed.json"
     saved = json.loads(path.read_text(encoding="utf-8"))["divergence"]
     pairs = zip(saved["values"], saved["ratios"], strict=True)
@@ -166,7 +168,7 @@ def test_noise_of_the_personal_part_is_missing_in_dfedmdc_theorem_2():
 
 
 def test_distant_starts_are_missing_in_dfedmdc_theorem_1():
-    def slope(u):  # of both clients, with minima at -1 and 2
+    def slope(u):  # for the two clients, with minima at -1 and 2
         clip = (min(max(u + 2, 0), Fraction(3, 2)), min(max(u + HALF, 0), 1))
         return clip[0] - clip[1] + min(max(u - Fraction(3, 2), 0), 3) - 1
 

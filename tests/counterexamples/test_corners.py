@@ -1,9 +1,9 @@
-"""No cry of wolf: at the corners of every theorem the corrected variants hold, and
-nothing complains.
+"""No false alarms: in corner cases of every theorem, the corrected variants hold
+without warnings.
 
-m = 1, T = 1, K = 1, lam = 0, many gossip steps, no SAM, no noise, no momentum, and all
-at once: there formulas divide by zero, spectra are empty and intervals have no width.
-Warnings are errors in this suite.
+The corner cases are m = 1, T = 1, K = 1, lam = 0, many gossip steps, no SAM, no noise,
+no momentum, and all at once. There, formulas may divide by zero, spectra are empty, and
+intervals have no width. Warnings are errors in this test suite.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from dfltheory.experiments.report import Study
 from dfltheory.verdicts.compare import compare
 from tests.experiments.test_every_theorem import CLOSED, problem, run_of
 
-# over a network, whose corners these are
+# corner cases of networks
 CLOSED = [t for t in CLOSED if t.scope.network != "none"]
 CORNERS = {
     "inside": {},
@@ -52,7 +52,7 @@ def cases():
                     "inside",
                     "all",
                 )
-                # their terms are those of the plain one, or fewer
+                # their terms are a subset of those of the main variant
                 marks = [pytest.mark.slow] * further
                 yield pytest.param(
                     thm, change, id=f"{thm.key}-{thm.variant}-{corner}", marks=marks
@@ -60,8 +60,8 @@ def cases():
 
 
 def judged(thm, seeds=1, **change):
-    """What one run at the corner says, at a corollary's schedule or at a theorem's
-    largest step.
+    """Return the verdict on one run in the corner case, at the corollary's schedule or
+    the theorem's largest step size.
     """
     run = run_of(thm, seeds, long=140, **change)
     return compare(run, thm, **({"S2": 4.0} if "S2" in thm.needs else {}))
@@ -77,17 +77,17 @@ def check(thm, verdict):
     )
     if (
         verdict.kind == "not applicable"
-    ):  # because a condition fails, which is named, and not for want of a number
+    ):  # the reason is a violated condition, not a missing constant
         failing = [name for name, slack in verdict.slack.items() if slack < 0]
         assert failing, verdict.reason
         assert all(name in verdict.reason for name in failing)
         return
     assert np.isfinite([verdict.bound, verdict.ratio, *verdict.terms.values()]).all()
-    assert verdict.trivial > 0  # inf: nothing is known of it without a theorem
+    assert verdict.trivial > 0  # inf: without a theorem, nothing is known about it
     assert verdict.bound > 0
     if thm.variant.startswith("corrected"):
         assert verdict.kind != "violated", str(verdict)
-        # even the one run that was drawn is below
+        # even the single random run is below
         assert verdict.ratio <= 1, str(verdict)
 
 
@@ -101,7 +101,7 @@ def test_at_its_corners_a_corrected_theorem_holds_and_nothing_complains(thm, cha
     verdict = judged(thm, **change)
     check(thm, verdict)
     if change.get("sigma") == 0.0 and verdict.kind != "not applicable":
-        # nothing is left to chance: one seed decides
+        # the run is deterministic: one seed decides
         assert verdict.kind in ("holds", "vacuous") or not thm.variant.startswith(
             "corrected"
         )
@@ -125,7 +125,7 @@ def test_corners_meet(thm, chosen, seeds):
 
 @pytest.mark.slow
 def test_most_corners_are_judged_and_not_set_aside():
-    """The test above would pass if everything were "not applicable"."""
+    """Otherwise the test above would pass if all verdicts were "not applicable"."""
     corrected = [t for t in CLOSED if t.variant.startswith("corrected")]
     aside = {
         (f"{t.key} {t.variant}", corner)
@@ -138,7 +138,7 @@ def test_most_corners_are_judged_and_not_set_aside():
         for n in (1, 2)
         for c in ("inside", "m=1")
     }
-    # the one asks for m >= 2, the others for T >= 1024/(1 - lam)^2
+    # one requires m >= 2, the others require T >= 1024/(1 - lam)^2
     assert aside == {("dfedsgpsm.theorem_1 corrected_any_step", "m=1"), *patient}
 
 

@@ -1,4 +1,4 @@
-"""Fractions as text, of any length."""
+"""Conversion of fractions to text of any length."""
 
 from fractions import Fraction
 

@@ -1,5 +1,5 @@
-"""The search for counterexamples: its problems are exact, its controls settle, its hits
-replay.
+"""The search for counterexamples: exact problems, controls, and replays of what it
+finds.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ ADMM = ("DFedADMMSAM", "DFedADMM")
 
 
 def halved(key, variant):
-    """A tight bound, made false."""
+    """Return a sharp bound divided by two, which is false."""
     theorem = dfl.bounds.get(key, variant)
     parts = {name: part / 2 for name, part in theorem.parts.items()}
     return dataclasses.replace(
@@ -46,7 +46,7 @@ def test_constants_of_ramps_are_attained_and_never_exceeded(seed, m):
     slopes, left = rng.normal(size=(1, m, 3)), -rng.uniform(0, 1, (1, m))
     ramps = Ramps(knots, widths, slopes, left)
     known = {name: float(v[0]) for name, v in ramps.constants().items()}
-    # a narrow piece must not fall through
+    # a narrow piece must not be missed
     ends = [knots + part * widths for part in (-1, -0.5, 0, 0.5, 1)]
     x = np.unique(np.concatenate([np.linspace(-12, 12, 40001), np.ravel(ends)]))[None]
     g = ramps.gradient(x[..., None, None])[0, ..., 0]
@@ -111,7 +111,9 @@ def test_the_task_and_the_batch_are_one_problem(seed, kind):
                 row, task.hessian(points.detach())[..., k, :], atol=1e-10
             )
     for name, value in batch.constants().items():
-        if name != "mu_each":  # of no task: the search alone gives it to theorems
+        if (
+            name != "mu_each"
+        ):  # not a constant of tasks: only the search provides it to theorems
             assert float(value[0]) == pytest.approx(
                 getattr(task.constants, name), rel=1e-12
             ), name
@@ -124,12 +126,12 @@ def test_the_task_and_the_batch_are_one_problem(seed, kind):
     "key",
     [
         "dfedsam.theorem_4_5",
-        # beyond the constants of its cited lemma: nearly a minute of processor
+        # exceeds the constants of its cited lemma; takes nearly a minute
         pytest.param("dfedsgpsm.theorem_1", marks=pytest.mark.slow),
     ],
 )
 def test_a_false_theorem_is_refuted_and_the_core_confirms_it(key, tmp_path):
-    """Another one is by the command, in tests/cli/test_falsify.py."""
+    """Another false theorem is refuted by the command in tests/cli/test_falsify.py."""
     found = falsify(key, "printed", seconds=300, enough=1.2, seed=0)
     assert found.violated
     assert found.ratio > 1.05
@@ -214,7 +216,7 @@ def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedul
     a, T, L = instance.algorithm, instance.rounds, instance.task.constants.L
     assert a.lam == pytest.approx(np.sqrt(a.K / T) / L)
     assert a.eta == pytest.approx(1 / (L * np.sqrt(a.K * T)))
-    # what moves on after these counts as 0
+    # later rounds count as 0 if the state still changes
     most, rests = min(T, full), found.certificate.exact["still"]
     run_ = dataclasses.replace(instance, rounds=most).run(progress=False)
     theorem = dfl.bounds.get("dfedadmm.corollary_1", "corrected")
@@ -247,15 +249,15 @@ def test_a_search_keeps_its_budget_up_to_one_generation_and_the_confirmation():
     started = time.monotonic()
     found = falsify("dfedsgpsm.theorem_1", "corrected", seconds=0.5, enough=np.inf)
     assert found.evaluations > 20
-    assert time.monotonic() - started < 31  # generous: a busy machine
+    assert time.monotonic() - started < 31  # generous, for busy machines
 
 
-# -- files and refusals
+# -- files and rejected input
 
 
 def trap(path, variant="printed", x0=(0.0, 0.0), rho=1.0):
-    """A file: SAM is stationary at 0 where f' = L max(rho - |x|, 0): two identical
-    clients.
+    """Return a file in which SAM is stationary at 0, with f' = L max(rho - |x|, 0) for
+    two identical clients.
     """
     task = {
         "name": "dfltheory.counterexamples.problems:RampTask",
@@ -368,8 +370,12 @@ def test_families_of_one_name_are_counted_together():
 
 
 def test_a_condition_without_a_step_size_leaves_the_steps_alone():
-    """sum_t ||grad f||^2 <= 2 gap/(eta (2 - L eta)) is attained on quadratics: 3 % less
-    is false.
+    """sum_t
+
+    grad f
+
+    ^2 <= 2 gap/(eta (2 - L eta)) is attained on quadratics, so a bound 3 % smaller is
+    false.
     """
     s = dfl.bounds.symbols
     wrong = dfl.bounds.Theorem(

@@ -1,5 +1,5 @@
 """The search for counterexamples to theorems on convex problems: constants, planted
-mistakes, refusals.
+mistakes and rejected input.
 """
 
 from dataclasses import replace
@@ -50,7 +50,7 @@ def test_convexity_and_minimizers_are_those_of_a_fine_grid():
         least = x[np.abs(at.mean(-1)) <= 1e-12]
         flat = least if least.size else x[[f.argmin()]]
         nearest = flat[np.abs(flat - start[k]).argmin()]
-        # a plateau that rounding tilts has its minimizer at one end: the upper limit
+        # rounding can tilt a plateau; its minimizer is then at one end: the upper limit
         # reaches there
         distance, beyond = (
             np.sqrt(found["x_star_sq"][k]) - abs(start[k] - nearest),
@@ -178,8 +178,8 @@ NEAR = {
     ],
     "left": [-1.61576788868753e-08, -7.737370559492634e-11],
 }
-"""A start 4e-11 off the minimizer: f - f* is 1e-29 there, and rounding of parts of 1e-8
-leaves 6e-25.
+"""A start 4e-11 from the minimizer: f - f* is 1e-29, but rounding errors of terms of
+size 1e-8 are 6e-25.
 """
 
 
@@ -198,9 +198,7 @@ def test_the_rounding_of_a_small_gap_between_large_parts_refutes_nothing():
 
 
 def test_what_rounding_may_put_off_is_no_less_than_what_it_does():
-    """Against the same numbers in fractions: f at the start, f*, and where f' is
-    zero.
-    """
+    """Compares f at the start, f*, and the zero of f' with exact fractions."""
 
     def exactly(one, k, x):
         f, slope = [], []
@@ -245,8 +243,8 @@ def test_what_rounding_may_put_off_is_no_less_than_what_it_does():
 
 
 def test_what_bends_down_is_not_convex():
-    """f_1' falls with slope 1 on [0, 1], f_2' rises there with slope 3: f is convex,
-    f_1 is not.
+    """On [0, 1], f_1' decreases with slope 1 and f_2' increases with slope 3: f is
+    convex, but f_1 is not.
     """
     one = Ramps.one([[0.0], [0.0]], [[1.0], [1.0]], [[-1.0], [3.0]], [0.0, -1.0])
     known = one.constants()
@@ -291,8 +289,8 @@ def test_nine_tenths_of_a_sharp_bound_are_refuted_and_the_bound_is_not():
 
 
 def test_rounding_refutes_no_sharp_bound():
-    """A start at 1.7e-7 from the minimizer -2.5: 299 steps move by little more than
-    they are rounded.
+    """From a start at distance 1.7e-7 of the minimizer -2.5, 299 steps are barely
+    larger than rounding errors.
     """
     knots, widths = [-2.518037123908922], [1.8734318372215044]
     task = RampTask(
@@ -330,8 +328,8 @@ def test_search_rejects_statements_that_it_cannot_evaluate(key, why):
 
 
 def test_clients_that_pause_between_averages_are_not_stationary():
-    """f_i = (x -+ 1)^2/2: one step of size 1 leads to +-1, where they stay until the
-    average 40 steps on.
+    """f_i = (x -+ 1)^2/2: one step of size 1 leads to +-1, where clients stay until the
+    average 40 steps later.
     """
     two = Ramps.one([[-9.0], [-9.0]], [[20.0], [20.0]], [[1.0], [1.0]], [-10.0, -8.0])
     algorithm = dfl.algorithms.LocalSGD(eta=1.0, K=40)

@@ -1,4 +1,4 @@
-"""The batched rounds of the search are those of the training core, for every
+"""The search's batched rounds agree with those of the training core, for every
 algorithm.
 """
 
@@ -23,7 +23,7 @@ from dfltheory.training.instance import Instance
 
 
 def bowls(h=0.8, c=(0.5, -1.0), reach=1e3):
-    """f_i(x) = h (x - c_i)^2/2 on |x - c_i| <= reach for two clients."""
+    """Return two clients with f_i(x) = h (x - c_i)^2/2 for |x - c_i| <= reach."""
     slopes = np.full((2, 1), h)
     return Ramps.one(
         np.array(c)[:, None] - reach,
@@ -63,7 +63,7 @@ def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant):
             drawn(theorem, family, 3),
             sigma=np.zeros((3, theorem.scope.two_blocks + 1)),
             drawn=False,
-        )  # matrices that would be drawn take turns
+        )  # matrices are used in turn instead of randomly
         path = run(batch, 20)
         for index in np.flatnonzero(batch.valid):
             x0 = batch.x0[index]
@@ -80,8 +80,8 @@ def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant):
 
 
 def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_those_of_every_outcome():
-    """A literal run of every outcome of coins: f_1' = h (x - 1), f_2' = h (x + 1),
-    noise +-sigma.
+    """Enumerates all outcomes of coins for f_1' = h (x - 1), f_2' = h (x + 1) and noise
+    +-sigma.
     """
     eta, rho, sigma, T, K, w, h = 0.3, 40.0, 1.5, 2, 2, 0.2, 0.8
     total, most = np.zeros((4, T + 1)), {}
@@ -107,7 +107,7 @@ def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_t
     for name, rows in zip(
         ("grad_norm_sq", "consensus", "loss"), total[:3], strict=True
     ):
-        # where f is 0 is free
+        # the additive constant of f is arbitrary
         shift = path.left[name][0, 0] - rows[0] if name == "loss" else 0.0
         np.testing.assert_allclose(
             path.left[name][:, 0] - shift, rows, rtol=1e-9, err_msg=name
@@ -200,8 +200,8 @@ def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(
 
 @pytest.mark.slow
 def test_a_false_one_over_m_squared_is_refuted_by_many_clients(tmp_path):
-    """The noise term of DFedSAM divided once more by m: sixteen clients are needed to
-    see it.
+    """If DFedSAM's noise term is divided by m once more, refuting it takes sixteen
+    clients.
     """
     from dfltheory.bounds.symbols import GLOSSARY
     from dfltheory.counterexamples import falsify, replay
@@ -220,7 +220,7 @@ def test_a_false_one_over_m_squared_is_refuted_by_many_clients(tmp_path):
 
 
 def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_share_gradients():
-    """Also of an algorithm that goes on to change the gradient that it was given."""
+    """Also for an algorithm that modifies the gradient it was given."""
     one = np.ones((1, 1, 1))
     ramps = Ramps(-100 * one, 200 * one, 0.5 * one, -50 * one[..., 0])
     q, noise = 0.8, (0.4 * 1.5) ** 2  # x <- q x + noise, and g = x/2 + noise
@@ -239,7 +239,7 @@ def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_
     separate_clients = dataclasses.replace(
         two, W=np.array([[[[0.7, 0.3], [0.3 + 1e-15, 0.7 - 1e-15]]]])
     )
-    # the gradients of the first client are used for both
+    # the first client's gradients are used for both
     for name in ("grad_norm_sq", "consensus", "loss"):
         np.testing.assert_allclose(
             run(two, 4).left[name], run(separate_clients, 4).left[name], rtol=1e-9
@@ -253,7 +253,7 @@ def test_noise_on_gradients_that_bend_is_refused():
 
 
 def test_the_limit_cycle_of_sam_counts_for_ever():
-    """f' = x to the right of 0, k x to the left: a step of SAM leads from a to -b, and
+    """With f' = x for x > 0 and k x for x < 0, a step of SAM leads from a to -b, and
     the next one back.
     """
     eta, rho, k, T = 0.5, 0.5, 0.96, 10**9 + 1
@@ -294,7 +294,7 @@ def test_what_comes_again_is_counted_whole_and_no_more():
     assert at_T(theorem, data, 6, np.array([2]))[0] == pytest.approx((16 + 2 + 4) / 6)
     assert at_T(theorem, data, 9, np.array([3]))[0] == pytest.approx(
         (16 + 7 + 2 * 1) / 9
-    )  # of two, the least
+    )  # the smaller of the two
 
 
 @pytest.mark.parametrize(
@@ -308,8 +308,8 @@ def test_what_comes_again_is_counted_whole_and_no_more():
     ],
 )
 def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, inside):
-    """Coins lead x <- x - eta (x +- 1) to sum_t eta (1 - eta)^t = 1 at most; beyond eta
-    = 2 anywhere.
+    """With x <- x - eta (x +- 1), coins lead at most to sum_t eta (1 - eta)^t = 1; for
+    eta > 2 iterates are unbounded.
     """
     bowl = Ramps.one([[-far]], [[2 * far]], [[1.0]], [-far]).repeated(m)
     algorithm = dfl.algorithms.DFedAvg(eta=eta, K=1)

@@ -1,5 +1,5 @@
-"""Files about counterexamples are sent around: every field of every kind is attacked;
-none runs anything.
+"""Counterexample files may come from anyone: every field is attacked, and no attack
+executes code.
 """
 
 import json
@@ -43,7 +43,7 @@ HOSTILE = [
     "x" * 5000,
 ]
 SHOWN_ONLY = {"command", "file", "obstacles", "condition"}
-"""Fields that are shown, and never used."""
+"""Fields that are only displayed."""
 
 
 def outcome(name):
@@ -88,8 +88,8 @@ def refused(path, read=read_document):
 
 
 def has_same_type(value, original):
-    """Whether ``value`` has the type of ``original``: a number for a number, a list
-    for a list.
+    """Return whether ``value`` has the type of ``original``: both numbers, or both
+    lists, etc.
     """
     numbers = (int, float)
     if isinstance(original, bool) or isinstance(value, bool):
@@ -140,10 +140,8 @@ def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path)
     "kind", [kind for kind in WHOLE if kind not in ("family", "printed")]
 )
 def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypatch):
-    """Numbers that are in range, and other statements: no traceback, and no run that
-    has no end.
-    """
-    monkeypatch.setattr(certify, "ROUNDS", (300,))  # the many replays are to be short
+    """Other values and statements cause neither tracebacks nor endless runs."""
+    monkeypatch.setattr(certify, "ROUNDS", (300,))  # keep the many replays short
     file, document = tmp_path / "sent.json", WHOLE[kind]
     content = document.get("divergence") or document["instance"]
     owner = "divergence" if document.get("divergence") else "instance"
@@ -170,7 +168,7 @@ def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypat
         (("instance", "algorithm", "Q"), 10**12),
         (("instance", "run", "rounds"), 10**30),
         (("instance", "run", "evaluate_every"), 2),
-        # with T = 10^9: nothing that could be enumerated
+        # T = 10^9 cannot be enumerated
         (("instance", "task", "sigma"), 1.0),
         (("instance", "run", "x0"), [[0.0]] * 3),
         (("instance", "topology", "matrix"), [[1.0]]),

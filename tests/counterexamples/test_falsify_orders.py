@@ -20,8 +20,8 @@ from dfltheory.errors import DFLTheoryError, InputError
 
 
 def made_up(power, parameter="T", level=0.0):
-    """:func:`along` on a made-up measure = expression * parameter^power (which levels
-    off at ``level``).
+    """Apply :func:`along` to a synthetic measure = expression * parameter^power, which
+    may level off at ``level``.
     """
     theorem = dfl.bounds.get("dfedsam.rate_abstract", "printed")
 
@@ -52,7 +52,7 @@ def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
     found = made_up(0.5)
     assert found.grows
     assert found.exponent == pytest.approx(0.5, abs=1e-9)
-    # followed one factor further
+    # continued by one more factor
     assert found.ratios[-1] / found.ratios[0] == pytest.approx(16.0)
     assert len(made_up(0.0).ratios) == 4
     assert not made_up(0.0).grows
@@ -243,8 +243,8 @@ def test_a_rate_that_holds_has_no_growing_family(seed):
 
 @pytest.mark.slow
 def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
-    """From a common start: T like 1/(1 - alpha)^3, along which every term of the
-    printed rate gives way.
+    """From a common start, with T like 1/(1 - alpha)^3, every term of the printed rate
+    becomes small.
     """
     theorem, member = (
         dfl.bounds.get("dfedsgpsm.corollary_1", "printed"),
@@ -267,7 +267,7 @@ def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
 
 
 def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
-    """The 1/T of a term without a constant, next to a 1/sqrt(T) that is 10^7 times
+    """The 1/T of a term without a constant competes with a 1/sqrt(T) that is 10^7 times
     smaller.
     """
     base = {
@@ -307,11 +307,11 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
     ],
 )
 def test_a_budget_in_candidates_is_the_same_search_on_any_machine(key):
-    """With constants, and an O(.)."""
+    """For a statement with constants and one in O(.)."""
     found = [dfl.falsify(key, candidates=20, seed=3) for _ in range(2)]
     summaries = [(one.ratio, one.evaluations, one.growing) for one in found]
     assert summaries[0] == summaries[1]
-    assert 20 < found[0].evaluations < 120  # populations and families are not parted
+    assert 20 < found[0].evaluations < 120  # populations and families are kept together
 
 
 def test_falsify_rejects_an_empty_budget():

@@ -1,5 +1,5 @@
-"""The docs' page of counterexamples: generated from the outcome files, and every one of
-them replays.
+"""The docs page on counterexamples is generated from the outcome files, all of which
+replay.
 """
 
 import dataclasses
@@ -47,9 +47,10 @@ DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in
 
 
 def of(kind):
-    """The outcome files with an instance, or with a family of problems; of a paper's
-    instances that refute nothing all but the first are replayed with the slow tests, as
-    are those that the core runs very long.
+    """Return the outcome files with an instance, or those with a family of problems.
+
+    For papers whose instances refute nothing, all but the first are replayed with the
+    slow tests, as are those that the core runs for very long.
     """
     seen, chosen = set(), []
     for path in FILES:
@@ -76,8 +77,8 @@ def test_page_of_searches_is_current(tmp_path):
 
 
 def test_every_theorem_and_corollary_has_its_outcome_and_nothing_else_is_there():
-    """Of papers whose errata were written; of others the page counts what has not been
-    searched yet.
+    """Required for papers with errata; for others, the page counts the statements not
+    yet searched.
     """
     stated = {
         survey.outcome_file(FOLDER, theorem).stem: theorem
@@ -112,7 +113,7 @@ def test_corrected_statements_are_searched_term_by_term_and_not_refuted():
         theorem = dfl.bounds.get(outcome["key"], outcome["variant"])
         assert set(outcome["terms"]) == set(theorem.parts)
         assert all(row["share"] <= 1 for row in outcome["terms"].values())
-        # the search and its confirmation agree within a hundredth: no family reports a
+        # search and confirmation agree within one percent: no family reports a
         # withdrawn candidate
         assert (
             max(float(row["ratio"]) for row in outcome["families"].values())
@@ -201,7 +202,7 @@ def test_what_is_left_of_a_bound_without_a_term_that_is_not_needed_is_above_a_pr
         )
         left = sum(value for name, value in terms.items() if name != term)
         assert (left >= bound).all(), term
-        assert (left - terms["noise"] < bound).any()  # which could not go, too
+        assert (left - terms["noise"] < bound).any()  # which cannot be omitted, too
         assert (
             unshown(key, variant, term, "0.1")
             == f"no: without it the bound is never below that of {other}"
@@ -339,7 +340,7 @@ def test_a_survey_writes_outcomes_goes_on_and_fails_when_a_corrected_statement_f
     written = path.read_bytes()
     assert json.loads(written)["command"].endswith("--seed 0")
     assert survey.main(arguments) == 0
-    assert path.read_bytes() == written  # what is there is not searched again
+    assert path.read_bytes() == written  # statements with a file are not searched again
     assert replay(path).ratio == pytest.approx(json.loads(written)["ratio"], rel=1e-9)
     path.unlink()
     real = survey.falsify
@@ -354,7 +355,7 @@ def test_a_survey_writes_outcomes_goes_on_and_fails_when_a_corrected_statement_f
 
 @cache
 def every_planted():
-    """(key, variant, version) -> the statement and the version."""
+    """Return (key, variant, version) -> the statement and the version."""
     return {
         (theorem.key, theorem.variant, name): (theorem, false)
         for theorem in examined()
@@ -444,15 +445,15 @@ def test_a_constant_is_made_smaller_only_as_far_as_a_term_was_seen_sharp():
 def test_statements_with_equal_content_are_examined_once():
     keys = [(theorem.key, theorem.variant) for theorem in examined()]
     assert ("dfedsam.corollary_4_6", "corrected") in keys
-    assert ("dfedsam.corollary_4_8", "corrected") not in keys  # it says the same
+    assert ("dfedsam.corollary_4_8", "corrected") not in keys  # an equivalent statement
 
 
 @pytest.mark.parametrize("key", ["dfedmdc.rate_theorem_1", "dfedmdc.rate_theorem_2"])
 def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that_are_not_searched(
     key,
 ):
-    """Stationary noise in the shared part, one client, L_u = sigma_u = 1, whose mean
-    square slope is exact.
+    """Stationary noise in the shared part with one client and L_u = sigma_u = 1 has an
+    exact mean squared gradient.
     """
     _, false = every_planted()[
         key, "corrected", "without the term noise of the shared part"
@@ -512,8 +513,8 @@ def test_noise_for_ever_violates_what_lacks_its_noise_and_nothing_that_is_proved
 
 @pytest.mark.parametrize("key", ["dfedmdc.theorem_2", "dfedmdc.rate_theorem_2"])
 def test_biased_client_without_smooth_samples_violates_the_bound(key):
-    """w = 1 to the right of -rho, a ramp of width R to its left: L_u = 1/R, f(0) - f* =
-    rho + R/2.
+    """w = 1 to the right of -rho, with a ramp of width R to its left: L_u = 1/R, f(0) -
+    f* = rho + R/2.
     """
     _, false = every_planted()[
         key, "corrected", "without the assumption of smooth samples"
@@ -588,7 +589,7 @@ def test_page_reports_the_measured_power():
     left = set(every_planted()) - {
         (one["key"], one["variant"], one["version"]) for one in rows
     }
-    assert len(rows) + len(left) == len(every_planted())  # none is another's
+    assert len(rows) + len(left) == len(every_planted())  # the names are unique
     assert len(left) < len(rows)
     assert (
         f" {len(left)} more are planted, and were not searched yet." in text
@@ -690,7 +691,7 @@ def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds
     assert slack_of_short_horizons(2, 0.5) == pytest.approx(
         0.25 * (1.87**2 - (4 / 3) ** 2), rel=0.01
     )
-    # every step inside the other conditions keeps the one that is left out
+    # the other conditions imply the omitted one
     for key, name in OPEN:
         theorem = next(t for t in examined() if t.key == key)
         if not key.startswith("dfedmdc"):
@@ -724,7 +725,7 @@ def test_a_planted_version_is_searched_and_written_and_not_searched_again(
     path = tmp_path / "power.json"
     assert power.main([str(path), "--seconds", "0.5", "--most", "1"]) == 0
     (row,) = json.loads(path.read_text())
-    # without the optimization term nothing is left at small steps
+    # without the optimization term, the bound vanishes at small steps
     assert row["refuted"]
     assert row["version"] in capsys.readouterr().out
     assert power.main([str(path), "--seconds", "0.5", "--most", "0"]) == 0
@@ -762,7 +763,7 @@ def test_what_survived_another_search_or_a_shorter_one_is_searched_again(
 
     assert searched(refuted=True, search="another") == (1, 2)  # the next version
     assert searched(refuted=False, search=power.searcher()) == (1, 2)
-    # what is not known to be false comes last
+    # versions not known to be false come last
     assert searched(refuted=False, search="another") == (1, 2)
     assert searched(refuted=False, search="another", **{"for ever": 2.0}) == (1, 1)
     assert searched(

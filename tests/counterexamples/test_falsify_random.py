@@ -1,5 +1,5 @@
-"""Networks that are drawn in each round: all ways are run, and the training core draws
-its own.
+"""Random networks: the search enumerates all draws, and the training core draws its
+own.
 """
 
 import dataclasses
@@ -30,8 +30,8 @@ from dfltheory.graphs import RandomMatching, mean_square_contraction
 
 
 def a_matching(W):
-    """A law of one's own: three clients or more, of whom each averages with one at
-    most.
+    """A user's law for three clients or more, in which each client averages with at
+    most one other.
     """
     averages = (
         len(W) > 2 and np.abs(W @ W - W).max() < 1e-12 and (W > 0).sum(0).max() <= 2
@@ -189,7 +189,7 @@ def test_falsify_refutes_half_of_a_bound_on_random_matchings_and_not_the_bound(
     assert isinstance(false.instance.network, RandomMatching)
     assert false.certificate.core["low"] > 1
     assert false.certificate.core["seeds"] >= 16
-    # what follows rests on the exact expectation and on the scope, not on how often the
+    # the rest depends on the exact expectation and the scope, not on how often the
     # core is run
     monkeypatch.setattr(sys.modules[certify.__module__], "RUNS", ((40, 400),) * 2)
     certificate = certify(false.instance, MATCHINGS)
@@ -204,8 +204,14 @@ def test_falsify_refutes_half_of_a_bound_on_random_matchings_and_not_the_bound(
 
 @pytest.mark.slow
 def test_statements_about_random_networks_in_the_registry_are_searched_over_them():
-    fixed = {"lam_min", "delta", "C", "q", "window"}  # what only a fixed network has
-    # one statement of each kind: those of the same scope and measure have the same search
+    fixed = {
+        "lam_min",
+        "delta",
+        "C",
+        "q",
+        "window",
+    }  # constants that only a fixed network has
+    # one statement of each kind: equal scopes and measures have the same search
     kinds = {}
     for theorem in bounds.statements():
         if not theorem.order and theorem.kind in ("theorem", "corollary"):

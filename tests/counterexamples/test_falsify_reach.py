@@ -1,5 +1,5 @@
-"""Any theorem with a scope is searched, also of a third-party package; what is outside
-is rejected in one line.
+"""Any theorem with a scope can be searched, also of third-party packages; others are
+rejected in one line.
 """
 
 import dataclasses
@@ -51,23 +51,23 @@ class Mine(Algorithm):
 
 @dataclass(frozen=True)
 class Odd(Mine):
-    """A class with a number that no glossary has."""
+    """A class with a hyperparameter that no glossary contains."""
 
     taste: float = 2.0
 
 
 class DFedSAM(algorithms.DFedSAM):
-    """A user's class that is called as the package's."""
+    """A user's class with the name of one of the package's."""
 
 
 def mine(key="dfedsam.theorem_4_5", variant="corrected", **scope):
-    """A copy of one of the package's theorems under a name of one's own."""
+    """Return a copy of one of the package's theorems under another name."""
     theorem = dfl.bounds.get(key, variant)
     return dataclasses.replace(theorem, key="mine.theorem", scope=Scope(**scope))
 
 
 def dpsgd(**more):
-    """Theorem A at K = Q = 1, rho = 0: a true statement about D-PSGD."""
+    """Return Theorem A at K = Q = 1, rho = 0, a true statement about D-PSGD."""
     given = {
         "algorithms": ("DPSGD",),
         "network": "definition 1",
@@ -101,7 +101,7 @@ def weakened(theorem, by):
 
 
 def contracting(W):
-    """A law of one's own: every weight at least a tenth."""
+    """A user's law: every weight is at least 0.1."""
     return None if W.min() >= 0.1 else "a weight is below 0.1"
 
 
@@ -115,9 +115,7 @@ def contracting(W):
 def test_falsify_refutes_only_the_false_one_of_two_third_party_theorems(
     scope, tmp_path
 ):
-    """One about a class of one's own does in
-    tests/test_users_theorem_and_algorithm.py.
-    """
+    """tests/test_users_theorem_and_algorithm.py does this for a user's own class."""
     true = dpsgd(**scope)
     found = falsify(true, seconds=1, enough=np.inf)
     assert not found.violated
@@ -129,7 +127,7 @@ def test_falsify_refutes_only_the_false_one_of_two_third_party_theorems(
     assert not callable(scope.get("network")) or np.min(false.instance.network) >= 0.1
     path = false.save(tmp_path / "hit.json")
     if callable(scope.get("network")):
-        return  # a law is code, which no file carries
+        return  # a law is code, which files do not contain
     again = replay(path)  # it is not registered
     assert again.violated
     assert again.ratio == pytest.approx(false.ratio, rel=1e-12)
@@ -168,9 +166,7 @@ def test_a_copy_of_a_true_theorem_under_another_key_is_searched_and_not_refuted(
 
 
 def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
-    """DFedAvgM is in no statement of the registry; its momentum is fixed by the
-    scope.
-    """
+    """No registered statement covers DFedAvgM; the scope fixes its momentum."""
     theorem = dpsgd(algorithms=("DFedAvgM",), hyperparameters={"K": 1, "alpha": 0.5})
     found = falsify(theorem, seconds=1, enough=np.inf)
     assert type(found.instance.algorithm).__name__ == "DFedAvgM"
@@ -229,7 +225,7 @@ def test_search_draws_only_hyperparameters_that_the_bound_contains():
 @pytest.mark.parametrize(
     ("key", "variant"),
     [
-        # one variant quickly: others differ by their right-hand sides and a few
+        # one variant is enough here: others differ by their right-hand sides and a few
         # conditions
         pytest.param(
             t.key,

@@ -1,5 +1,5 @@
-"""The search itself, on landscapes whose peaks are known: global first, then local, the
-best first.
+"""The search on landscapes with known peaks: first global, then local, with preference
+for the best.
 """
 
 import math
@@ -31,15 +31,15 @@ WIDE, NARROW = np.array([0.2, 0.7, 0.5]), np.array([0.8, 0.35, 0.6])
 
 
 def peaks(u):
-    """A wide hill of height 0.6, and a narrow one of height 1."""
+    """Evaluate a wide hill of height 0.6 and a narrow one of height 1."""
     wide, narrow = ((u - c) ** 2 @ np.ones(3) for c in (WIDE, NARROW))
     return np.maximum(0.6 * np.exp(-wide / 0.2), np.exp(-narrow / 0.01))
 
 
 @pytest.fixture(autouse=True)
 def landscape(monkeypatch):
-    """Candidates are points of the cube, and their ratio is the height there (nan below
-    -1).
+    """Return a space whose candidates are points of the cube, with the height as ratio
+    (nan below -1).
     """
 
     def score_by_height(theorem, batch, rounds, T):
@@ -96,7 +96,7 @@ def test_no_generation_makes_a_point_worse_and_the_highest_hill_is_climbed():
     assert ((arm.points >= 0) & (arm.points <= 1)).all()
     np.testing.assert_allclose(arm.points[arm.best], NARROW, atol=5e-3)
     distance = np.minimum(*(np.abs(arm.points - c).max(1) for c in (WIDE, NARROW)))
-    assert np.median(distance) < 0.05  # all have gone up a hill
+    assert np.median(distance) < 0.05  # all have climbed a hill
 
 
 def test_points_of_niches_do_not_change_with_the_population():
@@ -180,14 +180,14 @@ def test_time_goes_to_both_phases_and_ends_the_search(monkeypatch):
     assert local[0] == pytest.approx(65, abs=1)  # a share of 0.35 is local
     assert now[0] == pytest.approx(100, abs=1.5)
     assert sum(arm.evaluations for arm in arms) == now[0] * POPULATION
-    # what has done better is tried more often, all of it at least now and then
+    # better ones are tried more often, and all at least occasionally
     low = family(lambda u: 0.01 * peaks(u), "low")
     now[0] = 0.0
     good, bad = search(THEOREM, [low, family()], 400, 0, math.inf)
     assert good.evaluations > bad.evaluations > 10 * POPULATION
     assert bad.space.name == "low"
     now[0] = 0.0
-    # time is short: the first arms alone
+    # little time: only the first arms
     assert len(search(THEOREM, [family()] * 8, 3, 0, math.inf)) == 2
 
 
@@ -227,12 +227,12 @@ def test_generations_keep_niches_and_the_local_phase_improves_them():
 def test_a_step_of_evolution_is_at_most_nine_tenths_of_the_way_to_the_best_and_of_a_difference():
     arm = Arm(family(lambda u: np.ones(len(u))), THEOREM, np.random.default_rng(5))
     before = 0.45 + 0.1 * arm.points
-    arm.points = before.copy()  # on a plain every trial is kept
+    arm.points = before.copy()  # on a plateau, every trial is accepted
     width = np.ptp(before, axis=0).max()
     arm.evolve()
     moved = np.abs(arm.points - before)
     assert 0.9 * width < moved.max() <= 2 * 0.9 * width
-    assert (moved.max(1) > 0).mean() > 0.95  # one coordinate of each at least
+    assert (moved.max(1) > 0).mean() > 0.95  # at least one coordinate of each
 
 
 def test_arms_are_chosen_in_proportion_to_their_rank():
@@ -282,8 +282,8 @@ def test_a_search_that_is_interrupted_shows_the_best_that_it_has():
 
 @pytest.mark.parametrize("measure", ["f_gap", "dist_sq", "consensus"])
 def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(measure):
-    """Rounds 1, 2 and the last of all: what rounding leaves of a stationary
-    path, 0 of another.
+    """After the simulated rounds, a stationary path counts less its rounding error, any
+    other path as 0.
     """
     theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
     batch = gossip_batch()
@@ -304,7 +304,9 @@ def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(meas
 
 
 def gossip_batch():
-    """Two candidates of two clients on x^2/2, at distances 1 and 3, far from the minimum."""
+    """Return two candidates with two clients on x^2/2, at distances 1 and 3, far from
+    the minimum.
+    """
     clients = bowl(2).repeated(2)
     x0 = np.array([[[9.0], [10.0]], [[9.0], [12.0]]])
     W = np.full((2, 1, 2, 2), 0.5) + 0.4 * np.array([[1, -1], [-1, 1]])

@@ -1,4 +1,4 @@
-"""Special problems: what their docstrings prove is what the training core measures."""
+"""Special problems: the training core measures what their docstrings derive."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ STEPS = {
     "eta": st.floats(1e-3, 0.2),
     "K": st.integers(1, 5),
     "Q": st.integers(1, 3),
-    # near 1/2 gossip leaves a distance of the size of rounding
+    # near 1/2, gossip leaves distances of the size of rounding errors
     "w": st.floats(0.05, 0.4),
 }
 
@@ -51,7 +51,7 @@ def pair(w):
 
 
 def made(kind, eta, K, Q, w, rho=0.0, cube=0.5, sigma=0.0, m=2):
-    """One special problem: its task, its algorithm, its start, and what it was fitted
+    """Return a special problem: task, algorithm, start, and the constants it was fitted
     to.
     """
     at = RoundData(np.array([eta]), np.array([(1 - 2 * w) ** Q]), np.array([rho]), K)
@@ -85,7 +85,7 @@ def test_sam_is_stationary_in_the_trap(eta, K, Q, w, rho, cube):
         np.testing.assert_allclose(
             run.measures()["grad_norm_sq"][0], width**2, rtol=1e-14
         )
-    else:  # from as steep a place as one likes
+    else:  # from an arbitrarily steep place
         np.testing.assert_allclose(
             run.x[0, :, 0], s * (1 - eta) ** (20 * K), rtol=1e-6, atol=1e-9 * rho
         )
@@ -146,7 +146,7 @@ def test_parabolas_of_two_curvatures_are_stationary_at_the_solution_of_the_linea
         "consensus"
     ][0]
     A, _ = drift_system(k, at)
-    # no share of the slow eigenvector is left
+    # no component along the slow eigenvector is left
     fast = np.abs(np.linalg.eigvals(A[0])).min()
     spread = ((limit - limit.mean()) ** 2).mean()
     assert abs(moved[40] - spread) <= 3 * spread * fast**40 + 1e-12
@@ -240,7 +240,7 @@ def test_on_a_long_slope_momentum_goes_as_far_as_the_closed_form_says(K, alpha):
 
 
 ADMM = {"eta": 0.01, "penalty": 0.05, "K": 3}
-"""A penalty that is no step size, and not eta K."""
+"""A penalty that is neither a step size nor eta K."""
 
 
 def test_unbalanced_duals_separate_clients_by_the_closed_form_of_the_penalty():

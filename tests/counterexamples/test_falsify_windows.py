@@ -1,6 +1,4 @@
-"""Matrices that take turns, push-sum weights far from uniform, and noise that
-biases SAM.
-"""
+"""Matrices used in turn, nonuniform push-sum weights, and noise that biases SAM."""
 
 from dataclasses import replace
 
@@ -83,7 +81,7 @@ def test_several_gossip_steps_of_a_round_take_their_own_matrices():
 
 
 def test_state_that_another_matrix_moves_is_not_stationary():
-    # flat gradients: clients stay where they are while W = I, and meet in every other
+    # flat gradients: clients do not move while W = I, and average in every other
     # round
     flat = Ramps.one([[5.0]], [[1.0]], [[1.0]], [0.0]).repeated(2)
     W = np.array([[np.eye(2), np.full((2, 2), 0.5)]])
@@ -135,7 +133,7 @@ def test_noise_biases_sam_for_every_coin_in_the_training_core():
     history = instance.run(seeds=8, progress=False)
     assert history.grad_norm_sq == pytest.approx(w**2, rel=1e-9)
     assert built(instance.document()).task.led is not None
-    # each sample's gradient, and that their mean is the client's
+    # each sample's gradient; their mean is the client's gradient
     task, x = instance.task, np.array([[[0.3], [0.3]]])
     both = [
         task.gradient(*map(dfl.training.loop.torch.tensor, (x, c * np.ones_like(x))))
@@ -146,8 +144,8 @@ def test_noise_biases_sam_for_every_coin_in_the_training_core():
 
 
 def test_noise_with_different_runs_for_different_coins_refutes_nothing():
-    """Without SAM nothing turns the noise: each coin moves its client, and the exact
-    path is that of one.
+    """Without SAM the noise has no bias, but each coin moves its client, and the exact
+    path covers only one outcome.
     """
     clients, led, x0 = biased_clients()
     sigma = led.constants()["B"][:, None]
@@ -201,8 +199,8 @@ def test_biasing_noise_refutes_only_without_smooth_samples():
 
 
 def test_biased_client_stays_biased_at_every_horizon():
-    """No coin moves it: its horizon is that of runs without chance, and all terms of
-    noise are small.
+    """No coin moves the client, so long horizons are possible as in deterministic runs,
+    and all noise terms are small.
     """
     appendix = dfl.bounds.get("dfedsgpsm.theorem_1", "appendix")
     eta, K, w, T = 1e-4, 3, 5e4, 10**8
@@ -304,7 +302,7 @@ def test_the_rate_of_windows_is_not_that_of_rounds():
 
 
 def known_of(batch, constants):
-    """Of two clients max(min(x, 1), -1) from 0.9."""
+    """Return the values for two clients with max(min(x, 1), -1) that start at 0.9."""
     return {
         "m": 2,
         "K": 1,

@@ -1,4 +1,4 @@
-"""The contract of families of candidates, and families of other packages."""
+"""The contract of families of candidates, including families of other packages."""
 
 import os
 import subprocess

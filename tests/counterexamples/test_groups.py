@@ -1,5 +1,5 @@
-"""Groups of identical clients: two simulated clients are exactly as many as they
-represent.
+"""Groups of identical clients: two simulated clients represent all clients of their
+groups exactly.
 """
 
 from dataclasses import replace
@@ -22,7 +22,9 @@ PAIR = np.array([[0.9, 0.1], [0.1, 0.9]])
 
 
 def two_groups(size, sigma=0.0, algorithm=None):
-    """Parabolas of one curvature (with noise) or of two, in groups of a size."""
+    """Return parabolas with equal curvatures (with noise) or different ones, in groups
+    of a given size.
+    """
     k = np.array([[1.0, 1.0 if sigma else 0.2]])
     clients = parabolas(k, 50.0)
     start = np.full((1, 2, 1), 0.7)
@@ -75,7 +77,7 @@ def test_groups_are_recognized_and_nothing_else():
 
 
 def test_noise_of_sixteen_clients_is_that_of_the_closed_form():
-    """One client stands for 16 where all take the mean of all."""
+    """One client represents 16 if all use the mean over all clients."""
     eta, K, sigma, s, m = 0.1, 2, 0.4, 0.5, 16
     far = np.full((1, 1, 1), 1e3)
     clients = Ramps(-far, 2 * far, np.ones((1, 1, 1)), -far[..., 0])

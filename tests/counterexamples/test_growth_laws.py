@@ -1,4 +1,4 @@
-"""The growth laws of families agree with what the stored families measure."""
+"""The growth laws of families agree with the measurements of the stored families."""
 
 import json
 import statistics
@@ -30,7 +30,7 @@ def stored(key):
 
 
 def parameter_values(law, family):
-    """T, or 1/(1 - alpha), of each member of the stored family."""
+    """Return T, or 1/(1 - alpha), of each member of the stored family."""
     first = family["values"][0]
     factors = [value / first for value in family["values"]]
     power = family["parameter"].split("*").count("T") if law.parameter == "T" else 1

@@ -1,5 +1,5 @@
-"""Statements that files carry: rounds outside of the run, infinite conditions, towers
-of powers.
+"""Statements in files: rounds outside the run, infinite conditions, and towers of
+powers.
 """
 
 import json
@@ -31,7 +31,7 @@ LARGE, SMALL = (["Pow", ["Pow", NEXT, written], 3] for written in (100, -100))
 
 
 def sent(tmp_path, path, formula):
-    """A counterexample that carries its statement, one formula of it changed."""
+    """Return a counterexample with its statement, one formula of which is changed."""
     counterexample = {
         k: v
         for k, v in json.loads(FILE.read_text()).items()
@@ -143,7 +143,7 @@ def test_a_left_side_that_begins_after_the_run_has_no_rounds():
 
 
 def test_both_sides_of_a_condition_infinite_is_no_warning():
-    """Warnings are errors in this suite."""
+    """Warnings are errors in this test suite."""
     statement = bounds.theorem_to_document(THEOREM)
     for side in ("left", "right"):
         statement = put(
@@ -176,8 +176,8 @@ def test_powers_of_ordinary_size_are_what_sympy_makes_of_them():
 
 
 def test_a_condition_with_an_infinite_left_side_fails():
-    """It would allow itself a share of infinity, and an instance outside of a statement
-    would refute it.
+    """A tolerance relative to infinity would admit it, and an instance outside the
+    statement would refute it.
     """
     statement = bounds.theorem_to_document(THEOREM)
     theorem = bounds.theorem_from_document(

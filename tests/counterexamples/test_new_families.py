@@ -1,4 +1,6 @@
-"""Families with exact limits: what their files derive is what fractions give."""
+"""Families with exact limits: the derivations in their files agree with exact
+fractions.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -33,7 +35,7 @@ def fitted(kind, eta=0.1, K=3, lam=0.5, cube=0.5):
 
 
 def linear_round(x, k, eta, K, lam):
-    """K local steps and one average of f_i' = k_i (x - c_i), in fractions."""
+    """Perform K local steps and one average of f_i' = k_i (x - c_i), in fractions."""
     c = (Fraction(1), Fraction(-1))
     y = [c[i] + (1 - eta * k[i]) ** K * (x[i] - c[i]) for i in (0, 1)]
     w = (1 - lam) / 2
@@ -96,7 +98,7 @@ def test_two_parabolas_that_start_at_the_minimum_have_no_gap_and_leave_it():
 
 
 def test_a_late_descent_is_gentle_first_and_steep_at_its_end():
-    """Plain gradient descent in floats: the gradients are those of the formula."""
+    """The gradients of gradient descent in floats are those of the formula."""
     eta = 0.1
     clients, start, _ = fitted(LateDescent, eta=eta, K=1)
     flat, x = np.sqrt(0.01 * 0.5), start[0, 0]
@@ -127,7 +129,7 @@ def test_a_late_descent_refutes_the_last_round_in_place_of_the_mean():
 
 @pytest.mark.slow
 def test_horizons_reach_1e16_where_the_state_repeats():
-    """A false version without any term that drift may exceed is refuted there."""
+    """A false version without a term for drift is refuted at such a horizon."""
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
     parts = {"optimization": theorem.parts["optimization"]}
     false = replace(theorem, parts=parts, schedule={})

@@ -1,5 +1,5 @@
-"""The verifier in rational numbers: its own rounds, constants and sides against the
-core and against hand.
+"""The rational verifier: its rounds, constants and both sides, compared with the core
+and with hand calculations.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ CORRECTED = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
 
 
 def instance_document(task, algorithm, W, x0, T):
-    """An instance as its document has it."""
+    """Return an instance as stored in its document."""
     run = {"rounds": T, "x0": [[x] for x in x0]}
     return {"task": task, "algorithm": algorithm, "topology": {"matrix": W}, "run": run}
 
@@ -216,7 +216,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"
 
 
 def fractions_are_due(path):
-    """Is it a refutation with constants?"""
+    """Return whether a finding is a refutation with constants."""
     outcome = json.loads(path.read_text())
     return outcome["violated"] and outcome.get("instance")
 
@@ -248,7 +248,7 @@ def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_to
 def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch):
     monkeypatch.setattr(rational, "ROUNDS", 40)
     document = json.loads(FILE.read_text())["instance"]
-    # they change sides in every round
+    # they swap sides in every round
     back = document | {"topology": {"matrix": [[0.1, 0.9], [0.9, 0.1]]}}
     seen = verify(back, PRINTED)
     assert seen.left == 0

@@ -1,4 +1,4 @@
-"""`--replay --exact` rounds nothing: decimal numbers of a statement are rational
+"""`--replay --exact` does not round: decimal numbers in a statement are rational
 numbers.
 """
 
@@ -32,7 +32,7 @@ CUBES = [
 
 
 def exactly(tmp_path, capsys, parts, **changes):
-    """Exit status of the exact replay and what it prints; ``parts`` as JSON text."""
+    """Return the exit status and output of the exact replay; ``parts`` is JSON text."""
     counterexample = {
         k: v
         for k, v in json.loads(FILE.read_text()).items()
@@ -88,7 +88,7 @@ def test_numbers_that_are_too_long_are_refused(tmp_path, capsys, number):
 def test_a_condition_with_decimal_numbers_is_exact(
     tmp_path, capsys, right, strict, status
 ):
-    """0.1 + 0.2 is 0.3, and more than 0.3 in floating point."""
+    """0.1 + 0.2 is exactly 0.3, but exceeds 0.3 in floating point."""
     condition = {
         "name": "c",
         "left": ["Add", 0.1, 0.2],

@@ -1,5 +1,5 @@
-"""A replay whose bound leaves the normal numbers is undecided; a refutation is
-confirmed at 50 digits.
+"""A replay with a subnormal or infinite bound is undecided; a refutation is confirmed
+with 50 digits.
 """
 
 import json
@@ -30,8 +30,8 @@ TINY = s.eta + s.K + s.m
 
 
 def sent(tmp_path, theorem, rounds=10**9):
-    """The saved instance, which violates the printed bound, with another statement and
-    horizon.
+    """Return the saved instance, which violates the printed bound, with another
+    statement and horizon.
     """
     counterexample = {
         k: v
@@ -145,7 +145,7 @@ def test_a_plain_refutation_stays_one(tmp_path):
 def test_a_core_that_exceeds_the_bound_at_another_horizon_is_confirmed_there(
     monkeypatch,
 ):
-    """The second evaluation sees both horizons."""
+    """The second evaluation covers both horizons."""
     exact = {"T": 10**9, "measured": 2.0, "bound": 1.0, "ratio": 2.0}
     core = {"T": 5, "measured": 2.0, "bound": 1.0, "ratio": 2.0, "rounds": 9}
     seen = []

@@ -1,4 +1,4 @@
-"""Each kind of simplification alone, the greedy search, and its command."""
+"""Each kind of simplification on its own, the greedy search, and its command."""
 
 import copy
 import json

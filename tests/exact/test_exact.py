@@ -1,5 +1,5 @@
-"""Exact expectations: against the enumeration of every outcome, against themselves, and
-against limits.
+"""Exact expectations agree with the enumeration of all outcomes, with each other, and
+with limits.
 """
 
 import itertools
@@ -21,7 +21,7 @@ PATH = np.array([[0.6, 0.4, 0.0], [0.4, 0.3, 0.3], [0.0, 0.3, 0.7]])
 
 
 def tiny(m=2, d=2, kind="random", seed=0):
-    """A quadratic whose noise takes two values a step, different ones for each
+    """Return a quadratic whose noise takes two values in each step, different for each
     client.
     """
     base = dfl.tasks.quadratic(
@@ -35,8 +35,8 @@ def tiny(m=2, d=2, kind="random", seed=0):
 
 
 def enumerated(task, T, K, path_of, outcomes=(None,), weights=(1.0,)):
-    """E of each measure over rounds 0..T, by running every sequence of minibatches and
-    of matrices.
+    """Return E of each measure over rounds 0..T by running all sequences of minibatches
+    and matrices.
     """
     shifts = task.noise.shifts.numpy()
     A, b = task.A.expand(task.m, task.d, task.d).numpy(), task.b.numpy()
@@ -140,8 +140,8 @@ def test_random_matrices_equal_enumeration_with_a_fresh_one_for_each_gossip_step
     ids=["fixed", "random"],
 )
 def test_dfedadmm_and_its_auxiliary_sequence_equal_enumeration(outcomes, weights):
-    """Over one matrix, and over a random one, where what stays with a client depends on
-    the draws as well.
+    """Over one matrix, and over a random one, for which the kept state also depends on
+    the draws.
     """
     task, T, eta, lam = tiny(), 2, 0.3, 0.7
     # every sequence of matrices and minibatches is run

@@ -1,6 +1,4 @@
-"""The training core against exact expectations, at a false-alarm rate that is set in
-advance.
-"""
+"""The training core agrees with exact expectations, at a given false-alarm rate."""
 
 import dataclasses
 
@@ -16,8 +14,8 @@ from dfltheory.verdicts.measures import is_deterministic
 RING = dfl.graphs.metropolis(dfl.graphs.ring(6))
 DIRECTED = np.array([[0.5, 0, 0.3], [0.5, 0.6, 0], [0, 0.4, 0.7]])
 FALSE_ALARM = 1e-6
-"""Chance that one such test fails on a right core, shared over its rounds and measures
-(Bonferroni).
+"""Probability that such a test fails although the core is right, over all its rounds
+and measures (Bonferroni).
 """
 
 
@@ -48,12 +46,12 @@ def cases():
 
 
 def worst_p_value(run, exact):
-    """The least p-value of Student's tests over rounds and measures, times their
-    number.
+    """Return the smallest p-value of Student's tests over rounds and measures, times
+    their number.
     """
     least, tests = 1.0, 0
     for name, expected in exact.measures().items():
-        # measures of the next round's models have none in the last
+        # measures that need the next round's models have no last value
         known = np.isfinite(expected[0])
         data, expected = run.measures()[name][:, known], expected[:, known]
         spread = data.std(0, ddof=1)
@@ -71,7 +69,7 @@ def worst_p_value(run, exact):
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize(("algorithm", "topology"), cases())
 def test_the_core_agrees_within_its_band(algorithm, topology):
-    """Without noise every algorithm agrees exactly:
+    """Without noise, every algorithm agrees exactly; see
     tests/algorithms/test_families.py.
     """
     m = (
@@ -88,7 +86,7 @@ def test_the_core_agrees_within_its_band(algorithm, topology):
 
 
 def test_the_false_alarm_rate_is_not_above_the_level_that_is_set():
-    # 40 independent comparisons of a right core at 5 percent: at most 7 alarms (99.9
+    # 40 independent comparisons at 5 percent have at most 7 false alarms (99.9
     # percent of the time 7)
     task = dfl.tasks.quadratic(m=6, d=3, mu=0.2, sigma=0.8, seed=3)
     algorithm, groups = dfl.algorithms.DFedAvg(eta=0.1, K=2), 40

@@ -1,4 +1,4 @@
-"""Exact expectations at the edges: limits, large states, what is out of reach."""
+"""Edge cases of exact expectations: limits, large states, and unsupported input."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""The probed round: against formulas from the papers' pseudocode, on users' own
-classes, and refusals.
+"""The probed round agrees with formulas from the papers' pseudocode, also for users'
+classes; rejected input.
 """
 
 from dataclasses import dataclass
@@ -23,9 +23,11 @@ DIRECTED = np.array([[0.5, 0, 0.3], [0.5, 0.6, 0], [0, 0.4, 0.7]])
 
 
 def coefficients(a, eta, w):
-    """The papers' rounds, literally: s (p blocks) -> u_0 = lift s; K times u <- keep u
-    + gain g(point . u); the first of ``send u`` goes through W; s' = receive of it all;
-    the theorem's point is that of block 0.
+    """The papers' rounds as coefficients.
+
+    Each client lifts its state s (p blocks) to u_0 = lift s, and updates K times u <-
+    keep u + gain g(point . u). The first block of ``send u`` is mixed by W, and s' =
+    receive applied to everything. The theorem's point is that of block 0.
     """
     name, one = type(a).__name__, np.eye(1)
     plain = (one, one, np.array([-eta]), one[0], one, one)
@@ -58,7 +60,9 @@ def coefficients(a, eta, w):
 
 
 def literal(a, task, matrices, T):
-    """E of each measure, one whole matrix for each local step and each exchange."""
+    """Return E of each measure, with one full matrix for each local step and each
+    exchange.
+    """
     m, d, K, Q = task.m, task.d, getattr(a, "K", 1), getattr(a, "Q", 1)
     A = task.hessian(torch.zeros(1, m, d))[0].numpy()
     pull, cov = (
@@ -194,7 +198,7 @@ def test_the_probed_round_is_the_papers(name, kind, seed, plain):
 
 @dataclass(frozen=True)
 class TwiceMixed(Algorithm):
-    """Two exchanges, the second of what came of the first, with work between."""
+    """Two exchanges, the second of a result of the first, with local work between."""
 
     eta: float
 
@@ -208,7 +212,7 @@ class TwiceMixed(Algorithm):
 
 @dataclass(frozen=True)
 class Tuned(dfl.algorithms.DFedAvg):
-    """DFedAvg whose clients make one step more when all is over."""
+    """DFedAvg whose clients take one more step at the end."""
 
     def finish(self, state, grad):
         return replace(state, x=state.x - self.eta * grad(state.x, grad.sample()))
@@ -216,7 +220,7 @@ class Tuned(dfl.algorithms.DFedAvg):
 
 @dataclass(frozen=True)
 class Waning(dfl.algorithms.DFedAvg):
-    """DFedAvg with its own step sizes."""
+    """DFedAvg with its own step size schedule."""
 
     def decayed(self, eta, t):
         return eta / (1 + t // 3)
@@ -251,7 +255,7 @@ def test_a_users_own_algorithm_has_its_exact_expectation(algorithm, kind):
 
 
 def two_blocks(sigma):
-    """Quadratics in (u, v), each block pulled by the other."""
+    """Return quadratics in (u, v) with coupled blocks."""
     task = dfl.tasks.quadratic(m=3, d=4, mu=0.3, sigma=sigma, hessians="random", seed=4)
     task.shared = slice(0, 2)
     return task
@@ -313,7 +317,7 @@ def test_a_verdict_of_dfedmdc_is_reached_without_chance():
     assert sampled.measured.low <= sure.measured.estimate <= sampled.measured.high
 
 
-# -- what is refused
+# -- rejected input
 
 
 @dataclass(frozen=True)
@@ -362,7 +366,7 @@ class LateState(State):
 
 @dataclass(frozen=True)
 class Late(Algorithm):
-    """Heavy ball over rounds, whose memory is missing in init."""
+    """Heavy ball over rounds, whose memory is not created in init."""
 
     eta: float
 

@@ -1,5 +1,5 @@
-"""The atlas: nonvacuous, vacuous and smallest bounds; first rounds, transients, and
-the measured values.
+"""The atlas: nonvacuous, vacuous and smallest bounds, first rounds, transients, and
+measured values.
 """
 
 import json
@@ -55,7 +55,7 @@ PLACE = {"L": 2.0, "f0_gap": 3.0, "sigma_l": 1.0, "m": 4}
 
 
 def by_hand(T, m=4.0):
-    """a/eta + b eta at eta = min(sqrt(a/b), 1/L)."""
+    """Return the value of a/eta + b eta at eta = min(sqrt(a/b), 1/L)."""
     a, b = 2 * 3.0 / T, 2.0 / m
     eta = min(np.sqrt(a / b), 0.5)
     return a / eta + b * eta, eta
@@ -65,7 +65,7 @@ def by_hand(T, m=4.0):
 def test_best_bound_is_that_of_the_best_step_size(T):
     found, steps = best_bounds(DESCENT, {**PLACE, "T": T})
     value, eta = by_hand(T)
-    # a grid: the edge is off by 6 %
+    # on the grid, the boundary is off by 6 %
     assert found[0] == pytest.approx(value, rel=2e-3 if T > 100 else 0.06)
     assert found[0] >= value * (1 - 1e-12)
     assert steps["eta"][0] == pytest.approx(eta, rel=0.06)
@@ -131,7 +131,7 @@ def test_trivial_bound_is_the_smallest_known_one():
 
 
 def test_two_step_sizes_are_searched_as_finely_as_one():
-    """a/eta + b eta + c/lam + d lam: its least value is 2 sqrt(a b) + 2 sqrt(c d)."""
+    """The minimum of a/eta + b eta + c/lam + d lam is 2 sqrt(a b) + 2 sqrt(c d)."""
     inverse = {"a": s.f0_gap / (s.eta * s.T), "c": 3 * s.f0_gap / (s.lam_admm * s.T)}
     both = own(
         {
@@ -146,7 +146,7 @@ def test_two_step_sizes_are_searched_as_finely_as_one():
 
 
 def test_the_transient_is_where_four_times_the_clients_help():
-    """Without a drift term the noise rules from where sqrt(a/b) < 1/L on; with one no m
+    """Without a drift term, the noise dominates once sqrt(a/b) < 1/L; with one, no m
     helps.
     """
     T = transient(DESCENT, PLACE)
@@ -160,7 +160,7 @@ def test_the_transient_is_where_four_times_the_clients_help():
         },
         [STEP],
     )
-    assert np.isnan(transient(stuck, PLACE))  # m is nowhere in it
+    assert np.isnan(transient(stuck, PLACE))  # it does not contain m
     slow = own({"optimization": s.f0_gap / (s.eta * s.T) * (1 + 1 / s.m)}, [STEP])
     assert transient(slow, PLACE) == np.inf
 
@@ -289,7 +289,7 @@ def test_unknown_words_are_refused():
         dfl.atlas(theorems=[DESCENT], L=-1.0)
 
 
-# -- what is true
+# -- exact values
 
 
 def test_the_model_has_the_constants():

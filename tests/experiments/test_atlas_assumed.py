@@ -1,6 +1,4 @@
-"""The atlas reports every constant that it assumed, and asks for those that have no
-usual value.
-"""
+"""The atlas reports all assumed constants, and requires those with no typical value."""
 
 import dataclasses
 import json

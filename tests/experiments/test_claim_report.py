@@ -1,4 +1,4 @@
-"""Claim reports: controls, outcome, and a document that its schema accepts."""
+"""Claim reports: controls, result, and a document that matches its schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiment files: what they mean, and what is refused with which words."""
+"""Experiment files: their meaning, and error messages for invalid ones."""
 
 import copy
 import hashlib
@@ -40,7 +40,9 @@ BASE = {
 
 
 def changed(**sections):
-    """BASE with further fields in its sections; a section given as None is left out."""
+    """Return BASE with other fields in its sections; sections given as None are
+    omitted.
+    """
     document = copy.deepcopy(BASE)
     for name, table in sections.items():
         if table is None:
@@ -58,7 +60,7 @@ def only(document):
     return plan.cells[0]
 
 
-# -- what a file means
+# -- meaning of a file
 
 
 def test_a_file_becomes_the_objects_that_it_names(tmp_path):
@@ -318,7 +320,7 @@ def test_a_case_needs_a_theorem():
         read_experiment(BASE, "x.toml").cases()
 
 
-# -- what is refused
+# -- rejected input
 
 UNKNOWN = [
     (changed(rnu={"rounds": 3}), "no field", "run"),

@@ -1,5 +1,5 @@
-"""``compare`` on every statement of the registry: it applies, and its left-hand side is
-the literal one.
+"""``compare`` applies to every statement of the registry, with the literal left-hand
+side.
 """
 
 import math
@@ -31,8 +31,7 @@ CLOSED = [
     for t in STATEMENTS
     if not t.order and set(t.needs) <= GLOSSARY.keys() - WRITTEN_OUT
 ]
-"""Those of which a run knows everything; what asks for more, as li2020 does, has a test
-file of its own.
+"""Statements whose constants a run knows; others, such as li2020, have their own tests.
 """
 
 
@@ -40,13 +39,11 @@ UNBOUNDED = (
     ("dfedsgpsm.theorem_1", "corrected_any_step"),
     ("dfedadmm.theorem_1", "corrected_any_penalty"),
 )
-"""No condition bounds their step sizes from above."""
+"""Statements whose conditions do not bound the step size from above."""
 
 
 def barred(thm):
-    """The quantities that must be 0: each has a condition of its own, which 1
-    violates.
-    """
+    """Return the quantities that must be 0: the value 1 violates a condition."""
     alone = [
         (c.slack, *c.slack.free_symbols)
         for c in thm.conditions
@@ -56,8 +53,8 @@ def barred(thm):
 
 
 def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
-    """A small task whose constants are all exact, a network, and the
-    hyperparameters that no schedule fills.
+    """Return a small task with exact constants, a network, and the hyperparameters
+    without a schedule.
     """
     server, graph = thm.scope.network == "none", dfl.graphs.topology(network, m)
     W = None if server else dfl.graphs.metropolis(graph)
@@ -100,8 +97,8 @@ SMALL_STEPS = {
 
 @cache
 def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
-    """A run of the theorem's algorithm that meets its schedule (``long`` rounds, where
-    it has put it in) or its conditions.
+    """Run the theorem's algorithm with its schedule (for ``long`` rounds) or with
+    admissible step sizes.
     """
     task, network, hyperparameters = problem(thm, **corner)
     if not {"rho", "rho0"} & set(thm.needs) and thm.key != "dfedmdc.theorem_1":
@@ -135,13 +132,13 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
     [
         pytest.param(
             t, id=str(t), marks=[pytest.mark.slow] * t.key.startswith("dfedmdc.rate")
-        )  # 1,000s of rounds
+        )  # thousands of rounds
         for t in STATEMENTS
         if (t.order and t.lhs.measure in MEASURES_OF_RUNS) or t in CLOSED
     ],
 )
 def test_compare_applies_to_every_statement_and_to_its_run_from_a_file(thm, tmp_path):
-    """Of an O(.) the left-hand side is measured, and nothing is claimed."""
+    """For a statement in O(.), the left-hand side is measured without a verdict."""
     # from 1024/(1 - lam)^2 rounds on
     patient = thm.key.startswith("dfedmdc.rate_theorem")
     run = run_of(thm, long=2400 if patient else 600)
@@ -160,7 +157,7 @@ def test_compare_applies_to_every_statement_and_to_its_run_from_a_file(thm, tmp_
     assert verdict.bound > 0
     assert verdict.bound == pytest.approx(sum(verdict.terms.values()), rel=1e-9)
     assert verdict.measured.estimate == pytest.approx(literal(run, thm), rel=1e-12)
-    # of a minimum from the start on, and of bounded gradients, something is known
+    # for a minimum from the start on, or bounded gradients, a trivial bound is known
     # without a theorem
     bounded = thm.lhs.measure.startswith("grad_norm_sq") and math.isfinite(
         run.constants.B or math.inf
@@ -169,8 +166,8 @@ def test_compare_applies_to_every_statement_and_to_its_run_from_a_file(thm, tmp_
 
 
 def literal(run, thm):
-    """The left-hand side, round by round and seed by seed, from the recorded gradients
-    alone.
+    """Return the left-hand side per round and seed, computed from the recorded
+    gradients only.
     """
     extra = run.extra
     hyperparameters = run.algorithm.theory_values()
@@ -218,8 +215,8 @@ def literal(run, thm):
 
 
 def states(method, task, network, rounds):
-    """Models (m, d) after 0, 1, ..., rounds of a run without noise, each by a run of
-    its own.
+    """Return the models (m, d) after 0, 1, ... rounds of a noiseless run, by separate
+    runs.
     """
     x0 = [1.0] * task.d
     runs = [
@@ -409,7 +406,7 @@ def test_schedule_reports_the_missing_constant():
         )
 
 
-# -- what a theorem does not cover
+# -- runs that a theorem does not cover
 
 
 def test_a_corollary_is_about_its_own_step_sizes():
@@ -449,8 +446,8 @@ def test_compare_names_mechanisms_that_the_theorem_does_not_cover(method, words)
 
 
 def test_the_two_block_gap_is_that_of_the_heads_as_they_are():
-    """Clients with different starts: f0_gap is F(ubar^0, V^0) - F*, not that of the mean
-    model.
+    """For clients with different starts, f0_gap is F(ubar^0, V^0) - F*, not that of the
+    mean model.
     """
     task, network, _ = problem(bounds.get("dfedmdc.theorem_1"))
     method = dfl.algorithms.DFedMDC(0.001, 0.001, 2, 2)

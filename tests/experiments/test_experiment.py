@@ -1,5 +1,5 @@
-"""Experiments: what is written is whole and reads back; figures and report say what the
-verdicts say.
+"""Experiments: files are complete and can be read back; figures and report agree with
+the verdicts.
 """
 
 import dataclasses
@@ -26,7 +26,9 @@ KEY = "dfedsam.theorem_4_5"
 
 
 def cases(topologies=("ring", "complete"), Q=(1, 4), **changes):
-    """At the corollary's schedule, a column for each topology and a row for each Q."""
+    """Return cases at the corollary's schedule, with a column per topology and a row
+    per Q.
+    """
     task = changes.pop("task", None) or dfl.tasks.quadratic(
         m=4, d=3, sigma=0.1, zeta=0.1, seed=0
     )
@@ -89,7 +91,7 @@ def test_a_statement_on_two_blocks_refuses_a_task_that_has_none():
         scheduled_algorithm(
             "dfedmdc.theorem_2", dfl.tasks.clipped(m=2), 10, K_u=1, K_v=1
         )
-    # a linear model: all is its head
+    # all of a linear model is its head
     with pytest.raises(InputError, match="digits"):
         scheduled_algorithm(
             "dfedmdc.theorem_1", dfl.tasks.digits(m=2), 10, K_u=1, K_v=1
@@ -161,7 +163,7 @@ def test_the_folder_reads_back(study, folder):
 
 
 class Page(HTMLParser):
-    """Collects what the page shows and what it would load."""
+    """Collects the text that the page shows and the files that it would load."""
 
     def __init__(self):
         super().__init__()
@@ -190,7 +192,7 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     assert len(embedded) == len({o.case.group for o in study.outcomes})
     addresses = re.findall(r'\bid="([^"]+)"', (folder / "report.html").read_text())
     assert len(set(addresses)) == len(addresses)
-    # to a place of this page, or to a file next to it
+    # link to an anchor of this page, or to a file next to it
     for link in set(page.loads) - set(embedded):
         assert (
             link[1:] in addresses if link.startswith("#") else (folder / link).is_file()
@@ -207,7 +209,7 @@ def test_the_report_is_self_contained_and_says_what_the_verdicts_say(study, fold
     for _, verdict in study.verdicts:
         assert verdict.reason in text
     shown = (folder / "report.html").read_text()
-    # what the theorem says is there to be read
+    # the theorem's text is shown
     for variant in ("printed", "corrected"):
         theorem = dfl.bounds.get(KEY, variant=variant)
         assert theorem.source in text
@@ -244,7 +246,7 @@ def test_the_table_has_a_row_for_each_run(study, capsys):
     shown_text = " ".join(out.split())
     silent = [v for _, v in study.verdicts if v.kind in ("not applicable", "undecided")]
     assert silent
-    for verdict in silent:  # the terminal says why, as the page does
+    for verdict in silent:  # the terminal states the reason, as the page does
         assert f"{verdict.variant}, {verdict.kind} (" in shown_text
         assert shown_text.count(verdict.reason) == len(
             {v.variant for v in silent if v.reason == verdict.reason}
@@ -267,7 +269,7 @@ def test_terminal_lists_the_first_of_many_reasons(study, capsys):
 
 
 def test_no_panel_cuts_off_what_it_shows():
-    """Panels share their axes: the last one must not set them for all."""
+    """Panels share their axes, so the last panel must not set limits for all."""
     outcomes = [
         dataclasses.replace(
             o, case=dataclasses.replace(o.case, row="", column=f"{o.run.rounds} rounds")
@@ -276,7 +278,7 @@ def test_no_panel_cuts_off_what_it_shows():
         for o in perform_all(cases(rounds=rounds)[:1])
     ]
     figure = panels(outcomes)
-    for block in figure.subfigs:  # panels of one left-hand side share their axis
+    for block in figure.subfigs:  # panels with the same left-hand side share their axis
         lines = [
             np.asarray(line.get_ydata(), float)
             for ax in block.axes
@@ -321,7 +323,7 @@ def test_one_seed_has_no_band_and_says_so():
         line.get_label(): line for line in curves(dfl.compare(run, theorem)).get_lines()
     }
     line = lines["measured, least over rounds (exact)"]
-    assert line.get_marker() == "o"  # a line of one point would not be seen
+    assert line.get_marker() == "o"  # a line with one point would be invisible
     plt.close("all")
 
 
@@ -333,7 +335,9 @@ def test_the_running_band_ends_in_the_verdicts_interval(study):
             LeftHandSide(outcome.run, thm), 0.95
         )
         assert estimate[-1] == pytest.approx(verdict.measured.estimate)
-        if thm.lhs.start == 0:  # else the random start's share is in the verdict only
+        if (
+            thm.lhs.start == 0
+        ):  # otherwise only the verdict would contain the random start's share
             assert (low[-1], high[-1]) == pytest.approx(
                 (verdict.measured.low, verdict.measured.high)
             )

@@ -1,5 +1,5 @@
-"""Verdicts and cells of sweeps of unknown origin, one field changed: read, run again,
-or one line.
+"""Verdicts and cells of sweeps of unknown origin, with one field changed: they are
+read, run again, or rejected in one line.
 """
 
 import json
@@ -50,7 +50,9 @@ variants = ["corrected"]
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
-    """A finished sweep of one cell: its folder, the cell's file, and what that says."""
+    """Return a finished sweep with one cell: its folder, the cell's file, and the
+    file's content.
+    """
     place = tmp_path_factory.mktemp("swept")
     (place / "e.toml").write_text(EXPERIMENT)
     sweep(load_experiment(place / "e.toml"), place / "out", jobs=1)

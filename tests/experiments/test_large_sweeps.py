@@ -21,7 +21,7 @@ ALGORITHMS = {"dpsgd", "dfedavg", "dfedavgm", "dfedsam", "dfedadmm"}
 
 
 def file_of_the_page():
-    """The experiment file that the page shows."""
+    """Return the experiment file that the page shows."""
     [text] = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.M)
     assert len(text.splitlines()) == 6
     return tomllib.loads(text)
@@ -80,7 +80,7 @@ GRID = {
 
 
 def kill_a_worker(folder, killed):
-    """Kill a worker process of this one once some cells are written."""
+    """Kill a worker process once some cells are written."""
     cells = folder / "cells"
     while not cells.is_dir() or len(list(cells.glob("*.json"))) < 20:
         time.sleep(0.02)

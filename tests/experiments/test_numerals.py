@@ -1,4 +1,4 @@
-"""One way to write a number, which never says 1 of a ratio that is not 1."""
+"""Number formatting, which never shows 1 for a ratio different from 1."""
 
 import math
 

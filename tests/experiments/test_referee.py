@@ -1,5 +1,5 @@
-"""The referee's page: self-contained, with the refutation that is saved and the
-mistakes of its statement.
+"""The referee's page is self-contained, with the saved refutation and the errors of its
+statement.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from dfltheory.experiments.html_text import html_text
 DOCS = Path(__file__).parents[2] / "docs"
 SAVED = DOCS / "counterexamples" / "dfedsgpsm.theorem_1-printed.json"
 SHORT = SAVED.with_name("dfedsgpsm.theorem_1-appendix.json")
-"""The same algorithm, and it is stationary after 300 of 20,000 rounds."""
+"""The same algorithm, which is stationary after 300 of 20,000 rounds."""
 
 
 @pytest.fixture(scope="module")
 def page():
-    """The page on a refuted theorem, with its saved counterexample."""
+    """Return the page on a refuted theorem with its saved counterexample."""
     return referee.referee(
         bounds.get("dfedsgpsm.theorem_1"),
         "dfltheory referee dfedsgpsm.theorem_1",
@@ -156,12 +156,12 @@ def test_command_does_not_replace_the_claim_of_another_page(tmp_path, capsys):
     assert not out.exists()
 
 
-# -- what was examined, and a counterexample that the caller brings
+# -- what was examined, and a counterexample from the caller
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Without the audit and the pictures, which have their own tests."""
+    """Skip the audit and the pictures, which have their own tests."""
     monkeypatch.setattr(referee, "_findings", lambda theorem: [])
     monkeypatch.setattr(referee, "phase_picture", lambda theorem: (None, ""))
 
@@ -252,8 +252,8 @@ def test_the_command_passes_the_name_of_the_file_on(quick, tmp_path, monkeypatch
 
 
 def own_statement():
-    """A statement that the package does not have: the bound of another one, a hundred
-    times smaller.
+    """Return an unregistered statement: the bound of a registered one divided by a
+    hundred.
     """
     good = bounds.get("dfedsgpsm.theorem_1", "printed")
     parts = {name: part / 100 for name, part in good.parts.items()}
@@ -262,7 +262,7 @@ def own_statement():
 
 @pytest.fixture
 def counterexample(tmp_path):
-    """A file about one's own statement, as ``dfltheory falsify`` writes it."""
+    """Return a file about a user's statement, as ``dfltheory falsify`` writes it."""
     saved = json.loads(SHORT.read_text(encoding="utf-8"))
     mine = own_statement()
     names = {

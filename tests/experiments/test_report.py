@@ -1,5 +1,5 @@
-"""A folder with a report is complete and of one study; the page opens in a browser
-without complaint.
+"""A folder with a report is complete and belongs to one study; browsers open the page
+without errors.
 """
 
 import html
@@ -28,7 +28,7 @@ def study(title):
 
 
 class Killed(BaseException):
-    """Represents the end of the process: no handler catches it."""
+    """Represents a killed process: no handler catches it."""
 
 
 def test_a_study_that_is_stopped_at_any_write_leaves_nothing_of_two(
@@ -108,7 +108,7 @@ def test_further_pictures_have_a_section_with_title_and_caption(tmp_path):
     assert len(list(tmp_path.glob("zebra-b-*"))) == 3
 
 
-# -- in a real browser: from a file, asking the network for nothing
+# -- in a real browser: from a file, without network access
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -134,9 +134,7 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def opened(report, tmp_path_factory):
-    """The page's DOM, the console's lines and the requests, as a headless Chromium saw
-    them.
-    """
+    """Return the page's DOM, console output and requests in a headless Chromium."""
     browser = next(filter(None, map(shutil.which, NAMES)), None)
     if browser is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")

@@ -1,5 +1,5 @@
-"""A finished cell of a sweep runs again from its own record, with the same name and the
-same numbers.
+"""A finished cell of a sweep can be rerun from its record, with the same name and
+numbers.
 """
 
 import json
@@ -137,8 +137,8 @@ def task(m=3):
 
 
 def from_record(document, folder, other_folder):
-    """The key and results of a cell, and those of the experiment in its record, read in
-    another folder.
+    """Return the key and results of a cell, and those of the experiment in its record,
+    read in another folder.
     """
     cell = read_experiment(document, folder=folder, trust=True).cells[0]
     key = cell.key

@@ -1,4 +1,4 @@
-"""What was written loads back, equal."""
+"""Saved results are equal when loaded."""
 
 import dataclasses
 import json
@@ -121,7 +121,7 @@ def test_a_verdict_is_equal_after_json(verdict):
 
 
 def test_every_field_of_a_verdict_is_saved():
-    # a field that is added to Verdict must go through to_dict and back: the strategy
+    # a new field of Verdict must survive to_dict and back, so the strategy
     # above must build it
     drawn = {f.name for f in dataclasses.fields(Verdict) if f.compare}
     built = (

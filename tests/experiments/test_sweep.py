@@ -1,5 +1,5 @@
-"""Sweeps: nothing is lost, nothing is repeated, and nothing depends on where or when a
-cell ran.
+"""Sweeps: nothing is lost or repeated, and results do not depend on where or when a
+cell runs.
 """
 
 import json
@@ -62,21 +62,21 @@ def plan(tmp_path):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The sweep as it comes out without interruption, in this process."""
+    """Run the sweep without interruption in this process."""
     plan = read_experiment(tomllib.loads(TEXT), "small.toml")
     return sweep(plan, tmp_path_factory.mktemp("whole"), jobs=1).results
 
 
 @pytest.fixture
 def copied(whole, tmp_path):
-    """A folder that holds the whole sweep, and the keys of its cells."""
+    """Return a folder with the complete sweep, and the keys of its cells."""
     return shutil.copytree(whole.folder, tmp_path / "out"), [
         cell.key for cell in whole.cells
     ]
 
 
 def assert_same(found, expected):
-    """Equal bit for bit, but for how long it took."""
+    """Check that results are bit-identical except for durations."""
     assert [c.key for c in found.cells] == [c.key for c in expected.cells]
     for one, other in zip(found.cells, expected.cells, strict=True):
         assert one.status == other.status == "done"
@@ -138,7 +138,7 @@ def test_the_cells_ran_what_the_file_says(whole):
 
 
 class Crash(BaseException):
-    """The process is gone: nothing after it runs."""
+    """Represents a crashed process: nothing runs after it."""
 
 
 @pytest.mark.slow
@@ -164,11 +164,11 @@ def test_a_crash_at_any_write_loses_nothing_and_repeats_nothing(tmp_path, monkey
         with pytest.raises(Crash):
             sweep(plan, out, jobs=1)
         finished = stamps(out)
-        rest = sweep(plan, out, jobs=1)  # calls is beyond crash_at by now
+        rest = sweep(plan, out, jobs=1)  # by now, calls exceeds crash_at
         assert (rest.ran, rest.kept) == (2 - len(finished), len(finished))
         assert {name: stamps(out)[name] for name in finished} == finished
         assert_same(rest.results, expected)
-    assert len(finished) == 2  # the last crash was at the last table
+    assert len(finished) == 2  # the last crash occurred at the last table
 
 
 @pytest.mark.slow
@@ -209,10 +209,11 @@ def test_sweep_that_is_killed_repeatedly_ends_with_the_same_numbers(
 
 
 def killing(log, deadly, times):
-    """``run_cell``, but its process is killed at the first ``times`` cells with Q = 2
+    """Return ``run_cell``, but kill its process at the first ``times`` cells with Q = 2
     on ``deadly``.
 
-    A closure: workers get it by value. ``log`` gathers a file for each start.
+    It is a closure, since workers receive it by value. ``log`` collects a file for each
+    start.
     """
 
     def run_cell(key, cell):
@@ -233,7 +234,7 @@ def killing(log, deadly, times):
 
 @pytest.fixture
 def stored(monkeypatch):
-    """The keys of the cells that were written, in order."""
+    """Return the keys of the written cells, in order."""
     keys, store = [], sweeps._store
 
     def spying(folder, key, record, history):
@@ -273,7 +274,7 @@ def test_a_cell_that_kills_its_worker_is_kept_as_failed_and_the_others_go_on(
     assert_all_but_one_as_in(whole, done.results, "WorkerDiedError", "SIGKILL")
     # each cell is written once
     assert sorted(stored) == sorted(c.key for c in whole.cells)
-    # two attempts for what ran when the worker died, one for the rest
+    # two attempts for cells that ran when the worker died, one for the others
     assert 5 <= len(list(log.iterdir())) <= 6
     before = stamps(out)
     monkeypatch.undo()
@@ -289,7 +290,7 @@ def test_a_cell_that_kills_its_worker_is_kept_as_failed_and_the_others_go_on(
 def test_a_cell_whose_worker_was_killed_once_runs_again(
     plan, tmp_path, whole, stored, monkeypatch
 ):
-    """In processes of their own, whose numbers are those of this one."""
+    """It runs in other processes, with the same numbers as in this one."""
     log = tmp_path / "log"
     log.mkdir()
     monkeypatch.setattr(sweep_workers, "run_cell", killing(log, "complete", times=1))
@@ -299,7 +300,7 @@ def test_a_cell_whose_worker_was_killed_once_runs_again(
     assert sorted(stored) == sorted(c.key for c in whole.cells)
 
 
-@pytest.mark.slow  # quickly, where the sweep itself is killed
+@pytest.mark.slow  # the fast version, which kills the sweep itself
 def test_an_interrupted_sweep_leaves_no_worker_behind(plan, tmp_path, monkeypatch):
     log = tmp_path / "log"
     log.mkdir()
@@ -479,7 +480,9 @@ def test_two_cells_of_one_configuration(tmp_path):
     document = {
         "task": {"name": "quadratic"},
         "algorithm": {"name": "fedavg", "eta": 0.1, "K": 1},
-        "sweep": {"topology.name": ["ring", "star"]},  # which FedAvg does not have
+        "sweep": {
+            "topology.name": ["ring", "star"]
+        },  # FedAvg has no such hyperparameter
     }
     with pytest.raises(InputError, match=r"topology\.name = ring"):
         sweep(read_experiment(document, "x.toml"), tmp_path, jobs=1)
@@ -545,7 +548,7 @@ def test_sweep_whose_cluster_does_not_answer_creates_no_folder(plan, tmp_path):
 
 
 def on_a_cluster(test):
-    """A slow test with real processes, whose sockets close when they do."""
+    """Mark a slow test with real processes, whose sockets are closed at the end."""
     quiet = "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
     return pytest.mark.slow(
         pytest.mark.distributed(pytest.mark.filterwarnings(*quiet)(test))

@@ -1,6 +1,4 @@
-"""What the report draws along a sweep's axes: no line joins what does not belong
-together.
-"""
+"""Figures along a sweep's axes: lines never join points that do not belong together."""
 
 import numpy as np
 import pandas as pd
@@ -20,8 +18,8 @@ SWEPT = ["topology.name", "run.rounds"]
 
 
 def table(topologies, rounds, variants=("printed", "corrected")):
-    """A verdict for each cell and variant; on the first network nothing applies at the
-    first horizon.
+    """Return a verdict for each cell and variant; none applies on the first network at
+    the first horizon.
     """
     rows = []
     for j, name in enumerate(topologies):
@@ -57,7 +55,7 @@ def test_a_curve_is_one_variant_of_one_setting():
         assert rows["ratio"].nunique() <= 2 or np.allclose(
             rows["ratio"], rows["ratio"].iloc[0]
         )
-    # points at which nothing applies stay: they are marked
+    # points at which nothing applies are marked, not removed
     assert len(curves) == 12
     assert curves["ratio"].isna().sum() == 2
 
@@ -102,7 +100,7 @@ def test_ticks_stand_where_something_was_run():
     _ticks_at(ax, pd.Series([40, 10, 20, 10]))
     assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "20", "40"]
     assert len(ax.xaxis.get_minorticklocs()) == 0
-    _ticks_at(ax, pd.Series(["ring"]))  # names are left as they are
+    _ticks_at(ax, pd.Series(["ring"]))  # names are unchanged
     assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "20", "40"]
 
 
@@ -134,7 +132,7 @@ def test_figure_and_caption_of_a_rate_report_the_fit():
 
 
 def test_many_variants_along_one_axis_are_all_drawn():
-    """There is no other axis at which the curves could be held."""
+    """There is no other axis along which variants could be separated."""
     variants = [f"variant {k}" for k in range(8)]
     curves, held = _curves(
         table(("ring",), (10, 20, 40), variants), "run.rounds", ["run.rounds"]
@@ -171,7 +169,7 @@ theorem = {key = "dfedsam.theorem_4_5"}
         document["theorem"]["variants"] = variants
     plan = read_experiment(document, "x.toml")
     done = sweep(plan, tmp_path, jobs=1)
-    # what a kill in the middle of a write leaves
+    # a partial file, as left by a process killed while writing
     killed = tmp_path / ".new-gohulz3m" / "figures"
     killed.mkdir(parents=True)
     write_report(done.results, tuple(axis.fields for axis in plan.axes))
@@ -179,10 +177,10 @@ theorem = {key = "dfedsam.theorem_4_5"}
     shown = set(done.results.frame["variant"])
     assert shown == set(variants or dfl.bounds.variants("dfedsam.theorem_4_5"))
     _print(done)
-    assert "one axis [/red]" in capsys.readouterr().out  # a name is text and no markup
+    assert "one axis [/red]" in capsys.readouterr().out  # names are text, not markup
     page = (tmp_path / "report.html").read_text()
     assert "Measured / bound over run.rounds." in page
-    # seven columns of panels do not fit: the caption says what is shown in their place,
+    # seven columns of panels do not fit: the caption says what is shown instead,
     # and how much of it
     assert "The first 6 of 7 runs over run.rounds." in page
     assert "Each left-hand side has its own panels" not in page

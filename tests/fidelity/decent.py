@@ -1,5 +1,5 @@
-"""decent-bench's own steps on quadratics of ours, in a process of its own, from Python
-3.13 on.
+"""decent-bench's own steps on our quadratics, in a separate process, for Python 3.13
+and later.
 
 python3.13 decent.py decent:NAME FOLDER IN.npz OUT.npz
 """

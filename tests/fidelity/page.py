@@ -1,5 +1,6 @@
-"""docs/fidelity.md from what ``test_peers`` found: python -m tests.fidelity.page
-docs/fidelity.md.
+"""Generate docs/fidelity.md from the results of ``test_peers``.
+
+python -m tests.fidelity.page docs/fidelity.md
 """
 
 import json
@@ -341,13 +342,13 @@ ROWS = [
         )
     ),
 ]
-"""What is executed: ours, whose function, which files (SHA-256 of all, one after the
-other), how much they may differ, and where they differ by design, if they do.
+"""What is executed: our algorithm, their function and files (with the SHA-256 of all
+files), the tolerance, and intended differences, if any.
 """
 
 
 def page() -> str:
-    """The page as it should be."""
+    """Return the text that the page should have."""
     found = json.loads(FOUND.read_text(encoding="utf-8"))
     rows = [
         f"| {row['system']} | `{row['what']}` of"

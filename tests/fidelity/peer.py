@@ -1,9 +1,9 @@
-"""A peer's published code on data of ours, in a process of its own.
+"""A published implementation on our data, in a separate process.
 
-    python peer.py NAME FOLDER IN.npz OUT.npz
+python peer.py NAME FOLDER IN.npz OUT.npz
 
-Nothing of theirs is kept here. What only draws or downloads is replaced by a name
-without content.
+No code of the implementation is stored here. Modules that only draw or download are
+replaced by empty ones.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import torch
 
 
 def hollow(name):
-    """A module of this name whose every function does nothing, and counts nothing."""
+    """Create a module of this name whose functions do nothing."""
 
     def nothing(attribute):
         if attribute.startswith("__"):
@@ -34,7 +34,7 @@ def hollow(name):
 
 
 def relaysgd(folder, given, what):
-    """A simulation of paper-figures/algorithms.py on the quadratics (x - b)'A(x - b)/2:
+    """Simulate paper-figures/algorithms.py on the quadratics (x - b)'A(x - b)/2; return
     all models.
     """
     hollow("seaborn")
@@ -70,9 +70,7 @@ def relaysgd(folder, given, what):
 
 
 def relay(folder, given, _):
-    """The relay mechanism of utils/communication.py, over as many processes as there
-    are clients.
-    """
+    """Run the relay mechanism of utils/communication.py in one process per client."""
     import torch.multiprocessing as processes
 
     out = Path.cwd()
@@ -108,8 +106,8 @@ def _worker(rank, folder, given, out):
 
 
 def feddyn(folder, given, what):
-    """A method of utils_methods.py on softmax regression with full batches: the
-    server's last model.
+    """Run a method of utils_methods.py on softmax regression with full batches; return
+    the server's last model.
     """
     for name in (
         "LEAF",
@@ -158,8 +156,8 @@ def feddyn(folder, given, what):
 
 
 def dadpfl(folder, given, what):
-    """A client's trainer of fedml_api/standalone, float64, and our average over the
-    neighbors: all models.
+    """Run a client's trainer of fedml_api/standalone in float64, with our average over
+    the neighbors; return all models.
     """
     import importlib
     import logging
@@ -193,8 +191,8 @@ def dadpfl(folder, given, what):
 
 
 def dfedpgp(folder, given, _):
-    """The clients' trainer on a body and a head, and our average of the bodies: all
-    models.
+    """Run the clients' trainer on a body and a head, with our average of the bodies;
+    return all models.
     """
     import importlib
     import logging
@@ -244,8 +242,8 @@ def dfedpgp(folder, given, _):
 
 
 def dispfl(folder, given, _):
-    """The whole of dispfl_api, which is given the first mask: models as each round
-    begins, then all masks.
+    """Run all of dispfl_api from a given first mask; return the models at the start of
+    each round, then all masks.
     """
     import logging
 
@@ -324,8 +322,8 @@ def dispfl(folder, given, _):
 
 
 def pfllib(folder, given, what):
-    """A server of flcore and its clients in its own loop: the server's and the personal
-    models.
+    """Run a server of flcore and its clients in its own loop; return the server's and
+    the personal models.
     """
     import importlib
 
@@ -386,7 +384,7 @@ def pfllib(folder, given, what):
             x[-len(own) :] += own
         return x
 
-    # in place of their evaluation, which is right after the server's model is sent
+    # replaces their evaluation, which follows the sending of the server's model
     def keep():
         if len(path) == rounds and hasattr(server.clients[0], "fine_tune"):
             for client in server.clients:
@@ -407,8 +405,8 @@ def pfllib(folder, given, what):
 
 
 def fedproc(folder, given, _):
-    """A client's epoch of K minibatches, then the server's gossip steps, on a ring: all
-    models.
+    """Run K minibatches on each client, then the server's gossip steps on a ring;
+    return all models.
     """
     for name in ("polars", "ray"):
         hollow(name)
@@ -418,7 +416,7 @@ def fedproc(folder, given, _):
 
     class Marked(torch.nn.Linear):
         def forward(self, x, x_mark, y_mark):
-            # they make float32 of what they are given
+            # they convert their input to float32
             return super().forward(x.double())
 
     X, y, x = (torch.from_numpy(given[key]) for key in ("X", "y", "x0"))

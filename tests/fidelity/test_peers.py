@@ -1,9 +1,9 @@
-"""The algorithms compared with the code of their authors or other public code, which
-is executed in a process of its own.
+"""The algorithms are compared with their authors' code or other public code, executed
+in a separate process.
 
-``DFLTHEORY_PEERS`` names a folder with clones, relaysgd for example; without it these
-tests are skipped. What they find is written to ``tests/fidelity/found.json``, of which
-``docs/fidelity.md`` is made.
+``DFLTHEORY_PEERS`` names a folder with clones, for example of relaysgd; without it,
+these tests are skipped. The results are written to ``tests/fidelity/found.json``, from
+which ``docs/fidelity.md`` is generated.
 """
 
 import dataclasses
@@ -68,7 +68,7 @@ OURS = {
 
 
 def executed(row, folder, given, tmp_path):
-    """What their code makes of this; it must be the pinned one."""
+    """Execute their code on this input after checking that it is the pinned version."""
     pinned = hashlib.sha256(
         b"".join((folder / name).read_bytes() for name in row["files"])
     ).hexdigest()
@@ -76,7 +76,7 @@ def executed(row, folder, given, tmp_path):
         f"{folder.name} is not that of commit {row['commit']}: {row['files']}"
     )
     np.savez(tmp_path / "given.npz", **given)
-    own = "python" in row  # needs another interpreter than the suite's
+    own = "python" in row  # needs another Python version than the suite
     python = os.environ["DFLTHEORY_PEERS_PYTHON"] if own else sys.executable
     script = HERE / ("decent.py" if own else "peer.py")
     command = [python, script, row["run"], folder, tmp_path / "given.npz", "found.npz"]
@@ -96,7 +96,7 @@ def executed(row, folder, given, tmp_path):
 
 
 def course(algorithm, task, network, x0, see=lambda state: state.x):
-    """What is seen of one seed's state after each round."""
+    """Return what is observed of one seed's state after each round."""
     path = []
     keep = [lambda t, state, recorder: path.append(see(state)[0].numpy().copy())]
     dfl.train(algorithm, task, network, ROUNDS, x0=x0, callbacks=keep, progress=False)
@@ -104,8 +104,9 @@ def course(algorithm, task, network, x0, see=lambda state: state.x):
 
 
 def classes(seed, module, scale=1.0, **options):
-    """Features that float32 holds, and labels, at every client: the task in float64,
-    what of it is given.
+    """Return features that float32 represents exactly, and labels, for every client.
+
+    The task is in float64.
     """
     rng = np.random.default_rng(seed)
     X = (scale * rng.normal(size=(M, 8, D))).astype("float32").astype("float64")
@@ -143,7 +144,7 @@ def clients():
 
 
 def run_of(algorithm, given):
-    """All models, those at the start too."""
+    """Return all models, including the start."""
     network, task = (
         TREE if algorithm.needs_topology else None,
         dfl.tasks.Quadratic(given["A"], given["b"]),
@@ -168,7 +169,7 @@ def decent(row, algorithm):
     options |= {
         "aux_step_size": getattr(algorithm, "eta_s", getattr(algorithm, "beta", None))
     }
-    # theirs is 1/lam where a server averages
+    # theirs is 1/lam if a server averages
     if (lam := getattr(algorithm, "lam", None)) is not None:
         options["penalty"] = lam if algorithm.needs_topology else 1 / lam
     given = clients() | {
@@ -249,7 +250,7 @@ def masked(row, algorithm):
 def personal(row, algorithm):
     task, given = classes(4, layers(), personal="2")
     if row["what"] == "FedROD":
-        # generic head, of which theirs makes the first personal one
+        # generic head, which they copy to the first personal one
         given["x0"][-16:] = 0.0
     K = getattr(algorithm, "K", None) or algorithm.K_u
     K_v = getattr(algorithm, "K_v", 1)
@@ -309,7 +310,7 @@ def test_public_code_takes_the_same_course(row, tmp_path):
     assert theirs.shape == ours.shape
     difference = float(np.abs(theirs - ours).max())
     assert difference <= row["within"]
-    assert np.abs(ours - given["x0"]).max() > 0.1  # it has gone somewhere
+    assert np.abs(ours - given["x0"]).max() > 0.1  # the models have moved
     found = json.loads(FOUND.read_text(encoding="utf-8"))
     found[row["what"]] = float(f"{difference:.1e}")
     FOUND.write_text(

@@ -1,8 +1,7 @@
 """Write a small example of every kind of saved file into a folder of tests/formats.
 
-``python -m tests.formats.make`` is run once for each version and each format of random
-numbers. Earlier files stay as they are; those in ``0.1`` have random numbers of
-format 1.
+``python -m tests.formats.make`` is run once for each version and each random number
+format. Earlier files are kept; those in ``0.1`` have random numbers of format 1.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Files that released versions saved are read, or rejected by an error that names file
-and format.
+"""Files saved by released versions are read, or rejected by an error with file and
+format.
 """
 
 import json
@@ -35,7 +35,7 @@ def same_numbers(found, expected, rounds=None):
 
 
 def comparable(folder):
-    """The number of measurements that do not depend on the format of random numbers."""
+    """Return how many measurements do not depend on the random number format."""
     return None if folder == FOLDER else 1
 
 

@@ -1,5 +1,5 @@
-"""A million clients wherever a topology goes by its name: a number soon, or one line
-that has the figure.
+"""A million clients on named topologies: a fast result, or a one-line error with the
+required memory.
 """
 
 import re
@@ -11,7 +11,7 @@ from dfltheory import graphs
 from dfltheory.errors import DFLTheoryError
 from dfltheory.graphs.topologies import TOPOLOGIES
 
-ASKED = {  # seconds of all topologies together, on one busy core
+ASKED = {  # seconds for all topologies together, on one busy core
     "spectral_report": lambda name, m: graphs.spectral_report(name, m=m).gap,
     "spectral_gap": lambda name, m: graphs.spectral_gap(name, m=m),
     "lam": lambda name, m: graphs.lam(name, m=m),

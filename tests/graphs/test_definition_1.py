@@ -1,4 +1,4 @@
-"""Definition 1: valid matrices pass up to rounding; each broken law has its place."""
+"""Definition 1: valid matrices pass up to rounding, and each violation is located."""
 
 import math
 
@@ -52,13 +52,13 @@ def test_powers_and_permutations_pass(W, Q):
 @pytest.mark.parametrize("name", ["star", "grid"])
 def test_no_false_alarm_at_m_100_000(name):
     W = graphs.metropolis(graphs.topology(name, 100_000))
-    # rows of 100 000 terms, summed in another order than they were made
+    # rows of 100 000 terms, summed in a different order than when created
     if name == "star":
         W = sp.csr_array(W[::-1, ::-1])
     for dtype in (np.float32, np.float64):
         report = check(sp.csr_array(W, dtype=dtype))
         assert report.ok, report
-    # and a true break in one of 100 000 rows is still found
+    # a real violation in one of 100 000 rows is still found
     W = W.tolil()
     W[77_777, 77_777] += 1e-4
     assert check(sp.csr_array(W), laws=["row sums"]).failures[0].place == "row 77777"
@@ -125,7 +125,7 @@ def test_a_tiny_excess_is_shown_with_digits_enough():
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_values_that_are_not_finite(value):
     report = check(broken(set_entries((5, 4, value), (7, 0, value))))
-    (f,) = report.failures  # nothing else has a meaning
+    (f,) = report.failures  # other values have no meaning
     assert (f.law, f.place) == ("finite", "(5, 4)")
     assert (
         f.message
@@ -176,7 +176,7 @@ def test_links_outside_the_graph_and_links_without_weight():
     )
     with pytest.raises(GraphError, match=r"5 x 5.*4 nodes"):
         check(W, graphs.ring(4))
-    arrow = nx.DiGraph([("a", "b")])  # a sends to b: only b may weigh a
+    arrow = nx.DiGraph([("a", "b")])  # a sends to b: only b may have a weight for a
     report = check(np.array([[1.0, 0.0], [0.5, 0.5]]), arrow, laws=["graph", "links"])
     assert report.ok
     report = check(np.array([[0.5, 0.5], [0.0, 1.0]]), arrow, laws=["graph", "links"])
@@ -202,7 +202,7 @@ def test_periodic_component_fails_spectrum_with_its_place():
     report = check(two)
     assert [f.law for f in report.failures] == ["self-weights", "spectrum"]
     assert "eigenvalue -1" in report.failures[1].message
-    # a lonely self-weight is enough to break the period, and then only (i) fails
+    # a single self-weight makes the matrix aperiodic, so only (i) fails
     W = np.array([[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
     assert np.linalg.eigvalsh(W)[0] == pytest.approx(-0.5)
     assert laws(W) == ["self-weights"]

@@ -1,5 +1,5 @@
-"""The fastest-mixing W: optima that are known in closed form, and optimality against
-other weights.
+"""The fastest-mixing W: optima known in closed form, and optimality against other
+weights.
 """
 
 import math
@@ -14,15 +14,16 @@ from dfltheory.errors import GraphError, InputError, MissingExtraError
 
 pytest.importorskip("cvxpy")
 pytest.importorskip("clarabel")
-# scipy and cvxpy warn of their own futures here and there
+# scipy and cvxpy may emit FutureWarnings
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning"
 )
 
 
 def ring_optimum(m):
-    """On an edge-transitive graph all weights may be equal: the best constant 2/(l_2 +
-    l_m), if w_ii >= 0.
+    """Return the best constant weight 2/(l_2 + l_m), if w_ii >= 0.
+
+    On an edge-transitive graph, all weights may be equal.
     """
     L = 4 * np.sin(np.pi * np.arange(m) / m) ** 2
     low, high = np.sort(L)[[1, -1]]
@@ -37,7 +38,7 @@ def ring_optimum(m):
         (graphs.path(7), math.cos(math.pi / 7)),
         (graphs.ring(6), ring_optimum(6)),
         (graphs.ring(9), ring_optimum(9)),
-        # leaves can give 1/(m-1) each to the centre, and no more
+        # leaves can give at most 1/(m-1) each to the centre
         (graphs.star(6), 1 - 1 / 5),
         (graphs.complete(5), 0.0),
         (graphs.hypercube(8), 1 / 2),  # L of the cube: 2, 4, 6: (6 - 2)/(6 + 2)
@@ -59,7 +60,7 @@ def test_fastest_mixing_has_the_smallest_lam():
         assert best <= graphs.lam(graphs.weights(graph, rule)) + 1e-7
     rng = np.random.default_rng(0)
     W = graphs.fastest_mixing(graph)
-    for _ in range(200):  # feasible steps from the optimum never pay
+    for _ in range(200):  # feasible steps from the optimum never improve it
         V = graphs.LinkFailures(W, 0.5).matrix(0, rng)
         t = rng.random()
         assert graphs.lam((1 - t) * W + t * V) >= best - 1e-6

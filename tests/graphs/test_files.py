@@ -1,5 +1,5 @@
-"""Matrices and graphs from files: every format round-trips, everything else gets one
-line with its place.
+"""Files of matrices and graphs: every format round-trips; errors have one line with a
+position.
 """
 
 import networkx as nx
@@ -116,7 +116,7 @@ def test_edge_lists_without_weights_are_graphs(tmp_path):
     path.write_text("10, 2\n2 7  # a comment\n")
     graph = graphs.read_matrix_file(path)
     assert isinstance(graph, nx.Graph)
-    # 2, 7, 10 in the order of their numbers
+    # 2, 7, 10 in numerical order
     assert set(graph.edges) == {(0, 2), (0, 1)}
     arcs = graphs.read_matrix_file(path, directed=True)
     assert arcs.is_directed()

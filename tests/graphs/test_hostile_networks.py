@@ -1,9 +1,9 @@
-"""Hostile files of matrices and graphs: each gets one line, none is executed, none
-takes memory.
+"""Hostile files of matrices and graphs get a one-line error, execute nothing and take
+little memory.
 
-Every file differs by its fault alone from one that is read; scipy's loops in C would
-follow the forged places out of their arrays (a segmentation fault), and the promised
-sizes would fill any machine.
+Every file differs from a valid one only by its fault. scipy's loops in C would follow
+the forged indices out of their arrays (a segmentation fault), and the declared sizes
+would exhaust any memory.
 """
 
 import io
@@ -35,7 +35,7 @@ def npy(array) -> bytes:
 def promise(
     shape: str, kind: str = "'<f8'", version: int = 1, body: bytes = bytes(128)
 ) -> bytes:
-    """An npy file with this header, whatever its body is."""
+    """Return an npy file with this header, whatever its body contains."""
     head = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}".encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return (
@@ -58,7 +58,7 @@ def npz(**parts) -> bytes:
 
 
 def sparse(kind="csr", **change) -> bytes:
-    """What scipy's save_npz writes of the ring, with some of its arrays changed."""
+    """Return what scipy's save_npz writes for the ring, with some arrays changed."""
     A = S.asformat(kind)
     names = ("data",) if kind == "coo" else ("data", "indices", "indptr")
     parts = {name: getattr(A, name) for name in names}
@@ -80,8 +80,8 @@ class Executed:
 
 
 def zipped_bomb() -> bytes:
-    """A matrix of zeros that is a thousand times larger than the archive, and not
-    square.
+    """Return a nonsquare matrix of zeros that is a thousand times larger than the
+    archive.
     """
     return npz(W=promise("(3, 100000000)", body=bytes(2**20)))
 
@@ -234,9 +234,7 @@ def test_without_its_fault_each_is_read(tmp_path, kind):
 
 
 def test_any_byte_of_a_sparse_file_may_be_another(tmp_path):
-    """Places, sizes and headers with single bytes changed: one line, or the same kind
-    of matrix.
-    """
+    """Changing single bytes gives a one-line error or a matrix of the same kind."""
     rng, path, lines = np.random.default_rng(0), tmp_path / "W.npz", 0
     parts = {
         "indices": npy(I),

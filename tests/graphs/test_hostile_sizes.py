@@ -1,5 +1,5 @@
-"""Small files of matrices that ask for much, and weights at the ends of the numbers:
-the error message has one line.
+"""Small matrix files that require much memory, and weights at the limits of floating
+point, give one-line errors.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def test_clients_with_an_entry_each_are_read(tmp_path):
 
 
 def test_sums_beyond_the_numbers_are_one_line_without_a_warning(tmp_path, capsys):
-    """Warnings are errors in this suite."""
+    """Warnings are errors in this test suite."""
     W = sp.csr_array(np.full((4, 4), 1.7e308))
     sp.save_npz(tmp_path / "W.npz", W)
     assert (

@@ -1,5 +1,5 @@
-"""MATCHA's matchings, probabilities and weight: by enumeration of all rounds, and
-against other choices.
+"""MATCHA's matchings, probabilities and weight, checked by enumeration of all rounds
+and against other choices.
 """
 
 import itertools

@@ -1,4 +1,6 @@
-"""The rounds that a gap needs, against their definition by powers of W."""
+"""The number of rounds for a given contraction agrees with its definition by powers of
+W.
+"""
 
 import math
 
@@ -17,7 +19,7 @@ def test_mixing_rounds_are_the_first_within_epsilon(W, epsilon):
     assume(gap >= 0.01)
     rounds, near = graphs.mixing_rounds(gap, epsilon), epsilon * (1 + 1e-9)
 
-    # never grows with t, because ||W|| = 1: two rounds tell which is the first
+    # never increases with t, because ||W|| = 1: two rounds determine the first
     def distance(t):
         return np.linalg.norm(np.linalg.matrix_power(W, t) - 1 / len(W), 2)
 

@@ -1,5 +1,5 @@
-"""What random and other networks cost: mean-square contraction by enumeration, and
-NetworkConstants.
+"""Network constants of random and other networks: mean-square contraction by
+enumeration, and NetworkConstants.
 """
 
 import itertools
@@ -18,7 +18,9 @@ from dfltheory.testing import mixing_sequences
 
 
 def matchings(nodes):
-    """All perfect matchings of an even, near-perfect ones of an odd number of nodes."""
+    """Yield all perfect matchings of an even, or near-perfect ones of an odd, number of
+    nodes.
+    """
     if len(nodes) % 2:
         return [
             m for alone in nodes for m in matchings([v for v in nodes if v != alone])
@@ -38,8 +40,8 @@ def squared_norm(moment):
 
 
 def check_enumerated(sequence, m, every):
-    """lam^2 against E[W'W] over all equally likely rounds, in each of which groups take
-    their means.
+    """Compare lam^2 with E[W'W] over all equally likely rounds, in which groups
+    average.
     """
     moment = np.zeros((m, m))
     for groups in every:
@@ -86,7 +88,7 @@ def test_failure_contraction_by_enumeration(graph):
 
 
 class Hidden:
-    """A sequence whose law is not known to anybody."""
+    """A sequence with an unknown law."""
 
     def __init__(self, inner, **about):
         self.inner, self.m, self.random = inner, inner.m, True
@@ -123,7 +125,7 @@ def test_estimates_lie_around_the_exact_value(inner, about):
 
 
 def test_draws_find_the_worst_direction():
-    # a path whose links fail: the slow direction is one of many, and the others
+    # a path with failing links: the slow direction is one of many; the others
     # contract much faster
     inner = graphs.LinkFailures(graphs.path(8), 0.2)
     exact = graphs.mean_square_contraction(inner).lam
@@ -249,7 +251,7 @@ def test_network_constants_without_push_sum_reject_matrix_that_is_only_column_st
 
 ROW_STOCHASTIC = np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]])
 COLUMN_STOCHASTIC = ROW_STOCHASTIC.T
-"""Neither is doubly stochastic: the first column of the first sums to 3/4."""
+"""Not doubly stochastic: the first column of the first matrix sums to 3/4."""
 
 
 @pytest.mark.parametrize("push_sum", [None, True])

@@ -1,4 +1,4 @@
-"""Pictures: they show the clients, the links and the eigenvalues that are there."""
+"""Pictures show all clients, links and eigenvalues."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_large_graphs_are_not_drawn():
 
 
 def test_rows_and_columns_of_a_torus_are_bent_and_those_of_a_grid_are_not():
-    """Else the link around the back would lie on the others."""
+    """Otherwise the wrap-around link would lie on top of the others."""
     for kind, bent in (("torus", True), ("grid", False)):
         graph = graphs.topology(kind, 12)
         rows, columns = graph.graph["sides"]

@@ -1,8 +1,8 @@
-"""Push-sum constants: the golden table, the definition itself, and what was proved
-about it.
+"""Push-sum constants: a table of reference values, the definition, and proved
+properties.
 
-The golden numbers are those of the table in the theory's section 4.1 (three digits
-there); each is also recomputed here from the definition sigma_2(S^t) with plain numpy.
+The reference values are those of the table in section 4.1 of the theory, with three
+digits. Each is also recomputed here from the definition sigma_2(S^t) with plain numpy.
 """
 
 import math
@@ -29,8 +29,8 @@ def cycle_one_link_per_round(n=6):
 
 
 def literal(Ps, B, rounds, long=4000):
-    """(q_B, delta, w_max) by the definition: rounds 0..rounds-1 and, once settled, one
-    more period.
+    """Return (q_B, delta, w_max) by the definition, over the given rounds and one more
+    period once settled.
     """
     n = len(Ps[0])
     w = [np.ones(n)]
@@ -176,8 +176,8 @@ def test_constants_of_a_periodic_sequence_are_the_definition(sequence):
 
 @given(column_stochastic_matrices(min_m=2), st.integers(0, 20))
 def test_the_models_contract_as_stated(P, seed):
-    """(**) of 4.1 without gradients: the w-weighted distance falls by q, the plain one
-    stays below C q^t.
+    """Checks (**) of 4.1 without gradients: the w-weighted distance decreases by q, the
+    plain one stays below C q^t.
     """
     rng = np.random.default_rng(seed)
     c = graphs.push_sum_constants(P)
@@ -215,8 +215,8 @@ def test_windows_contract_as_stated_and_the_pair_covers_them(sequence, seed):
 
 
 def test_window_factors_and_why_the_root_is_wrong():
-    """n = 2, P alternating I and (1/2)11': q_B = 0, yet errors live up to B - 1
-    rounds.
+    """With n = 2 and P alternating between I and (1/2)11', q_B = 0, yet errors persist
+    for up to B - 1 rounds.
     """
     c = graphs.push_sum_constants([np.eye(2), np.full((2, 2), 0.5)])
     assert (c.window, c.q, c.delta) == (2, 0, 1)
@@ -276,8 +276,8 @@ def test_cited_formulas_by_hand():
 def test_the_smallest_window_is_reported():
     assert graphs.check_push_sum(graphs.directed_ring(5)).details["window"] == 1
     assert graphs.check_push_sum(cycle_one_link_per_round()).details["window"] == 6
-    # of the hops 1, 2, 4 of 8 clients only hop 1 connects all, so that every window
-    # must hold it
+    # of the hops 1, 2, 4 of 8 clients, only hop 1 connects all, so every window
+    # must contain it
     assert graphs.check_push_sum(graphs.one_peer_exponential(8)).details["window"] == 3
 
 

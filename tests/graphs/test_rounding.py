@@ -1,8 +1,8 @@
-"""Matrices of coarser types than float64 are right to their own rounding: no false
-alarm, and no less found.
+"""Matrices in lower precision than float64 pass up to their own rounding, and
+violations are still found.
 
-Users hold W in float32 or bfloat16 (torch tensors, files); sums are then off by 1e-8 to
-1e-3.
+Users store W in float32 or bfloat16 (torch tensors, files); sums are then off by 1e-8
+to 1e-3.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def test_what_is_wrong_is_still_found(form):
     W = gossip(30)
     i, j = np.argwhere((W > 0) & ~np.eye(30, dtype=bool))[0]
     W[i, j] += min(20 * accuracy, 0.6)
-    if form == "failures":  # a link that is heavier one way makes it a directed matrix
+    if (
+        form == "failures"
+    ):  # a link with different weights in the two directions makes the matrix directed
         assert not graphs.LinkFailures(W.astype(np.float32), 0.0).symmetric
     report = graphs.check_mixing_matrix(graphs.as_sequence(convert(W)))
     assert {"row sums", "column sums", "symmetry"} <= {f.law for f in report.failures}

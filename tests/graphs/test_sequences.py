@@ -1,6 +1,4 @@
-"""Sequences: their laws round by round, their expectations by enumeration, and their
-contraction.
-"""
+"""Sequences: their laws in each round, expectations by enumeration, and contraction."""
 
 import itertools
 import math
@@ -70,7 +68,7 @@ def test_lists_are_periodic_and_callables_are_asked():
     asked = graphs.as_sequence(lambda t: Ws[t])
     np.testing.assert_array_equal(dense(asked, 2), Ws[2])
     spare = graphs.as_sequence(lambda t, scale=1.0, *, verbose=False: scale * Ws[0])
-    assert not spare.random  # what has a default is not asked for
+    assert not spare.random  # parameters with defaults are optional
     noisy = graphs.as_sequence(lambda t, rng: np.eye(3)[rng.permutation(3)])
     assert noisy.random
     np.testing.assert_array_equal(dense(noisy, 0, seed=5), dense(noisy, 0, seed=5))
@@ -129,7 +127,7 @@ def test_symmetric_random_rounds(sequence):
         W = dense(sequence, 0, seed)
         np.testing.assert_allclose(W, W.T, atol=1e-15)
         assert graphs.check_mixing_matrix(W, laws="doubly stochastic").ok
-        # the generator decides alone
+        # only the generator matters
         np.testing.assert_array_equal(W, dense(sequence, 0, seed))
         seen.add(W.tobytes())
     assert len(seen) > 1 or sequence.m in (1, 6)
@@ -153,7 +151,7 @@ def test_random_neighbours_send_to_exactly_k():
     W = dense(graphs.RandomNeighbors(30, 7), 0)
     degree = (W > 0).sum(axis=0) - 1
     assert degree.min() >= 7
-    assert degree.max() > 7  # some are drawn by others
+    assert degree.max() > 7  # some clients are drawn by others
     i, j = np.argwhere((W > 0) & ~np.eye(30, dtype=bool))[0]
     assert W[i, j] == pytest.approx(1 / (1 + max(degree[i], degree[j])))
 
@@ -169,7 +167,7 @@ def test_matchings_are_matchings_and_stay_on_the_graph():
     graph = graphs.star(7)
     for seed in range(10):
         W = dense(graphs.RandomMatching(7, graph), 0, seed)
-        # one pair only, with the centre
+        # a single pair, with the centre
         assert ((W > 0) & ~np.eye(7, dtype=bool)).sum() == 2
         assert W[0, 0] == 0.5
         W = dense(graphs.RandomMatching(8), 0, seed)
@@ -248,8 +246,8 @@ def test_probabilities_are_equation_2():
 
 
 def test_the_loss_driven_draw_in_blocks_is_the_draw_at_once(monkeypatch):
-    """Rows are drawn a block at a time, so that no m x m table is held: the same
-    numbers, the same choice.
+    """Rows are drawn in blocks to avoid an m x m table, with the same random numbers
+    and choices.
     """
     from dfltheory.graphs import loss_driven
 
@@ -281,7 +279,7 @@ def test_large_losses_are_safe(scale):
     p = sequence.probabilities(f)
     assert np.isfinite(p).all()
     assert p.sum(axis=1) == pytest.approx(1)
-    # the farthest loss takes all
+    # the most distant loss gets all probability
     np.testing.assert_allclose(p[0], [0, 0, 0, 1], atol=1e-200)
     P = dense(sequence, 0, losses=f)
     assert P[3, 0] == 0.5
@@ -289,8 +287,8 @@ def test_large_losses_are_safe(scale):
 
 
 def test_the_draw_is_sequential_sampling_without_replacement():
-    """Frequencies of the pairs that client 0 draws, against Eq. 2 applied twice, within
-    5 deviations.
+    """Compares the frequencies of client 0's pairs with Eq. 2 applied twice, within 5
+    standard deviations.
     """
     f, n = np.array([0.0, 0.3, 1.0, 1.6]), 3_000
     sequence = graphs.LossDriven(4, 2)

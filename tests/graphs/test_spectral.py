@@ -1,5 +1,5 @@
-"""lambda and the gap: closed forms, FFT, Lanczos, inverse and LAPACK must say the
-same.
+"""lambda and the spectral gap: closed forms, FFT, Lanczos, shift-invert and LAPACK
+agree.
 """
 
 import math
@@ -274,7 +274,7 @@ def test_inverse_finds_an_eigenvalue_near_minus_one():
 
 
 def test_inverse_looks_at_the_least_self_weight():
-    # two clients of an even ring keep much, the others next to nothing: lambda_m is
+    # two clients of an even ring have large self-weights, all others small: lambda_m is
     # what decides
     m, eps = 600, 1e-6
     W = graphs.laplacian(graphs.ring(m), alpha=(1 - eps) / 2, sparse=True).toarray()
@@ -327,7 +327,7 @@ def test_extremes_of_laplacians_and_matrices():
     assert high == pytest.approx(2, abs=max(error, 1e-6))
 
 
-# -- refusals
+# -- rejected input
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_phi_by_hand_and_on_arrays():
 
 
 def test_a_circulant_is_found_by_every_factorization_of_the_number_of_clients():
-    """A prism, 3 x 2: no shift of Z_6 and no 2 x 3 keeps it."""
+    """A prism, 3 x 2, is invariant under no shift of Z_6 and no 2 x 3 torus."""
     W, i = np.zeros((6, 6)), np.arange(6)
     for down, along, w in ((0, 0, 0.5), (1, 0, 0.2), (0, 1, 0.3)):
         W[(i // 2 + down) % 3 * 2 + (i % 2 + along) % 2, i] += w

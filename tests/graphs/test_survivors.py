@@ -1,5 +1,5 @@
-"""Edges that a change of one sign or number moves: each was once changed without a test
-that noticed.
+"""Boundary cases that catch single-character mutations, each of which once survived the
+tests.
 """
 
 import math
@@ -20,13 +20,13 @@ def test_the_pattern_decides_whether_a_matrix_is_a_graph_or_a_digraph():
     assert arcs.is_directed()
     one_way = np.eye(3)
     one_way[0, 1] = 0.5
-    # a single entry without its mirror is enough
+    # a single entry without its transpose is enough
     assert graphs.from_matrix(one_way).is_directed()
 
 
 def test_erdos_renyi_has_probability_2_log_m_over_m_by_default():
-    """4950 pairs at p = 2 log(100)/100: 456 links expected, standard deviation 20.3; 5
-    of them allowed.
+    """For 4950 pairs at p = 2 log(100)/100, 456 links are expected with standard
+    deviation 20.3; 5 deviations are allowed.
     """
     p = 2 * math.log(100) / 100
     links = graphs.erdos_renyi(100, seed=0).number_of_edges()
@@ -51,8 +51,8 @@ def test_an_isolated_first_client_is_the_witness():
 
 
 def test_a_thick_circulant_is_seen_as_one():
-    """100 neighbours a client: two rows are looked at before all of them, and the FFT
-    gives the spectrum.
+    """With 100 neighbors per client, two rows are checked before all of them, and the
+    FFT gives the spectrum.
     """
     m, reach = 400, 50
     row = np.zeros(m)
@@ -83,9 +83,7 @@ def test_a_sampled_contraction_of_zero_has_an_error_bar():
 
 
 def test_the_push_sum_contraction_is_the_largest_over_all_rounds():
-    """Against every round by itself: q is a maximum over the weights' transient, and no
-    round is skipped.
-    """
+    """q is the maximum over the transient of the weights, and no round is skipped."""
     for seed in range(4):
         P = graphs.column_stochastic(graphs.random_out_degree(7, 2, seed=seed))
         w, worst = np.ones(7), 0.0

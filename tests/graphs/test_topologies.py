@@ -1,4 +1,4 @@
-"""Every generator against its definition, written as plainly as possible."""
+"""Every generator agrees with a plain implementation of its definition."""
 
 import math
 
@@ -131,7 +131,7 @@ def test_many_clients_draw_distinct_others_evenly(k):
         targets.ravel(), minlength=m
     )  # binomial(m - 1, k / (m - 1))
     assert in_degrees.var() == pytest.approx(k * (1 - k / (m - 1)), rel=0.15)
-    if k > 1:  # nor does the place in a row matter
+    if k > 1:  # nor does the position in a row matter
         assert abs(np.corrcoef(targets[:, 0], targets[:, 1])[0, 1]) < 0.06
 
 

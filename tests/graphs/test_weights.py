@@ -1,6 +1,4 @@
-"""Weight rules against their formulas, entry by entry, on every graph that Hypothesis
-thinks of.
-"""
+"""Weight rules agree with their formulas, entry by entry, on random graphs."""
 
 import networkx as nx
 import numpy as np
@@ -19,8 +17,8 @@ SYMMETRIC = ("metropolis", "max_degree", "lazy", "laplacian")
 
 
 def literal(graph, weight):
-    """W with w_ij = weight(i, j) on links and the diagonal that makes rows sum to
-    one.
+    """Return W with w_ij = weight(i, j) on links, and the diagonal for which rows sum
+    to one.
     """
     m = len(graph)
     W = np.zeros((m, m))
@@ -102,8 +100,8 @@ def test_weighted_shares():
         ]
     )
     P = graphs.column_stochastic(graph, weight="n")
-    # columns: what 0 sends: 1 (own), 3; what 1 sends: 1, 1 (own), 2; what 2 sends: 5, 4
-    # (own, a self-loop)
+    # columns: 0 sends 1 (to itself), 3; 1 sends 1, 1 (to itself), 2; 2 sends 5, 4
+    # (to itself, a self-loop)
     np.testing.assert_allclose(
         P, [[1 / 4, 1 / 4, 5 / 9], [3 / 4, 1 / 4, 0], [0, 2 / 4, 4 / 9]]
     )

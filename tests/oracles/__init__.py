@@ -1,3 +1,3 @@
-"""Recorded results that a refactoring must reproduce; each module here records one kind
-and compares it.
+"""Recorded results that a refactoring must reproduce; each module records and compares
+one kind.
 """

@@ -1,7 +1,7 @@
 """Recorded documents, audit findings, replays and verdicts.
 
 ``python -m tests.oracles.results [KIND ...]`` records them in ``results.json``: one
-digest or row for each statement, saved outcome or verdict. Messages are left out,
+digest or row for each statement, saved outcome or verdict. Messages are omitted,
 because they may be reworded.
 """
 
@@ -27,18 +27,18 @@ ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_suffix(".json")
 OUTCOMES = ROOT / "docs" / "counterexamples"
 PROSE = ("title", "source", "assumptions", "remark", "summary", "proof")
-"""Fields of a statement's document that no computation reads."""
+"""Fields of a statement's document that no computation uses."""
 
 
 def digest(value: Any) -> str:
-    """A hash of a document, whatever the order of its keys."""
+    """Return a hash of a document that does not depend on the order of keys."""
     return hashlib.sha256(
         json.dumps(value, sort_keys=True, default=str).encode()
     ).hexdigest()[:16]
 
 
 def statements() -> dict[str, str]:
-    """A hash of the document of each statement, without prose."""
+    """Return a hash of each statement's document, without prose."""
     found = {}
     for theorem in (*registry.statements(), *appendices()):
         document = theorem_to_document(theorem)
@@ -49,12 +49,12 @@ def statements() -> dict[str, str]:
 
 
 def appendices() -> tuple[Theorem, ...]:
-    """The statements of the papers' appendices, which the case studies hold."""
+    """Return the statements of the papers' appendices."""
     return tuple(theorem for paper in PAPERS for theorem in appendix(paper))
 
 
 def findings() -> dict[str, list[list[str]]]:
-    """Check, severity and place of every finding of the audit."""
+    """Return the check, severity and place of every finding of the audit."""
     every = audit(registry=registry.REGISTRY.including(appendices()))
     found: dict[str, list[list[str]]] = {}
     for finding in every:
@@ -69,7 +69,7 @@ def findings() -> dict[str, list[list[str]]]:
 
 
 def replays() -> dict[str, list[Any]]:
-    """Outcome and ratio of each saved candidate, by file name."""
+    """Return the outcome and ratio of each saved candidate, by file name."""
     found: dict[str, list[Any]] = {}
     for path in sorted(OUTCOMES.glob("*.json")):
         outcome = replay(path)
@@ -78,8 +78,8 @@ def replays() -> dict[str, list[Any]]:
 
 
 def verdicts() -> list[list[Any]]:
-    """Statement, kind and ratio of each verdict of ``make validate``, without real
-    images.
+    """Return the statement, kind and ratio of each verdict of ``make validate``,
+    without image sets.
     """
     from validation.run_all import EXPERIMENTS
 
@@ -108,7 +108,7 @@ KINDS: dict[str, Callable[[], Any]] = {
 
 
 def recorded() -> dict[str, Any]:
-    """What the committed file holds."""
+    """Return the content of the committed file."""
     return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
 
 

@@ -1,4 +1,4 @@
-"""A change that is not meant to change results reproduces what is recorded here."""
+"""Changes that should not affect results reproduce the recorded ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ CASES = trajectories.cases()
 
 @pytest.fixture(scope="module")
 def same_kernels():
-    """Has this machine the kernels of the one that recorded the trajectories?"""
+    """Return whether this machine has the kernels of the one that recorded the
+    trajectories.
+    """
     return trajectories.probe() == RECORDED["probe"]
 
 

@@ -1,11 +1,11 @@
-"""One recorded trajectory for each algorithm, kind of task, and option that changes a
-branch.
+"""A recorded trajectory for each algorithm, kind of task, and option that affects
+control flow.
 
 ``python -m tests.oracles.trajectories`` records them in ``trajectories.json``. A record
 has a digest of the bits of every measure and of the final models, and a few values.
 Bits depend on the processor's kernels (docs/reliability.md). They are compared only if
-a probe has the bits of the recording machine; otherwise the values are compared to
-1e-9.
+a probe has the same bits as on the recording machine; otherwise the values are compared
+to 1e-9.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ SEEDS = 2
 
 
 def quadratic(**options: Any) -> Any:
-    """Noisy diagonal quadratics."""
+    """Return noisy diagonal quadratics."""
     return dfl.tasks.quadratic(m=CLIENTS, d=4, sigma=0.2, seed=3, **options)
 
 
 def coupled() -> Any:
-    """Noisy problems with a shared and a personal block."""
+    """Return noisy problems with a shared and a personal block."""
     return dfl.tasks.get("coupled", m=CLIENTS, seed=3)
 
 
 def digits() -> Any:
-    """A small network on the bundled digits, in single precision."""
+    """Return a small network on the bundled digits, in single precision."""
     return dfl.tasks.get("digits", m=CLIENTS, seed=3)
 
 
@@ -95,7 +95,7 @@ NETWORKS = {
 
 
 def cases() -> dict[str, dict[str, Any]]:
-    """All set-ups by name: algorithm, hyperparameters, task, network."""
+    """Return all set-ups by name: algorithm, hyperparameters, task and network."""
     made: dict[str, dict[str, Any]] = {}
     for name, kind in ALGORITHMS.items():
         two_blocks = {"eta_u", "eta_v"} <= set(HYPERPARAMETERS[name])
@@ -162,7 +162,7 @@ def run(case: dict[str, Any]) -> Any:
 
 
 def record(case: dict[str, Any]) -> dict[str, Any]:
-    """Digest and a few values of one set-up, or the error that it ends in."""
+    """Return the digest and a few values of one set-up, or the error it raises."""
     torch.set_num_threads(1)
     try:
         history = run(case)
@@ -183,9 +183,7 @@ def record(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def probe() -> str:
-    """A digest of small products and functions, which differs where the kernels
-    differ.
-    """
+    """Return a digest of small products and functions, which depends on the kernels."""
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(0)
     digest = hashlib.sha256()
@@ -209,7 +207,7 @@ def probe() -> str:
 
 
 def close(ours: dict[str, Any], theirs: dict[str, Any], single: bool) -> bool:
-    """Are the values those of the record, up to rounding?"""
+    """Return whether the values agree with the record up to rounding."""
     if ours.keys() != theirs.keys() or "error" in ours:
         return ours == theirs
     if ours["values"].keys() != theirs["values"].keys():

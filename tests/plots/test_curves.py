@@ -52,7 +52,7 @@ def labels(ax):
 
 
 def suggested(verdict):
-    """What would make the theorem apply, as figures say it."""
+    """Return the changes that would make the theorem apply, in the words of figures."""
     return in_symbols(str(verdict.suggestions), verdict.theorem).replace("\xa0", " ")
 
 
@@ -206,11 +206,11 @@ def test_networks_draw_every_variant_with_a_marker_of_its_own(runs):
         assert all(any(ratio in text for text in texts) for ratio in ratios)
     assert len(set(looks.values())) == len(variants)
     measured = [c for c in ax.containers if str(c.get_label()).startswith("measured")]
-    assert len(measured) == 2  # the least and the mean over rounds
+    assert len(measured) == 2  # the minimum and the mean over rounds
 
 
 def test_curves_draw_left_sides_of_one_unit_together(runs):
-    """The printed theorem bounds the least, the corrected one the mean over rounds."""
+    """The printed theorem bounds the minimum over rounds, the corrected the mean."""
     verdicts = [dfl.compare(runs["complete"], KEY, variant=v) for v in BOTH]
     ax = plots.curves(verdicts)
     for verdict, name in zip(verdicts, ("least over rounds", "mean over rounds")):
@@ -246,7 +246,7 @@ def test_curves_reject_left_sides_of_different_units(runs):
 
 
 def drawn_on_given(make, size=(6.4, 4.8)):
-    """The figure with axes as matplotlib makes them, and those axes."""
+    """Return the figure on axes created by matplotlib, and these axes."""
     figure, ax = plt.subplots(figsize=size)
     ax.set_title("of the caller")
     ax.set_title("left", loc="left")
@@ -269,7 +269,9 @@ def sweep_table():
 
 
 def drawings(runs):
-    """Every function that takes axes, on verdicts one of which is not applicable."""
+    """Return every function that accepts axes, on verdicts one of which is not
+    applicable.
+    """
     both = {n: [dfl.compare(r, KEY, variant=v) for v in BOTH] for n, r in runs.items()}
     return {
         "curves": partial(plots.curves, both["ring"]),
@@ -366,7 +368,7 @@ def test_rates_of_several_fits_are_relative_to_their_first_points():
 
 
 def fonts(path):
-    """The subtypes of the fonts of a PDF file, in its compressed parts too."""
+    """Return the subtypes of the fonts in a PDF file and its compressed parts."""
     data = path.read_bytes()
     parts = [data]
     for match in re.finditer(rb"stream\r?\n(.*?)endstream", data, re.S):

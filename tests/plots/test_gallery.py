@@ -1,4 +1,4 @@
-"""The gallery: its code is short and runs, and every public figure is in it."""
+"""The gallery's code is short and runs; the gallery contains every public figure."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ train = dfl.train
 
 
 def train_briefly(*arguments, rounds, seeds, **options):
-    """A run of a few rounds in place of the one that the gallery shows."""
+    """Replace the gallery's run by one with a few rounds."""
     options["progress"] = False
     return train(*arguments, rounds=min(rounds, 8), seeds=2, **options)
 
@@ -68,7 +68,7 @@ def test_every_picture_of_the_gallery_has_a_command_and_both_files():
 
 @pytest.fixture(scope="module")
 def small():
-    """Runs of the pictures, a few rounds long."""
+    """Replace the runs of the pictures by ones with a few rounds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper_figures, "ROUNDS", 30)
         patch.setattr(paper_figures, "SEEDS", 2)

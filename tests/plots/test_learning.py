@@ -48,7 +48,7 @@ def line(ax, start):
 
 
 def outline(band):
-    """Lower and upper limits of a filled band, by horizontal coordinate."""
+    """Return the lower and upper limits of a filled band, by horizontal coordinate."""
     points = band.get_paths()[0].vertices
     places = np.unique(points[:, 0])
     return [

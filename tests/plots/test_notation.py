@@ -1,4 +1,4 @@
-"""Names as symbols of a paper, and lines that fit a width."""
+"""Names as symbols of a paper, and lines of limited width."""
 
 import re
 
@@ -19,7 +19,7 @@ from dfltheory.plots.notation import (
 
 
 def formulas(text):
-    """The formulas in a text."""
+    """Return the formulas in a text."""
     return re.findall(r"(?<!\\)\$([^$]*)\$", text)
 
 
@@ -50,7 +50,7 @@ def test_symbols_are_those_of_the_paper():
     assert symbol("lam", theorem) == r"$\psi$"
     assert symbol("lam") == r"$\lambda$"
     assert in_symbols("lam_admm", theorem) == r"$\lambda$"
-    # the paper writes beta for L, and this condition is in its notation
+    # the paper writes beta for L; this condition is in its notation
     paper = bounds.get("bubeck2015.theorem_3_12")
     clause = next(c for c in paper.conditions if "alpha + beta" in c.name)
     assert spaced(condition(clause, paper)) == r"$\eta$ = 2/($\alpha$ + $\beta$)"

@@ -58,7 +58,7 @@ def case(
 
 
 def blocks():
-    """Four left-hand sides; two statements are in O(.)."""
+    """Return four left-hand sides; two statements are in O(.)."""
     task = dfl.tasks.coupled(
         m=4, p=2, chi=0.3, spread=0.5, sigma_u=0.3, sigma_v=0.3, seed=0
     )
@@ -119,7 +119,7 @@ def study(outcomes):
 
 @pytest.mark.slow
 def test_panels_draw_exactly_the_applicable_verdicts(outcomes):
-    """The verdicts are those of the run and those read back from a file."""
+    """Tests the verdicts of the run, and those read back from a file."""
     assert {"violated", "holds", "not applicable"} <= {
         v.kind for o in outcomes for v in o.verdicts
     }
@@ -187,7 +187,7 @@ def test_cases_have_the_intended_verdicts(outcomes):
 
 
 def legend_words(ax):
-    """The text of a legend on one line."""
+    """Return the text of a legend as one line."""
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     return " ".join(" ".join(texts).replace("\xa0", " ").split())
 

@@ -1,10 +1,9 @@
-"""Wrong proofs: one change in one line of a proof, drawn by a seed.
+"""Wrong proofs: one random change in one line of a proof.
 
-``python -m tests.proofs.mutants FILE [COUNT] [SEED]`` changes numbers,
-rules, premises and the order of lines, drops hypotheses, and counts which changed
-proofs the checker rejects. An accepted one is *equivalent* if it is the same proof in
-another order, if only a hint differs, or if the changed line is used by no line that
-the proof needs.
+``python -m tests.proofs.mutants FILE [COUNT] [SEED]`` changes numbers, rules, premises
+and the order of lines, drops hypotheses, and counts how many of the changed proofs the
+checker rejects. An accepted proof is *equivalent* if it is the same proof in another
+order, if only a hint differs, or if the proof does not need the changed line.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ class Mutant:
 
     @property
     def text(self) -> str:
-        """The whole text."""
+        """Return the whole text."""
         return "\n".join(self.lines) + "\n"
 
 
 def steps(lines: Lines) -> list[int]:
-    """Return the places of the lines that are no part of the statement."""
+    """Return the positions of the lines that do not belong to the statement."""
     return [
         i for i, line in enumerate(lines) if line and line.split()[0] not in STATEMENT
     ]
 
 
 def changed_number(lines: Lines, rng: random.Random) -> Mutant | None:
-    """One whole number is one larger."""
+    """Increase one integer by one."""
     place = rng.choice(steps(lines))
     head, line = _split(lines[place])
     found = list(re.finditer(r"(?<![\w.\"])\d+(?!\w)", line))
@@ -56,7 +55,7 @@ def changed_number(lines: Lines, rng: random.Random) -> Mutant | None:
 
 
 def changed_rule(lines: Lines, rng: random.Random) -> Mutant | None:
-    """Another rule has the same arguments and says the same."""
+    """Apply another rule to the same arguments, with the same claim."""
     place = rng.choice([i for i in steps(lines) if "|-" in lines[i]])
     head, line = _split(lines[place])
     old = line.partition("(")[0]
@@ -65,7 +64,7 @@ def changed_rule(lines: Lines, rng: random.Random) -> Mutant | None:
 
 
 def changed_premise(lines: Lines, rng: random.Random) -> Mutant | None:
-    """Another fact or vector is an argument."""
+    """Replace an argument by another fact or vector."""
     place = rng.choice([i for i in steps(lines) if "|-" in lines[i]])
     head, line = _split(lines[place])
     found = list(re.finditer(r"\b[fv]\d+a?\b", line))
@@ -81,7 +80,7 @@ def changed_premise(lines: Lines, rng: random.Random) -> Mutant | None:
 
 
 def changed_sign(lines: Lines, rng: random.Random) -> Mutant | None:
-    """Make a sum a difference, or an inequality an equality."""
+    """Replace a sum by a difference, or an inequality by an equality."""
     place = rng.choice(steps(lines))
     head, line = _split(lines[place])
     signs = list(re.finditer(r" \+ | <= ", line))
@@ -94,7 +93,7 @@ def changed_sign(lines: Lines, rng: random.Random) -> Mutant | None:
 
 
 def changed_order(lines: Lines, rng: random.Random) -> Mutant | None:
-    """Two lines are exchanged."""
+    """Exchange two lines."""
     one, other = sorted(rng.sample(steps(lines), 2))
     new = list(lines)
     new[one], new[other] = lines[other], lines[one]
@@ -191,7 +190,7 @@ def needed(lines: Lines) -> set[str]:
 
 
 def canonical(lines: Lines) -> set[str]:
-    """Return the needed lines without hints, each fact named by what it says."""
+    """Return the needed lines without hints, with each fact named by its claim."""
     claims = {}
     for line in lines:
         name, _, rest = line.partition(" = ")
@@ -208,7 +207,7 @@ def canonical(lines: Lines) -> set[str]:
 
 
 def equivalent(mutant: Mutant, source: str) -> bool:
-    """Return whether a changed proof is the same one.
+    """Return whether a changed proof is the same proof.
 
     It may have another order, an equal premise, another hint, or a change in a line
     that it does not need. A hint is a nonnegative multiple of a condition of the

@@ -1,4 +1,4 @@
-"""The second checker rejects files that need too much work, and soon."""
+"""The second checker quickly rejects files that need too much work."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FEW = "assume b | c\nf1 = combine((f2, 1), (f3, 1)) |- 0 <= 0\nprove f1\n"
 
 
 def doubled(first, count):
-    """Abbreviations, each the square of the one before."""
+    """Return abbreviations, each the square of the previous one."""
     names = [f"define V{i} = V{i - 1}*V{i - 1}" for i in range(1, count)]
     return "\n".join([f"define V0 = {first}", *names, f"v90 = V{count - 1}*x"])
 
 
 def nested_points(vector, count):
-    """Vectors with gradients at the vector before."""
+    """Return vectors with gradients at the previous vector."""
     lines = [f"v{i} = {vector.format(f'v{i - 1}')}" for i in range(91, 91 + count)]
     last = f"v{90 + count}"
     lines.append(f"f900 = minkowski((1, {last})) |- root({last}) <= root({last})")
@@ -31,12 +31,12 @@ def nested_points(vector, count):
 
 
 def many_factors():
-    """A power of each of many sums."""
+    """Return a product of powers of many sums."""
     return "v90 = x/(" + "*".join(f"(L + {i}*eta)**9" for i in range(1, 40)) + ") + x"
 
 
 def many_ends():
-    """Quantities with two ends, in a sum that may not be 0."""
+    """Return quantities with two ends, in a sum that must not be 0."""
     names = [f"c{i}" for i in range(40)]
     lines = [f"coordinate {name} = L*at*eta | >= 0 | <= 1/2" for name in names]
     return "\n".join([*lines, f"v90 = x/({' + '.join(names)})"])
@@ -67,7 +67,7 @@ SECONDS = ("abbreviations of a number", "corners", "gradients at gradients")
 
 
 def cases():
-    """The names of the large files; some need seconds to be rejected."""
+    """Return the names of the large files; rejecting some takes seconds."""
     return [
         pytest.param(name, marks=[pytest.mark.slow] if name in SECONDS else [])
         for name in LARGE

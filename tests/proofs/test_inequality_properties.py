@@ -1,5 +1,7 @@
-"""The prover of inequalities on random polynomials: what it proves holds at rational
-points of the box, exactly; what share of true inequalities it proves; unknown values.
+"""The prover of inequalities on random polynomials.
+
+Proved inequalities hold exactly at rational points of the box. The share of true
+inequalities that are proved is checked, and so is the treatment of unknown values.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from dfltheory.bounds.theorem import Condition
 
 FRACTIONS = st.builds(QQ, st.integers(-6, 6), st.integers(1, 4))
 SHARES = [QQ(n, 12) for n in range(13)]
-"""Where the points of a bounded interval are, as shares of its width."""
+"""Positions of points in a bounded interval, as shares of its width."""
 DISTANCES = [QQ(0), QQ(1, 7), QQ(1, 2), QQ(1), QQ(3, 2), QQ(3), QQ(10)]
-"""The same for an interval without an upper end."""
+"""Positions of points in an interval without an upper end."""
 
 
 @st.composite
@@ -39,7 +41,7 @@ def intervals(draw):
 
 
 def added(*polynomials):
-    """The sum of polynomials."""
+    """Return the sum of polynomials."""
     total = {}
     for terms in polynomials:
         for exponents, c in terms.items():
@@ -48,7 +50,7 @@ def added(*polynomials):
 
 
 def product(one, other):
-    """The product of two polynomials."""
+    """Return the product of two polynomials."""
     total = {}
     for (a, x), (b, y) in itertools.product(one.items(), other.items()):
         exponents = tuple(i + j for i, j in zip(a, b, strict=True))
@@ -58,8 +60,10 @@ def product(one, other):
 
 @st.composite
 def problems(draw):
-    """A polynomial and its box: any one, or a square and a little more or less, whose
-    least value is near 0.
+    """Draw a polynomial and its box.
+
+    The polynomial is arbitrary, or a square plus or minus a small constant, whose
+    minimum is near 0.
     """
     size = draw(st.integers(1, 3))
     exponents = st.tuples(*[st.integers(0, 3 if size == 1 else 2)] * size)
@@ -73,7 +77,7 @@ def problems(draw):
 
 
 def points_of(interval):
-    """Rational points of an interval, without the ends that are not in it."""
+    """Return rational points of an interval, without excluded ends."""
     if interval.high is None:
         found = [interval.low + d for d in DISTANCES]
     else:
@@ -84,7 +88,7 @@ def points_of(interval):
 
 
 def least_value(terms, box):
-    """The least value at the rational points of a box."""
+    """Return the smallest value at the rational points of a box."""
     values = []
     for point in itertools.product(*map(points_of, box)):
         value = QQ(0)
@@ -123,8 +127,10 @@ def test_nothing_negative_is_proved_on_ten_thousand_boxes(problem):
 
 
 def true_inequalities(count, seed):
-    """Polynomials that are nonnegative on their box by construction: squares, and
-    products of distances from the ends, with positive coefficients.
+    """Draw polynomials that are nonnegative on their box by construction.
+
+    They are sums, with positive coefficients, of squares and products of distances from
+    the ends.
     """
     rng = random.Random(seed)
     box = [Interval(QQ(0), QQ(1)), Interval(QQ(1))]
@@ -147,7 +153,7 @@ def true_inequalities(count, seed):
 
 
 LEAST_POWER = 0.925
-"""Share of the fixed set that is proved; it may not fall."""
+"""Share of the fixed set that is proved; it must not decrease."""
 
 
 def test_power_does_not_fall():

@@ -1,4 +1,6 @@
-"""False statements that a reader of the rules found to be accepted, and their variants."""
+"""False statements that a reviewer of the rules found to be accepted, and variants of
+them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ CHILD = Corollary("a:corollary", SCRIPT.claim)
 
 
 def mean_of_step_times_vector(noise: Vec) -> kernel.Fact:
-    """The mean over k of <Y, k Y>, in a fact about the steps of one block."""
+    """Return the mean over k of <Y, k Y>, in a fact about the steps of one block."""
     vector = Proof("DFedMDC", False).g
     trivial = kernel.young((1,), (1, noise))
     product = kernel.bilinear(vector, (k, vector))
@@ -64,7 +66,9 @@ def test_second_checker_rejects_a_step_of_two_phases():
 
 
 def without_sam():
-    """The corrected theorem with its terms at rho = 0, which does not contain rho."""
+    """Return the corrected theorem with its terms at rho = 0, which does not contain
+    rho.
+    """
     theorem = registry.get("dfedsam.theorem_4_5", "corrected")
     absent = {s.rho: 0}
     definitions = tuple(
@@ -75,7 +79,7 @@ def without_sam():
 
 
 def answer_to_child(monkeypatch, parent, child, script):
-    """What the kernel says of a corollary of a statement that is not registered."""
+    """Return the kernel's answer to a corollary of an unregistered statement."""
     proved = comparison.check(parent, script)
     assert proved.proved, str(proved)
     monkeypatch.setitem(comparison._ANSWERS, script, proved)
@@ -158,7 +162,7 @@ SAVED = {
 
 
 def with_first_line(model: str, line: str) -> str:
-    """A saved proof with another line before its first fact."""
+    """Return a saved proof with another line before its first fact."""
     lines = SAVED[model].splitlines()
     place = next(i for i, text in enumerate(lines) if text.startswith("f1 = "))
     return "\n".join([*lines[:place], line, *lines[place:]])
@@ -197,7 +201,9 @@ BLOCK_CLAIM = "dfedmdc.theorem_1:corrected_different_steps"
 
 
 def nothing(vector: Vec, weight: sp.Expr) -> kernel.Fact:
-    """sq[mean t](Y) <= 0, if the weight may be negative in the mean over k < K_u."""
+    """Claim sq[mean t](Y) <= 0, which follows if the weight may be negative in the mean
+    over k < K_u.
+    """
     zero = kernel.square(kernel.minkowski())
     below = kernel.add((weight,), kernel.weaken(zero, {sq(vector): sp.S.One}))
     noise = kernel.young((1,), (1, N_U))
@@ -210,7 +216,7 @@ def nothing(vector: Vec, weight: sp.Expr) -> kernel.Fact:
 def nothing_at_all(
     theorem: Theorem, first: kernel.Fact, weight: sp.Expr
 ) -> kernel.Fact:
-    """The left-hand side of a theorem is at most 0."""
+    """Claim that the left-hand side of a theorem is at most 0."""
     left = left_moments(theorem, first)
     facts = [nothing(moment.vec, weight) for moment in left]
     return kernel.add((*left.values(), 0), *facts, first)

@@ -1,5 +1,5 @@
-"""The statements of the saved proofs are the registered ones, as numbers at random
-rational points.
+"""The statements of the saved proofs agree numerically with the registered ones at
+random rational points.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COUNTS = ("m", "K", "T", "Q", "K_u", "K_v")
 
 @dataclass
 class Statement:
-    """The lines of one statement in the text of a proof, by their kind."""
+    """The lines of one statement in the text of a proof, by kind."""
 
     claim: str
     definitions: dict[str, list[str]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Statement:
 
 
 def statements(text):
-    """The statements in the text of a proof."""
+    """Return the statements in the text of a proof."""
     found = []
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
@@ -63,7 +63,7 @@ def statements(text):
 
 
 def random_point(seed):
-    """A rational number for each quantity of the format."""
+    """Return a rational number for each quantity of the format."""
     rng = random.Random(seed)
     values = {}
     for name in check_proof.SYMBOLS:
@@ -74,12 +74,12 @@ def random_point(seed):
 
 
 def number(text, values):
-    """The value of a formula of the format."""
+    """Return the value of a formula in the proof format."""
     return sp.parse_expr(text, local_dict=values).evalf(DIGITS)
 
 
 def with_definitions(statement, values):
-    """The point with the abbreviations; the two forms of each agree."""
+    """Return the point with the abbreviations; both forms of each must agree."""
     values = dict(values)
     for name, formula in statement.coordinates.items():
         values[name] = sp.parse_expr(formula, local_dict=values)
@@ -91,7 +91,7 @@ def with_definitions(statement, values):
 
 
 def registered(expr, theorem, values):
-    """The value of a formula of the registry."""
+    """Return the value of a formula of the registry."""
     given = {x: sp.sympify(values[str(x)]) for x in theorem_symbols(theorem, values)}
     for definition in theorem.definitions:
         given[definition.symbol] = definition.expr.subs(given)
@@ -99,7 +99,7 @@ def registered(expr, theorem, values):
 
 
 def theorem_symbols(theorem, values):
-    """The symbols of a theorem that are quantities of the format."""
+    """Return the symbols of a theorem that are quantities of the format."""
     expressions = [*theorem.parts.values(), *theorem.schedule.values()]
     for condition in theorem.conditions:
         expressions += [condition.left, condition.right]
@@ -109,17 +109,17 @@ def theorem_symbols(theorem, values):
 
 
 def assert_same(one, other):
-    """Two numbers agree to 40 digits."""
+    """Check that two numbers agree to 40 digits."""
     assert one.is_number
     assert other.is_number
     assert abs(one - other) <= sp.Float(10, DIGITS) ** -40 * (1 + abs(other))
 
 
 def compare(statement, theorem, seed):
-    """All terms, conditions and step sizes as numbers at a random point."""
+    """Compare all terms, conditions and step sizes at a random point."""
     point = random_point(seed)
     values = with_definitions(statement, point)
-    # a proof may have further abbreviations: they are compared as parts of the terms
+    # a proof may have other abbreviations; they are compared as parts of the terms
     assert {*statement.definitions} >= {str(d.symbol) for d in theorem.definitions}
     parts = list(theorem.parts.values())
     assert {*statement.terms} == {f"t{i}" for i in range(1, len(parts) + 1)}

@@ -1,6 +1,4 @@
-"""The second checker: it accepts the proofs that the kernel writes, and rejects wrong
-ones.
-"""
+"""The second checker accepts the proofs that the kernel writes, but no wrong ones."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ def source(claim):
 
 
 def run_program(path, folder):
-    """The checker in a Python without site packages, away from the repository."""
+    """Run the checker in a Python without site packages, outside the repository."""
     command = [sys.executable, "-E", "-S", str(PROGRAM), str(path)]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False
@@ -107,7 +105,7 @@ def test_names_with_a_meaning_are_not_declared_again(line):
 
 
 def with_cases(changes=()):
-    """The corollary that is shown by cases of K, with changes in its own lines."""
+    """Return the corollary shown by cases of K, with changes in its own lines."""
     theorem, head, own = source(CASES).partition(f"corollary {CASES}\n")
     for old, new in changes:
         assert old in own
@@ -167,7 +165,7 @@ def test_telescoping_takes_no_roots():
 
 
 def unlike(claim, count, seed):
-    """The changed proofs that are accepted and are another proof."""
+    """Return the changed proofs that are accepted but not equivalent."""
     text = source(claim)
     passed = [m for m in draw(text, count, seed) if accepted(m)]
     return [m.lines[m.place] for m in passed if not equivalent(m, text)]

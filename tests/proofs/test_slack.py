@@ -1,4 +1,4 @@
-"""The committed table of the constants of proofs that could be smaller."""
+"""The committed table of constants in proofs that could be smaller."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Fitted exponents: exact on power laws, and intervals that cover as often as they
-say.
-"""
+"""Fitted exponents are exact on power laws, and intervals have the stated coverage."""
 
 from dataclasses import replace
 
@@ -66,12 +64,12 @@ def test_points_that_make_no_power_law_are_refused(x, y):
         fit_exponent(x, y)
 
 
-# -- chance, bends, and the way ahead
+# -- noise, bends, and extrapolation
 
 
 def planted(rng, exponent=-0.5, seeds=12, points=6, noise=0.2, common=0.0):
-    """One experiment: means over seeds of x^exponent with relative noise, part of it
-    shared by the points.
+    """Simulate one experiment: means over seeds of x^exponent with relative noise, some
+    of it shared by the points.
     """
     x = np.geomspace(1, 100, points)
     chance = noise * (
@@ -151,7 +149,7 @@ def test_slopes_lead_to_the_exponent_of_the_term_that_wins():
     assert abs(slopes[-1] + 0.5) > 0.005
     assert limiting_slope(x, y, "up") == pytest.approx(-0.5, abs=5e-4)
     assert limiting_slope(1 / x, y, "down") == pytest.approx(0.5, abs=5e-4)
-    # from the other end: the same curve read towards small x leads to the exponent -1
+    # in the other direction, towards small x, the same curve has the exponent -1
     near = 2.0 ** np.arange(-6, 0)
     assert limiting_slope(near, near**-0.5 + 3 / near, "down") == pytest.approx(
         -1, abs=5e-3

@@ -1,4 +1,4 @@
-"""Measured exponents under a theorem's schedule, against those that its rate
+"""Measured exponents under a theorem's schedule are compared with those that its rate
 predicts.
 """
 
@@ -88,7 +88,7 @@ def test_an_experiment_whose_field_is_set_measures_what_a_function_of_the_value_
 
 
 def with_network_schedule():
-    """A user's theorem whose step size contains lam: eta = (1 - lam^2)/(8 L
+    """Return a user's theorem whose step size contains lam: eta = (1 - lam^2)/(8 L
     sqrt(T)).
     """
     lam, L, T, m, sigma_l, f0_gap, eta = (
@@ -177,12 +177,12 @@ def test_rate_fit_rejects_runs_that_do_not_follow_the_schedule():
     )
 
 
-# -- what may not be accused
+# -- what must not be refuted
 
 
 def test_constants_that_change_with_the_varied_quantity_decide_nothing():
-    """On a ring lam grows with m, so the left-hand side does not show the exponent at
-    fixed lam.
+    """On a ring, lam increases with m, so the left-hand side does not show the exponent
+    at fixed lam.
     """
 
     def ring(m):
@@ -290,7 +290,7 @@ def test_histories_of_a_function_make_the_exponent_in_rho():
     assert found.exponent.estimate == pytest.approx(2, abs=1e-9)
     assert found.measured[1] == pytest.approx(1 / T)
     assert found.verdict == "consistent"
-    # the task depends on rho, so that the theorem predicts nothing here
+    # the task depends on rho, so the theorem predicts nothing here
     found = rate_fit("dfedsam.theorem_4_5", run, "rho", [0.5, 1, 2, 4])
     assert (found.verdict, "f0_gap" in found.reason) == ("undecided", True)
 
@@ -303,7 +303,7 @@ def test_runs_with_sam_have_seeds_and_an_interval_from_them():
     assert found.exponent.estimate == pytest.approx(2, abs=0.1)
     assert 1e-6 < found.exponent.high - found.exponent.low < 1
     assert (found.predicted, found.verdict) == (2, "consistent")
-    # the seeds make the interval: without them the scatter about the line does
+    # the interval is based on the seeds or, without them, on the scatter about the line
     seeds = together([measure(experiment(value), COROLLARY) for value in found.x])
     assert found.exponent == fit_exponent(found.x, found.measured, deviations=seeds)
     assert found.exponent != fit_exponent(found.x, found.measured)
@@ -440,7 +440,7 @@ def test_seeds_deviate_at_the_round_of_the_least_mean():
 
 
 def planted(exponent, **known):
-    """Points of a power law that know the values of a theorem."""
+    """Return points of a power law with the values of a theorem's quantities."""
     return lambda T: Measured(3 * T**exponent, None, {"T": T, **known})
 
 

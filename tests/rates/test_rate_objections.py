@@ -1,4 +1,4 @@
-"""True theorems whose points may not refute them."""
+"""Measurements that must not refute true theorems."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,12 @@ HORIZONS = [20, 40, 80, 160]
 
 
 def descent(aggregate="mean", **changes):
-    """Gradient descent: ||grad f||^2 <= 2 f0_gap/(eta T) on complete networks."""
+    """Gradient descent:
+
+    grad f
+
+    ^2 <= 2 f0_gap/(eta T) on complete networks.
+    """
     fields = {
         "key": "mine.descent",
         "variant": "printed",
@@ -163,7 +168,7 @@ def test_the_points_above_rounding_are_fitted_alone():
 
 
 def slow_descent(*, noise):
-    """Descent at a step size so small that no horizon shows the rate."""
+    """Return a descent with such a small step size that no horizon shows the rate."""
     parts = {"start": 2 * S["f0_gap"] / (S["eta"] * S["T"])}
     if noise:
         parts["noise"] = S["L"] * S["eta"] * S["sigma_l"] ** 2
@@ -198,7 +203,7 @@ def test_points_far_below_the_bound_do_not_refute_its_exponent(starts, seeds):
     assert found.exponent.estimate == pytest.approx(0, abs=0.01)
     assert all(y < b for y, b in zip(found.measured, found.bound, strict=True))
     assert found.verdict == "undecided"
-    # nor where the bound's constants are unknown
+    # nor if the bound's constants are unknown
     points = found.x, found.measured, [np.nan] * 5
     prediction = dfl.rates.predict(theorem, "T", [{"T": T} for T in found.x])
     unknown = fit_points("T", *points, prediction=prediction)

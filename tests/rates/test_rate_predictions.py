@@ -1,5 +1,5 @@
-"""Predicted exponents: the registry's monomials against the bounds themselves,
-numerically differentiated.
+"""Predicted exponents: the registry's monomials agree with numerical derivatives of the
+bounds.
 """
 
 from fractions import Fraction
@@ -87,7 +87,7 @@ SOURCES = (
     "sigma_star",
 )
 ALONE = dict.fromkeys(SOURCES, 0.0) | {"x0_sq": 0.0, "x0_spread": 0.0, "rho": 0.0}
-"""No source of error at all."""
+"""No source of error."""
 NOTHING = "nothing"
 LIMITS = {
     "K": (1000, 10_000),
@@ -100,7 +100,7 @@ LIMITS |= {"1 - lam": (1e-3, 1e-4)}
 
 
 def quantities_of(key, variant):
-    """What a bound under its schedule depends on."""
+    """Return the quantities on which a bound under its schedule depends."""
     theorem = bounds.get(key, variant)
     steps = [e for name, e in theorem.schedule.items() if name in theorem.needs]
     return {s.name for e in (theorem.bound, *steps) for s in e.free_symbols}
@@ -111,9 +111,7 @@ def name_of(parameter):
 
 
 def marked(cases):
-    """The first numbers of the suite come from the corrected theorems of QUICK; all
-    others are slow.
-    """
+    """Mark all cases as slow except the first ones of the theorems in QUICK."""
     return [
         pytest.param(
             *case,
@@ -140,7 +138,7 @@ def corollary(variant="corrected"):
 
 
 def at(theorem: Theorem, T: float, values):
-    """The bound itself, with its own step sizes at these values."""
+    """Evaluate the bound with its own step sizes at these values."""
     given = {**TYPICAL, **values, "T": T}
     if set(theorem.schedule) & set(theorem.needs):
         given |= theorem.step_sizes(**given)
@@ -150,9 +148,11 @@ def at(theorem: Theorem, T: float, values):
 
 
 def test_what_is_left_out_below_is_not_there_to_be_tested():
-    """Pairs of a rate and a source are tested where the rate has the source, as the
-    next test finds, and each rate without any; pairs with a parameter, where the bound
-    has it. No fewer than when this was written.
+    """Checks that the tests below omit only pairs that do not occur, and that their
+    number does not decrease.
+
+    A pair of a rate and a source is tested if the rate has the source, and each rate
+    without any source; pairs with a parameter, if the bound has it.
     """
     assert len(THEOREMS) >= 58
     assert len(SOURCED) >= 204
@@ -177,8 +177,9 @@ def test_a_rate_moves_with_the_sources_that_it_is_said_to_have_and_with_no_other
 
 @pytest.mark.parametrize(("key", "variant", "source"), marked(LONE))
 def test_the_exponent_in_t_is_that_of_the_bound_itself_far_out(key, variant, source):
-    """One source of error at a time, all others zero, and none: then most bounds are 0,
-    as with a source that is only a factor of others.
+    """One source of error at a time, with all others zero, and none.
+
+    Without a source most bounds are 0, as with a source that only multiplies others.
     """
     theorem, values = bounds.get(key, variant), {**TYPICAL, **ALONE}
     if source != NOTHING:
@@ -196,8 +197,9 @@ def test_the_exponent_in_t_is_that_of_the_bound_itself_far_out(key, variant, sou
 
 @pytest.mark.parametrize(("key", "variant", "parameter"), marked(LIMITED))
 def test_where_one_power_rules_its_exponent_is_the_bounds_own(key, variant, parameter):
-    """At T = 10^26, one source at a time and the parameter near its limit: in each case
-    at least one source leaves one power of the parameter alone.
+    """At T = 10^26, with one source at a time and the parameter near its limit.
+
+    In each case, at least one source leaves only one power of the parameter.
     """
     theorem, checked, (one, two) = bounds.get(key, variant), 0, LIMITS[parameter]
     for source in SOURCES:
@@ -219,8 +221,8 @@ def test_where_one_power_rules_its_exponent_is_the_bounds_own(key, variant, para
 
 
 def share_of_one_power(theorem, parameter, values):
-    """The largest share of the rate that monomials with one exponent in the parameter
-    have.
+    """Return the largest share of the rate in monomials with equal exponents of the
+    parameter.
     """
     shares = {}
     for row in rate_of(theorem):
@@ -254,16 +256,16 @@ def test_the_worst_of_the_terms_that_matter_is_promised():
     }
     assert predict(theorem, "m", [noise]).exponent == -1
     assert predict(theorem, "K", [noise]).exponent == -HALF
-    # the start does not care how many clients there are
+    # the start does not depend on the number of clients
     both = {**noise, "f0_gap": 1.0}
     assert predict(theorem, "m", [both]).exponent == 0
     assert predict(theorem, "m", [both]).terms == ("L f0_gap / (K^(1/2) T^(1/2))",)
-    # at a short horizon the drift matters at one of the points, and it is enough that
+    # at a short horizon, the drift matters at one of the points; it suffices that
     # it does at one
     short = {**noise, "T": 100.0}
     assert predict(theorem, "m", [short]).exponent == 0
     assert predict(theorem, "m", [noise, short]).exponent == 0
-    # for T its limit is what counts: every term that there is
+    # for T only the limit counts, in which all existing terms matter
     drift = {**noise, "sigma_g": 1.0, "sigma_l": 1e-3, "T": 100.0}
     assert predict(theorem, "T", [drift]).exponent == -HALF
     assert predict(theorem, "T", [{**drift, "sigma_l": 0.0}]).exponent == -1
@@ -272,7 +274,7 @@ def test_the_worst_of_the_terms_that_matter_is_promised():
         == -1
     )
     assert predict(theorem, "m", [noise]).terms == ("sigma_l^2 / (K^(1/2) T^(1/2) m)",)
-    # what is unknown is never neglected
+    # unknown terms are never neglected
     assert predict(theorem, "m", [{**noise, "f0_gap": np.inf}]).exponent == 0
     assert predict(theorem, "m", [{**noise, "f0_gap": np.nan}]).exponent == 0
 
@@ -375,7 +377,7 @@ def test_the_predicted_transient_of_the_linear_speed_up():
     assert predicted_transient(theorem, values | zero) is None  # a rate that is zero
     # the start is not averaged out
     assert predicted_transient(theorem, values | {"f0_gap": 1.0}) is None
-    # nor is heterogeneity
+    # neither is heterogeneity
     assert predicted_transient(theorem, values | {"sigma_l": 0.0}) is None
     # its constant is unknown
     assert predicted_transient(theorem, values | {"sigma_l": np.inf}) is None

@@ -1,4 +1,4 @@
-"""The linear speed-up, and from when on it is there."""
+"""The linear speed-up and the transient time after which it occurs."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_the_exponent_in_m_comes_with_the_transient_of_the_speed_up():
     found = rate_fit(COROLLARY, experiment, "m", [2, 3, 4])
     assert (found.predicted, found.verdict) == (-1, "consistent")
     assert found.exponent.estimate == pytest.approx(-1, abs=1e-3)
-    # clients that agree do not wait for the network: they are m times better from the
+    # identical clients do not depend on the network: they are m times better from the
     # first round on
     assert (found.transient.rounds, found.transient.predicted) == ((1, 1, 1), 2)
     # exact histories cannot be continued to other horizons

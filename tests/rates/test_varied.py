@@ -1,4 +1,4 @@
-"""One experiment at other values of one quantity."""
+"""An experiment at other values of one quantity."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ COROLLARY = dfl.bounds.get("dfedsam.corollary_4_6", "corrected")
 
 
 def named(m=4, network="ring", **task):
-    """An experiment that a document names."""
+    """Return an experiment that a document describes."""
     return dfl.Instance.of(
         {
             "task": {"name": "quadratic", "m": m, "d": 2, **task},

@@ -1,10 +1,10 @@
-"""Adversaries that try to break the constants which a task claims: one for each name of
+"""Adversaries that try to refute the constants that a task claims, one for each name in
 the glossary.
 
-``ATTACKS[name](task)`` is the most extreme value of that constant that points, pairs or
-minibatches show: the largest for an upper bound, the least for ``f_star`` and ``mu``.
-It starts from many scales and from wherever the theory says that the supremum is
-attained, and climbs.
+``ATTACKS[name](task)`` is the most extreme value of the constant over points, pairs or
+minibatches: the largest for an upper bound, the smallest for ``f_star`` and ``mu``.
+Each starts from many scales and from the points at which the theory attains the
+supremum, and ascends.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ Value = Callable[[Tensor], Tensor]
 def climb(
     value: Value, start: Tensor, steps: int = 150, rate: float = 0.1, patience: int = 40
 ) -> tuple[Tensor, Tensor]:
-    """The largest values (S,) of value on gradient ascents from points (S, ...), and
-    where they are.
+    """Return the largest values (S,) on gradient ascents from points (S, ...), and
+    their points.
 
-    It ends early where the highest of them has not risen for ``patience`` steps.
+    The ascent stops early if the largest value has not increased for ``patience``
+    steps.
     """
     x = start.clone().requires_grad_(True)
     optimizer = torch.optim.Adam([x], lr=rate)
@@ -53,22 +54,24 @@ def climb(
 
 
 def ascend(value: Value, start: Tensor, steps: int = 150, rate: float = 0.1) -> Tensor:
-    """The values of :func:`climb`."""
+    """Return the values of :func:`climb`."""
     return climb(value, start, steps, rate)[0]
 
 
-# -- where to begin
+# -- starting points
 
 
 def starts(task, n: int = 24, seed: int = 0) -> Tensor:
-    """(n, d) points over many scales, some of them very near 0 and some far away."""
+    """Return (n, d) points at many scales, some very near 0 and some far away."""
     g = torch.Generator().manual_seed(seed)
     scales = torch.logspace(-2, 2, n, dtype=torch.float64).unsqueeze(1)
     return scales * torch.randn(n, task.d, generator=g, dtype=torch.float64)
 
 
 def special(task) -> Tensor:
-    """Points where the constants are attained, by their derivation (n, d)."""
+    """Return points (n, d) at which the constants are attained, according to their
+    derivation.
+    """
     found = [torch.zeros(1, task.d, dtype=torch.float64)]
     if hasattr(task, "c"):
         found.append(task.c)
@@ -85,7 +88,7 @@ def special(task) -> Tensor:
 
 
 def near_pairs(task, seed: int = 0) -> Tensor:
-    """Pairs (S, 2, d) close to each other, near every place where a curvature may peak,
+    """Return pairs (S, 2, d) of close points, near every possible peak of a curvature,
     and far away.
     """
     x = torch.cat([starts(task, seed=seed), special(task)])
@@ -96,8 +99,9 @@ def near_pairs(task, seed: int = 0) -> Tensor:
 
 
 def differing_points(task) -> Tensor:
-    """Where the clients' gradients may differ most; separable tasks: the best
-    coordinates of a fine grid.
+    """Return points at which the clients' gradients may differ most.
+
+    For separable tasks, these are the best coordinates of a fine grid.
     """
     x = torch.cat([starts(task, n=200, seed=3), special(task)])
     if isinstance(task, (Sinusoidal, Clipped)):
@@ -118,7 +122,7 @@ def differing_points(task) -> Tensor:
 
 
 def own_parts(task: Personal, n: int = 40, seed: int = 0) -> Tensor:
-    """Points (S, m, d) at which every client has its own v_i; also all signs of
+    """Return points (S, m, d) at which every client has its own v_i, with all signs of
     sin(v_i).
     """
     g = torch.Generator().manual_seed(seed)
@@ -136,46 +140,68 @@ def own_parts(task: Personal, n: int = 40, seed: int = 0) -> Tensor:
     return torch.cat([x, peaks, turned])
 
 
-# -- what is climbed
+# -- functions that are maximized
 
 
 def at_all(task, x: Tensor) -> Tensor:
-    """Points (S, d) at every client (S, m, d)."""
+    """Repeat points (S, d) for every client, (S, m, d)."""
     return x.unsqueeze(1).expand(-1, task.m, -1)
 
 
 def slopes(task, pair: Tensor) -> Tensor:
-    """max_i ||grad f_i(x) - grad f_i(y)|| / ||x - y|| for pairs (S, 2, d)."""
+    """Return max_i
+
+    grad f_i(x) - grad f_i(y)
+
+    /
+
+    x - y
+
+    for pairs (S, 2, d).
+    """
     x, y = (at_all(task, p) for p in pair.unbind(1))
     gap = (task.gradient(x) - task.gradient(y)).norm(dim=-1)
     return (gap / (x - y).norm(dim=-1).clamp_min(1e-6)).amax(-1)
 
 
 def convexity(task, pair: Tensor) -> Tensor:
-    """<grad f(x) - grad f(y), x - y> / ||x - y||^2 for pairs (S, 2, d)."""
+    """Return <grad f(x) - grad f(y), x - y> /
+
+    x - y
+
+    ^2 for pairs (S, 2, d).
+    """
     x, y = pair.unbind(1)
     turned = task.global_gradient(x) - task.global_gradient(y)
     return (turned * (x - y)).sum(-1) / (x - y).square().sum(-1).clamp_min(1e-12)
 
 
 def client_norms(task, x: Tensor) -> Tensor:
-    """max_i ||grad f_i(x)|| at points x (S, d)."""
+    """Return max_i
+
+    grad f_i(x)
+
+    at points x (S, d).
+    """
     return task.gradient(at_all(task, x)).norm(dim=-1).amax(-1)
 
 
 def heterogeneity(task, x: Tensor) -> tuple[Tensor, Tensor]:
-    """(root mean square, maximum) over clients of ||grad f_i(x) - grad f(x)|| at points
-    x (S, d).
+    """Return (root mean square, maximum) over clients of
+
+    grad f_i(x) - grad f(x)
+
+    at points x (S, d).
     """
     gradients = task.gradient(at_all(task, x))
     gaps = (gradients - gradients.mean(1, keepdim=True)).square().sum(-1)
-    gaps = gaps.clamp_min(1e-24)  # the root has no slope at 0
+    gaps = gaps.clamp_min(1e-24)  # the square root is not differentiable at 0
     return gaps.mean(-1).sqrt(), gaps.amax(-1).sqrt()
 
 
 def diversity(task: Personal, x: Tensor) -> Tensor:
-    """Root mean square over clients of grad_u F_i(u, v_i) - their mean, u being client
-    0's.
+    """Return the root mean square over clients of grad_u F_i(u, v_i) minus their mean,
+    at client 0's u.
     """
     g = task.gradient(common_u(task, x))[..., : task.d_u]
     return (
@@ -236,7 +262,7 @@ def spread(task, which: int) -> float:
 
 
 def drawn_noise(task, block: slice) -> float:
-    """Of additive noise, the same everywhere, by draws."""
+    """Estimate additive noise, which is the same everywhere, from draws."""
     xi = task.sample([torch.Generator().manual_seed(s) for s in range(5000)])
     return (
         0.0
@@ -246,7 +272,7 @@ def drawn_noise(task, block: slice) -> float:
 
 
 def infimum(task) -> float:
-    """Of f over x; of F over u and all v_i where there are two blocks; by descent."""
+    """Minimize f over x, or F over u and all v_i for two blocks, by descent."""
     if isinstance(task, Personal):
 
         def two_blocks(x: Tensor) -> Tensor:
@@ -275,7 +301,7 @@ def block_smoothness(task: Personal, of: int, along: int) -> float:
 
 
 def coupling(task: Personal) -> float:
-    """chi^2 = max(L_uv, L_vu)^2 / (L_u L_v), every one of them as found."""
+    """Return chi^2 = max(L_uv, L_vu)^2 / (L_u L_v), with the attacks' values."""
     L_u, L_v, L_uv, L_vu = (
         block_smoothness(task, *b) for b in ((0, 0), (1, 1), (0, 1), (1, 0))
     )
@@ -307,4 +333,4 @@ FAR: dict[str, Callable[..., Tensor]] = {
     "beta": lambda task: heterogeneity(task, 1e4 * starts(task))[1],
     "B": lambda task: client_norms(task, 1e4 * starts(task)),
 }
-"""What must grow far away, where a constant is claimed to be infinite."""
+"""Quantities that must grow far away, if a constant is claimed to be infinite."""

@@ -1,4 +1,4 @@
-"""Small files in the official formats, written by tests from their description."""
+"""Small files in the official formats, written from the formats' descriptions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def idx(array: np.ndarray, kind: int = 8) -> bytes:
 
 
 def cifar_batch(x: np.ndarray, y: list[int], key: bytes = b"labels") -> bytes:
-    """Byte strings and numpy's old module path, as in the official batches (which
-    Python 2 wrote).
+    """Write byte strings and numpy's old module path, as the official batches (from
+    Python 2) do.
     """
     raw = pickle.dumps({b"data": x.reshape(len(x), -1), key: y}, protocol=3)
     return raw.replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
@@ -36,7 +36,7 @@ def images(n: int, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
 
 
 def mnist_folder(root: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    """A tiny MNIST under root; its checksums by file, and its arrays."""
+    """Create a tiny MNIST under root; return its checksums by file, and its arrays."""
     folder = root / "MNIST" / "raw"
     folder.mkdir(parents=True)
     arrays = {

@@ -25,7 +25,7 @@ def small_network(sizes=(7, 7, 7), batch=3, **options) -> Supervised:
 
 
 def random_support(sigma, n, d, seed=0) -> FiniteSupport:
-    """n random shifts in R^d, centered and scaled to mean square sigma^2 exactly."""
+    """Return n random shifts in R^d with mean zero and mean square exactly sigma^2."""
     v = torch.randn(
         n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
     )
@@ -79,6 +79,6 @@ PERSONAL = {
 MEASURED = {"network": small_network, "digits": lambda: tasks.digits(m=3, examples=90)}
 
 PROBLEMS = {
-    name: functools.cache(build)  # a task is made once, and none is changed
+    name: functools.cache(build)  # tasks are created once and never changed
     for name, build in {**QUADRATICS, **SYNTHETIC, **PERSONAL, **MEASURED}.items()
 }

@@ -1,6 +1,4 @@
-"""How images lie in memory while convolutions work on them, and that nothing else comes
-of it.
-"""
+"""The memory layout of images during convolutions, which must not affect results."""
 
 import pytest
 import torch
@@ -14,7 +12,7 @@ from dfltheory.tasks.modules import Layout
 
 
 class Net(nn.Module):
-    """Convolution, pooling, linear; ``seen`` keeps the strides of what it was given."""
+    """Convolution, pooling and linear layer; ``seen`` records strides of the input."""
 
     def __init__(self, colours, flatten, width=3):
         super().__init__()
@@ -48,7 +46,7 @@ def loop(flatten=reshaped, colours=2, dtype=torch.float64, width=3, last=True):
 
 
 def plainly(strategy, x, images, labels):
-    """Gradients and outputs as torch's users get them, colours first."""
+    """Return gradients and outputs in torch's default layout, channels first."""
     gradients, outputs = [], []
     for own, X, y in zip(x, images, labels):
         parameters = {
@@ -106,7 +104,7 @@ def test_the_layout_is_chosen_where_it_cannot_matter():
     assert not layout_does_not_matter(
         image(nn.Conv2d(2, 4, 1), nn.Conv2d(4, 4, 3, groups=2))
     )
-    assert not layout_does_not_matter(image(nn.ReLU()))  # nothing is won
+    assert not layout_does_not_matter(image(nn.ReLU()))  # nothing is gained
     # its forward is unknown
     assert not layout_does_not_matter(Net(2, reshaped))
 

@@ -16,7 +16,7 @@ CASES = {
 
 
 def least_value(coupling, a, b):
-    """The minimum of g, from grids in u and v and a local search."""
+    """Minimize g by grids in u and v and a local search."""
     v = np.linspace(-6, 6, 4001)[:, None]
 
     def g(u):

@@ -1,5 +1,5 @@
-"""Fetching from a server on the loopback interface: whole, corrupted, truncated,
-interrupted, absent.
+"""Downloads from a local server: complete, corrupted, truncated, interrupted, and
+missing.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ def tar_of(files: dict[str, bytes]) -> bytes:
 
 
 class Server(ThreadingHTTPServer):
-    """Serves ``pages``; ``faults[path]`` is a list of what goes wrong in the next
-    answers.
-    """
+    """Serves ``pages``; ``faults[path]`` is a list of faults in the next answers."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -52,7 +50,7 @@ class Server(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/"
 
     def handle_error(self, request, client_address):
-        """An interrupted answer is meant; the log stays quiet."""
+        """Ignore errors, since interrupted answers are intended."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -73,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if fault == "corrupted":
             body = bytes([body[0] ^ 1]) + body[1:]
-        # truncated: a shorter file; interrupted: the line breaks in the middle of a
+        # truncated: a shorter file; interrupted: the connection fails during a
         # longer one
         elif fault:
             body = body[: len(body) // 2]
@@ -82,7 +80,7 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def log_message(self, *args):
-        """Quiet."""
+        """Do not log."""
 
 
 @pytest.fixture
@@ -165,7 +163,7 @@ def test_a_lasting_fault_leaves_nothing_and_says_so(server, tmp_path, fault, wor
 
 
 def require_of(entry, root):
-    """``require`` looks the set up by name; here it is given one that is not in the
+    """Call ``require``, which finds a set by name, with one that is not in the
     catalogue.
     """
     bad = next(state for state in verify(entry, root) if state.state != "ok")
@@ -239,7 +237,7 @@ def test_archives_that_are_not_what_they_should_be(server, tmp_path):
 
 
 def test_a_wrong_archive_leaves_the_folder_that_is_there(server, tmp_path):
-    """The old folder goes only when every file of the new one has been looked at."""
+    """The old folder is only removed after all files of the new one were checked."""
     (tmp_path / "archive-py").mkdir()
     (tmp_path / "archive-py" / "one").write_bytes(b"old")
     with pytest.raises(DataError, match=r"archive-py/one .*MD5"):
@@ -260,7 +258,9 @@ def test_links_in_an_archive_do_not_lead_out(server, tmp_path):
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("../../archive-py/one", "1")
         entry = zipfile.ZipInfo("archive-py/two")
-        entry.external_attr = 0o120777 << 16  # a symbolic link, as unzip would make it
+        entry.external_attr = (
+            0o120777 << 16
+        )  # a symbolic link, as unzip would create it
         archive.writestr(entry, "/etc/hostname")
     with pytest.raises(DataError, match=r"one is missing|has MD5"):
         fetch(
@@ -272,7 +272,7 @@ def test_links_in_an_archive_do_not_lead_out(server, tmp_path):
 
 
 def test_links_that_an_unpacker_lets_through_are_found(server, tmp_path, monkeypatch):
-    """The file that the link leads to is the official one, and yet is not taken."""
+    """The link's target is the official file, but it is still rejected."""
     outside = tmp_path / "outside"
     outside.write_bytes(b"1")
 

@@ -1,7 +1,7 @@
-"""Dropout: each client's units fall by chance of its own, whole, in pieces, seed by
-seed.
+"""Dropout: each client's units are dropped independently, whether computed at once, in
+chunks, or for single seeds.
 
-Resumed runs: the case ``dropout`` of tests.training.run_cases.py.
+Resumed runs are tested by the case ``dropout`` of tests.training.run_cases.py.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Recurrent(nn.Module):
 
 
 class Functional(nn.Module):
-    """Dropout that no layer declares, while it is trained only or ``always``, after a
-    ``normed`` layer.
+    """Dropout that no layer declares, after a ``normed`` layer, in training only or
+    ``always``.
     """
 
     def __init__(self, always=False, normed=False):
@@ -99,13 +99,13 @@ def test_gradients_are_those_of_a_literal_loop(build):
             )
             torch.testing.assert_close(before[0][s, i], g, rtol=0, atol=1e-13)
             assert float(before[1][s, i]) == pytest.approx(loss.item(), rel=1e-13)
-    assert batch.dropped.unique().numel() == 10  # no two of them drop the same
+    assert batch.dropped.unique().numel() == 10  # no two of them drop the same units
     again = task.sample([torch.Generator().manual_seed(s) for s in (5, 6)])
     torch.set_rng_state(state)
     assert torch.equal(task.gradient(x, again), before[0])
-    # the caller's chance stays as it is
+    # the caller's random state does not change
     assert torch.equal(torch.get_rng_state(), state)
-    undropped = task.module(x[0, 0])  # what is measured drops nothing
+    undropped = task.module(x[0, 0])  # measurements use no dropout
     own = undropped(task.X[: int(task.sizes[0])]), task.y[: int(task.sizes[0])]
     assert float(task.loss(x)[0, 0]) == pytest.approx(
         nn.functional.cross_entropy(*own).item(), rel=1e-12
@@ -145,7 +145,7 @@ def test_what_dropout_does_not_allow_is_one_line():
     digits = tasks.digits(
         m=3, model=nn.Sequential(nn.Flatten(), nn.Dropout(0.1), nn.Linear(64, 10))
     )
-    assert digits.constants.known() == {}  # not estimated either
+    assert digits.constants.known() == {}  # neither do estimates
     with pytest.raises(
         InputError,
         match=r"training=self\.training",
@@ -184,7 +184,7 @@ def test_an_interrupted_gradient_leaves_nothing_in_training_mode():
 
 
 class WithOtherThread(nn.Linear):
-    """Whenever it is asked, another thread draws random numbers."""
+    """A module during whose evaluation another thread draws random numbers."""
 
     def forward(self, x):
         other = threading.Thread(target=torch.rand, args=(1,))
@@ -194,8 +194,8 @@ class WithOtherThread(nn.Linear):
 
 
 class OfItsOwn(nn.Linear):
-    """Draws while it is trained, by a generator of its own, which torch's does not
-    show.
+    """A module that draws from its own generator in training, which torch does not
+    expose.
     """
 
     def forward(self, x):

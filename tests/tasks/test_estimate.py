@@ -1,6 +1,4 @@
-"""Estimates against tasks whose constants are known, and against dense linear
-algebra.
-"""
+"""Estimates agree with known constants of tasks, and with dense linear algebra."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ from tests.tasks.problems import (
 def dense_hessian(
     task: Supervised, x: torch.Tensor, client: int | None
 ) -> torch.Tensor:
-    """By autograd of the loss written down plainly, one client after the other."""
+    """Compute the Hessian by autograd of the plain loss, client by client."""
 
     def loss(z: torch.Tensor) -> torch.Tensor:
         W1, b1, W2, b2 = z[:20].view(5, 4), z[20:25], z[25:40].view(3, 5), z[40:]
@@ -68,7 +66,7 @@ def test_hessian_products_of_a_network(client, sizes, monkeypatch):
     v = torch.randn(
         task.d, generator=torch.Generator().manual_seed(2), dtype=torch.float64
     )
-    for piece in (1000, 2):  # in one piece with its graph kept, and in many
+    for piece in (1000, 2):  # in one chunk with the graph retained, and in many
         monkeypatch.setattr("dfltheory.tasks.estimate.hessian._PIECE", piece)
         torch.testing.assert_close(
             estimate.hessian_product(task, x, client)(v), H @ v, rtol=1e-9, atol=1e-12
@@ -112,8 +110,8 @@ def test_hessian_products_of_synthetic_tasks(kind):
 
 
 def test_lanczos_brackets_hold_as_often_as_they_say():
-    """Symmetric matrices with a crowded upper end, few steps: the stated 95 percent
-    must hold.
+    """For symmetric matrices with clustered large eigenvalues and few steps, the stated
+    95 percent hold.
     """
     rng = np.random.default_rng(0)
     missed = 0
@@ -128,7 +126,7 @@ def test_lanczos_brackets_hold_as_often_as_they_say():
             values[-1] <= found.high + found.slack
             and values[0] >= found.low - found.slack
         )
-    assert missed <= 10 + 9  # 5 percent, and three standard deviations
+    assert missed <= 10 + 9  # 5 percent plus three standard deviations
 
 
 def test_lanczos_ends_where_its_space_ends():
@@ -149,7 +147,7 @@ def test_lanczos_ends_where_its_space_ends():
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", [*QUADRATICS, *SYNTHETIC, *PERSONAL])
 def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
-    """Points that adversaries found: exact constants lie in the bracket there, bounds
+    """At points that adversaries found, exact constants lie in the bracket, and bounds
     above its low end.
     """
     task = PROBLEMS[name]()
@@ -179,7 +177,7 @@ def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
     held_against(task, {n: found[n] for n in ("L", "sigma_l", "sigma_g", "beta", "B")})
     known = task.constants
     assert found["L"].low <= found["L_sample"].low <= known.L * (1 + 1e-9)
-    if task.shared is None:  # f* of the others is that of F, lower than f goes
+    if task.shared is None:  # for the others, f* is that of F, below the values of f
         truth = float(task.global_loss(points[:1])) - infimum(task)
         gap = found["f0_gap"]
         assert gap.low - 1e-6 <= truth <= gap.high + 1e-6
@@ -228,8 +226,8 @@ def test_minibatch_hessians_of_a_network_and_of_a_sum(client):
 
 
 def least_squares(m, batch):
-    """Four examples in R^4 for each client, some much larger than others: proved L of
-    every minibatch.
+    """Return four examples in R^4 per client, some much larger than others, with proved
+    L of every minibatch.
     """
     g = torch.Generator().manual_seed(1)
     X = torch.logspace(-1, 0, 4).unsqueeze(1) * torch.randn(
@@ -251,7 +249,7 @@ def test_sample_wise_smoothness_is_the_roughest_minibatch_that_was_drawn():
         2 * float(torch.linalg.matrix_norm(task.X.view(2, 4, 4), 2).square().max() / 4),
         rel=1e-9,
     )
-    # some draw flat examples only
+    # some draw only flat examples
     few = [estimate.along(task, x, draws=2, seed=s) for s in range(8)]
     assert min(e["L_sample"].value for e in few) == pytest.approx(many["L"].value)
     assert max(e["L_sample"].value for e in few) > 1.1 * many["L"].value
@@ -289,8 +287,8 @@ def test_noise_interval_covers_as_often_as_it_says():
 def test_noise_interval_of_skewed_squares_fails_no_more_often_than_it_says(
     freedom, others
 ):
-    """Squared norms of few degrees of freedom: one point and client rules, or all of
-    them are identical.
+    """Squared norms with few degrees of freedom: a single point and client dominates,
+    or all are identical.
     """
     rng, trials, draws = np.random.default_rng(1), 400, 12
     scale = np.full((4, 1, 5), others)
@@ -401,7 +399,7 @@ def test_digits_estimates_its_constants_when_asked():
     # proved, and kept
     assert {known.standing_of(n) for n in ("L", "f_star")} == {"bound"}
     assert known is task.constants
-    # softmax regression is (||X||^2 / 2n)-smooth: what is measured of the f_i lies
+    # softmax regression is (||X||^2 / 2n)-smooth: measurements on the f_i lie
     # below that
     exact = tasks.digits(m=4, batch=None)
     proved = Supervised.known(exact).L
@@ -463,7 +461,7 @@ def test_bad_input_is_rejected_in_one_line(call, words):
 
 def test_points_come_to_the_device_of_the_task():
     task = SimpleNamespace(m=2, d=3, dtype=torch.float32, device=torch.device("meta"))
-    with pytest.raises(RuntimeError, match="meta"):  # whose numbers cannot be looked at
+    with pytest.raises(RuntimeError, match="meta"):  # its values cannot be read
         models_at(task, torch.zeros(1, 3))
     task.device = torch.device("cpu")
     assert models_at(task, torch.zeros(1, 3)).shape == (1, 2, 3)

@@ -1,5 +1,5 @@
-"""The two-block constants of partial personalization, against known ones and dense
-blocks.
+"""The two-block constants of partial personalization agree with known ones and with
+dense blocks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def test_both_blocks_are_bracketed_where_their_suprema_are(name):
         "delta_u",
         "L_u_sample",
     }
-    # additive noise bends nothing
+    # additive noise does not change curvature
     assert found["L_u_sample"].value == pytest.approx(found["L_u"].value)
     held_against(task, {name: e for name, e in found.items() if name != "L_u_sample"})
 

@@ -1,8 +1,8 @@
-"""Every claimed number of a task is attacked: every class, every constant, both ends.
+"""Every claimed constant of every task class is attacked, from both sides.
 
-An ``exact`` constant must be reached by its attack and not exceeded, a ``bound`` not
-exceeded, an infinite one must diverge. A new Task class, or a new name among
-the constants, fails until it is attacked.
+An ``exact`` constant must be attained by its attack and not exceeded; a ``bound`` must
+not be exceeded; for an infinite one, the attack must diverge. A new Task class, or a
+new constant, fails until it is attacked.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from tests.tasks.problems import MEASURED, PROBLEMS
 NAMES = [f.name for f in fields(ProblemConstants) if f.name != "standing"]
 FLOORS = {"f_star", "mu"}
 CHANCE = {"sigma_l": 0.05, "sigma_u": 0.05, "sigma_v": 0.05}
-"""Additive noise is measured by draws: by how much they may stray."""
+"""Tolerance for additive noise, which is estimated from draws."""
 SHORT = {"L": 1e-2}
 """How far below an exact constant its attack may end; 1e-3 by default."""
 
 
 def concrete(cls: type[Task]) -> set[type[Task]]:
-    """The classes below this one that can be built, and the public ones among their
-    bases' families.
+    """Return the concrete subclasses of a class, and the public ones among their bases'
+    families.
     """
     found = set() if inspect.isabstract(cls) else {cls}
     below = [
@@ -62,8 +62,8 @@ def test_every_task_class_and_every_name_is_attacked():
 
 
 def claims() -> list[tuple[str, str]]:
-    """(problem, constant) for all numbers claimed by proof; an estimate claims only
-    what it measured.
+    """Return (problem, constant) for all values claimed by proof; estimates only claim
+    what they measured.
     """
     found = [(problem, "f_star") for problem in MEASURED]
     for problem in PROBLEMS.keys() - MEASURED.keys():
@@ -100,14 +100,16 @@ def test_claimed_constant_under_attack(problem, name):
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_constants_are_known_infinite_or_unknown(problem):
-    """Known, infinite or not known: never nan; a standing only for what is known."""
+    """Constants are known, infinite or unknown, never nan; only known ones have a
+    standing.
+    """
     known = PROBLEMS[problem]().constants
     assert not any(math.isnan(value) for value in known.known().values())
     assert set(known.standing) <= set(known.known())
     assert known.f_star is not None
     assert math.isfinite(known.f_star)
     for name in known.known():
-        # L of softmax regression: attacked in test_sources
+        # L of softmax regression is attacked in test_sources
         if problem in MEASURED and name != "f_star":
             assert known.standing_of(name) == (
                 "bound" if (problem, name) == ("digits", "L") else "estimate"
@@ -117,8 +119,8 @@ def test_constants_are_known_infinite_or_unknown(problem):
 
 
 def test_every_regime_is_among_the_problems():
-    """Each constant is somewhere exact, and each that can be infinite is somewhere
-    so.
+    """Each constant is exact for some problem and, if it can be infinite, infinite for
+    some problem.
     """
     known = {problem: PROBLEMS[problem]().constants for problem, _ in CLAIMS}
     seen = {(name, known[problem].standing_of(name)) for problem, name in CLAIMS}

@@ -1,4 +1,4 @@
-"""Image sets as tasks: who holds what, preprocessing, augmentation, options, names."""
+"""Image sets as tasks: partitions, preprocessing, augmentation, options and names."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_every_name_builds_and_teaches_its_options():
 @pytest.mark.data
 @pytest.mark.slow
 def test_cifar10_is_learned_far_above_chance(data_root):
-    """The network, the bytes and the partition together, on the official files."""
+    """Tests network, files and partition together, on the official files."""
     task = tasks.get(
         "cifar10",
         m=2,
@@ -153,7 +153,7 @@ def test_cifar10_is_learned_far_above_chance(data_root):
     for k in range(150):
         x = x - 0.05 * task.gradient(x, task.sample(generators(1, first=k)))
         x = x.mean(1, keepdim=True).expand(-1, 2, -1)
-    assert float(task.accuracy(x[:, 0])) > 0.22  # chance is 0.1
+    assert float(task.accuracy(x[:, 0])) > 0.22  # random guessing has accuracy 0.1
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
-"""Forged files of a data root: each gets an error message of one line, runs nothing,
-and takes no memory.
+"""Forged files in a data root get a one-line error, execute nothing, and take little
+memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dfltheory.tasks.download import fetch
 from tests.tasks import official
 
 MOST_MEMORY = 40_000_000
-"""Bytes that reading a hostile file may take at its peak."""
+"""Peak memory, in bytes, that reading a hostile file may take."""
 
 
 def refused(call, words: str) -> None:
@@ -47,7 +47,7 @@ def header(*shape: int, kind: int = 8) -> bytes:
 
 
 def bomb(head: bytes, megabytes: int = 200) -> bytes:
-    """A small file that unpacks into much."""
+    """Return a small file that unpacks to a huge one."""
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9, mtime=0) as stream:
         stream.write(head)
@@ -131,8 +131,8 @@ BYTE_STATE = b"(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
 BYTE = b"cnumpy\ndtype\n(U\x02u1K\x00K\x01tR" + BYTE_STATE
 OBJECT = b"cnumpy\ndtype\n(U\x02O8K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?tb"
 FORGED = b"cnumpy\ndtype\n(U\x02u1K\x00K\x01tR(K\x03U\x01|NNNK\x08K\x08K?tb"
-"""Bytes by name, references by state: numpy follows forged pointers if it
-builds this array.
+"""Bytes are given by name and references by state; numpy would follow forged pointers
+if it built this array.
 """
 
 
@@ -154,7 +154,9 @@ DEPTH = 60
 TWICE = [b"q%ch%c" % (k, k) for k in range(DEPTH)]
 LISTS = b"](" * DEPTH + b"]" + b"".join(twice + b"e" for twice in TWICE)
 TUPLES = b"(t" + b"".join(twice + b"\x86" for twice in TWICE)
-"""Each holds the one before it twice: 2^60 leaves if it is hashed or printed."""
+"""Each tuple contains the previous one twice: hashing or printing it visits 2^60
+leaves.
+"""
 PICKLES = {
     "an object array": (batch(array(OBJECT)), "not an array of unsigned bytes"),
     "objects in a list for an array": (
@@ -224,8 +226,8 @@ HARMLESS = {
     "the state of a list": b"]}b" + array(),
     "text that is a name": b"U\x0cnumpy dtype(U\x02u1tR" + array(),
 }
-"""These matter only if they are built: here their bytes are the pixels, and the rest
-is not read.
+"""These only matter if they are built; here their bytes are the pixels, and the rest is
+not read.
 """
 
 
@@ -274,7 +276,7 @@ def picture(kind: str, side: int = 64) -> bytes:
 
 
 def wide(side: int) -> bytes:
-    """A JPEG of 64 x 64 whose header says side x side."""
+    """Return a JPEG of 64 x 64 whose header says side x side."""
     jpeg = picture("JPEG")
     at = jpeg.index(b"\xff\xc0") + 5
     return jpeg[:at] + struct.pack(">HH", side, side) + jpeg[at + 4 :]
@@ -310,7 +312,7 @@ def test_images(tmp_path, name):
 
 
 def tiny(root, wnid: str = "n0", name: str = "a.JPEG"):
-    """A folder of one class with one image each for training and validation."""
+    """Create a folder with one class and one image each for training and validation."""
     folder = root / "tiny-imagenet-200"
     (folder / "train" / "n0" / "images").mkdir(parents=True)
     (folder / "val" / "images").mkdir(parents=True)
@@ -346,7 +348,7 @@ def test_a_list_of_names_without_end(tmp_path):
     refused(lambda: formats.tiny_imagenet_index(folder, 1, 1, 1), "not a list of names")
 
 
-# -- links and what is no file
+# -- links and special files
 
 
 @pytest.mark.parametrize(
@@ -391,7 +393,7 @@ def mnist(tmp_path, monkeypatch):
     "what", ["MNIST", "MNIST/raw", "MNIST/raw/t10k-labels-idx1-ubyte.gz"]
 )
 def test_a_data_root_may_contain_links(mnist, tmp_path, what):
-    """The official files are recognized by their checksums, wherever they lie."""
+    """Official files are recognized by their checksums, wherever they are stored."""
     (mnist / what).rename(tmp_path / "outside")
     (mnist / what).symlink_to(tmp_path / "outside")
     assert files.require("mnist", mnist) == mnist / "MNIST/raw"
@@ -456,7 +458,7 @@ def test_a_pickle_of_many_gigabytes_is_not_read_whole(tmp_path, monkeypatch):
 
 
 def test_good_arrays_of_both_orders(tmp_path):
-    """The pixels are what numpy wrote, whether by rows or by columns."""
+    """The pixels are those that numpy wrote, in row-major or column-major order."""
     x = official.images(2, (3072,))
     for given in (x, np.asfortranarray(x)):
         content = pickle.dumps({b"data": given, b"labels": [1, 2]}, protocol=3).replace(

@@ -1,4 +1,4 @@
-"""Readers of the official formats, checksums, hostile pickles, and the sets
+"""Readers of the official formats, checksums, hostile pickles, and the image sets
 themselves.
 """
 
@@ -21,7 +21,9 @@ from tests.tasks import official
 
 @pytest.fixture
 def mnist(tmp_path, monkeypatch):
-    """A data root with a tiny MNIST that the catalogue takes for the official one."""
+    """Create a data root with a tiny MNIST that the catalogue accepts as the official
+    one.
+    """
     sums, arrays = official.mnist_folder(tmp_path)
     entry = dataclasses.replace(files.SETS["mnist"], files=sums)
     monkeypatch.setitem(files.SETS, "mnist", entry)
@@ -361,7 +363,7 @@ def test_official_files(data_root, name, shape, mean, deviation, first):
     assert len(found.test_x) == 10_000
     assert (np.bincount(found.test_y) == 1000).all() or name == "mnist"
     assert found.train_y[0] == first
-    # the values that the field prints
+    # the values that are commonly printed
     np.testing.assert_allclose(found.moments[0], mean, atol=6e-5)
     np.testing.assert_allclose(found.moments[1], deviation, atol=6e-5)
 

@@ -1,4 +1,4 @@
-"""A file of arrays as a task: who holds what, and every way in which it is refused."""
+"""A file of arrays as a task: its partition, and all ways in which it is rejected."""
 
 import tracemalloc
 import zipfile

@@ -1,5 +1,5 @@
-"""Partitions: nothing lost, nothing twice, the laws of each kind, and honest
-refusals.
+"""Partitions: every example is assigned exactly once, the laws of each kind hold, and
+impossible requests are rejected.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def test_alpha_governs_how_far_the_clients_differ(kind):
 
 
 def image_by_image(y, m, alpha, rng):
-    """The rule of the papers' code: a random client that is not full, and labels until
-    one is left.
+    """Follow the papers' code: a random client that is not full, and labels until one
+    is available.
     """
     left = np.bincount(y)
     prior = rng.dirichlet(np.full(len(left), alpha), size=m).cumsum(1)
@@ -108,7 +108,7 @@ def image_by_image(y, m, alpha, rng):
         for _ in range(1000):
             if left[c := int(np.argmax(rng.uniform() <= prior[i]))]:
                 break
-        else:  # all of its labels have run out: their code would go on forever
+        else:  # all of its labels are used up; their code would loop forever
             c = int(rng.choice(len(left), p=left / left.sum()))
         left[c], missing[i], counts[i, c] = (
             left[c] - 1,
@@ -119,8 +119,8 @@ def image_by_image(y, m, alpha, rng):
 
 
 def test_service_image_by_image_is_milder_and_is_the_papers_rule():
-    """The documented figures, within four standard errors of the mean of 16 draws (0.03
-    each).
+    """Checks the documented values, within four standard errors (0.03 each) of the mean
+    of 16 draws.
     """
     y, seeds = labels(1000, 10), range(16)
     mean = {
@@ -171,7 +171,7 @@ def test_tiny_test_sets_still_leave_every_client_something():
 
 
 def test_a_client_for_which_no_test_example_remains_gets_one_of_its_most_frequent_label():
-    """Or of the next, where the test set has none of that."""
+    """Or of the next label, if the test set has none of that label."""
     y, t = labels(4000, 10), np.arange(9)  # no test example of the label 9
     parts = split(y, 100, "dirichlet", seed=2, test_labels=t)
     assert [len(p) for p in parts.test] == [1] * 100
@@ -197,7 +197,7 @@ def test_dirichlet_with_scarce_labels_ends():
     parts = split(y, 50, "dirichlet", alpha=0.01, seed=0)
     assert parts.counts.sum() == 1000
     assert (parts.counts.sum(1) == 20).all()
-    # ratios that are 0 to the last bit, once a client's one label has run out
+    # ratios are exactly 0 once a client's only label is used up
     for seed in range(5):
         parts = split(labels(100, 10), 5, "dirichlet", alpha=1e-5, seed=seed)
         assert parts.counts.sum(1).tolist() == [20] * 5

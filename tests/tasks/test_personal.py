@@ -1,5 +1,6 @@
-"""Two-block tasks: their parts, minimizers, prescriptions. Their constants:
-test_every_constant.py.
+"""Two-block tasks: parts, minimizers and prescribed constants.
+
+Their constants are attacked in test_every_constant.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quadratic: the functions against their definitions, the constants against attacks and
+"""Quadratics agree with their definitions; constants are attacked and compared with
 closed forms.
 """
 
@@ -154,8 +154,8 @@ def test_a_seed_is_all_that_a_random_problem_depends_on(kind, options):
 @pytest.mark.parametrize("d", [2, 5])
 @pytest.mark.parametrize("kind", KINDS)
 def test_hessians_agree_where_they_are_to_and_nowhere_else(kind, d):
-    """Each client has a spectrum of its own from mu to L, in common eigenvectors or
-    not.
+    """Each client has its own spectrum from mu to L, with common eigenvectors or its
+    own.
     """
     task = quadratic(3, d, L=2.0, mu=0.5, seed=3, hessians=kind)
     A = dense(task)
@@ -172,7 +172,7 @@ def test_hessians_agree_where_they_are_to_and_nowhere_else(kind, d):
     assert spectra.max() == pytest.approx(2.0, rel=1e-12)
     assert np.all(np.diff(np.sort(spectra[:, -1])) > 1e-3)
     swapped = np.abs(A[0] @ A[1] - A[1] @ A[0]).max() < 1e-12
-    # in two dimensions one eigenvector gives the other
+    # in two dimensions, one eigenvector determines the other
     assert swapped == (kind == "commuting" or d == 2)
 
 
@@ -199,8 +199,8 @@ def test_default_problem():
 def test_eigenvalue_is_separated_from_rounding_by_the_sizes_of_the_problem(
     d, curvature
 ):
-    """Of a matrix about 100 d eps |A| counts as 0, of a diagonal, which holds its
-    eigenvalues, 100 eps.
+    """Eigenvalues below about 100 d eps |A| are treated as zero; for diagonal matrices,
+    below 100 eps.
     """
     eps, b = np.finfo(float).eps, np.ones((2, d))
     for build, none in (
@@ -226,15 +226,15 @@ def test_eigenvalue_is_separated_from_rounding_by_the_sizes_of_the_problem(
 def test_slope_is_separated_from_rounding_by_the_sizes_of_the_problem(
     d, curvature, size
 ):
-    """Along the null space of the mean Hessian f falls with slope |pull|; 1e4 d eps |A|
-    |b| is noise.
+    """Along the null space of the mean Hessian, f decreases with slope |pull|; below
+    1e4 d eps |A| |b| it is treated as rounding.
     """
     signs = np.ones((2, d))
     signs[1, 1] = -1.0
     tolerance = 1e4 * d * np.finfo(float).eps
     for part, refused in ((0.9, False), (1.1, True)):
         b = np.zeros((2, d))
-        # so that the mean pull is part * tolerance
+        # makes the mean pull part * tolerance
         b[:, 1] = size, size * (1 - 2 * part * tolerance)
         if refused:
             with pytest.raises(InputError, match="falls with slope"):
@@ -276,8 +276,8 @@ def test_constants_are_right_to_the_tasks_precision(kind, dtype, tolerance):
 
 
 def test_high_dimension_in_single_precision_has_the_minimum_of_double_precision():
-    """What counts as the eigenvalue 0 does not grow with the dimension, there being
-    nothing to decompose.
+    """The threshold for zero eigenvalues does not grow with the dimension, since no
+    matrix is decomposed.
     """
     one, two = (
         quadratic(3, 100_000, hessians="diagonal", dtype=t)
@@ -367,7 +367,7 @@ SHIFTS = np.array(
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("clients", [1, 200])
 def test_shifts_are_centred_to_rounding_of_their_size(clients, size):
-    """Every client by itself, and however small one of its shifts is."""
+    """Each client separately, however small one of its shifts is."""
     for mean, refused in ((0.9e-12, False), (1.1e-12, True)):
         shifts = np.full((clients, 3, 1), size) * np.array(
             [[0.0], [1.0], [-1.0 + 3 * mean]]

@@ -1,4 +1,4 @@
-"""Tasks by name: sizes are looked at before memory is taken."""
+"""Tasks by name: sizes are checked before memory is allocated."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def test_sizes_beyond_the_machines_memory_are_refused(name, sizes, words):
 
 
 def tensors(value, seen):
-    """All tensors that an object holds, by where they lie."""
+    """Return all tensors that an object holds, by storage."""
     if isinstance(value, torch.Tensor):
         return {value.untyped_storage().data_ptr(): value.untyped_storage().nbytes()}
     if id(value) in seen or not hasattr(value, "__dict__"):
@@ -46,9 +46,9 @@ def tensors(value, seen):
 
 @pytest.mark.parametrize("name", sorted(registry._FACTORIES))
 def test_the_figure_is_no_more_than_what_a_task_holds(name, monkeypatch):
-    """So that nothing that fits is refused."""
+    """So no task that fits into memory is rejected."""
     held = sum(tensors(tasks.get(name), set()).values())
-    # while it is made it holds more
+    # more memory is used during construction
     monkeypatch.setattr(sizes, "memory", lambda: 1.2 * held)
     tasks.get(name)
     monkeypatch.setattr(sizes, "memory", lambda: held / 8)

@@ -1,4 +1,4 @@
-"""Which examples a minibatch takes, against the literal way: one seed, one client, one
+"""The examples in minibatches agree with a literal implementation: one seed, client and
 pass at a time.
 """
 
@@ -17,7 +17,9 @@ def generators(seeds) -> list[torch.Generator]:
 
 
 def literal_pass(generator: torch.Generator, sizes: list[int]) -> list[list[int]]:
-    """One order of every client's examples: by a number that each draws."""
+    """Return one order of every client's examples, sorted by a random number per
+    example.
+    """
     keys = torch.rand(
         len(sizes), max(sizes), generator=generator, dtype=torch.float64
     ).tolist()

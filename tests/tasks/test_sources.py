@@ -1,5 +1,5 @@
-"""Data as users have it becomes a task: the same examples, whatever held them; and
-weights of clients.
+"""Users' data becomes a task with the same examples, whatever its container; weights of
+clients.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def linear(inputs=4, classes=3, bias=True):
 
 
 class Pairs(Dataset):
-    """A map-style data set of a user."""
+    """A user's map-style data set."""
 
     def __init__(self, X, y):
         self.X, self.y = X, y
@@ -47,7 +47,7 @@ class Pairs(Dataset):
 
 
 class Table:
-    """What a Hugging Face data set looks like from outside."""
+    """A stand-in for a Hugging Face data set."""
 
     def __init__(self, X, y, inputs="x", targets="label", **more):
         self.columns = {inputs: X, targets: y, **more}
@@ -60,7 +60,7 @@ class Table:
 
 
 class Partitioner:
-    """What a partitioner of flwr-datasets looks like from outside."""
+    """A stand-in for a partitioner of flwr-datasets."""
 
     def __init__(self, parts):
         self.parts = parts
@@ -136,7 +136,7 @@ def test_one_data_set_for_all_clients_is_rejected_with_the_way_to_divide_it():
 
 
 class Triples(Dataset):
-    """Examples that are not pairs."""
+    """Examples that are triples, not pairs."""
 
     def __len__(self):
         return 2
@@ -287,7 +287,7 @@ def weighted(weights, batch=None, **options):
 
 
 def pooled_loss(task, x):
-    """The mean over all examples of all clients, with its gradient, by plain
+    """Return the mean over all examples of all clients, and its gradient, by plain
     autograd.
     """
     point = x.clone().requires_grad_()
@@ -354,8 +354,8 @@ def test_one_local_step_is_fedavgs_weighted_average():
 
 
 def test_gossip_reaches_the_minimizer_of_the_weighted_mean():
-    """Gradient tracking or not: what plain averaging leads to is f, in which the
-    weights are.
+    """With or without gradient tracking, plain averaging minimizes f, which contains
+    the weights.
     """
     task = weighted("sizes", weight_decay=0.5)
     run = dfl.train(
@@ -451,8 +451,8 @@ def hessian(task, x, client, batch=None):
 
 
 def far_along_two_classes(task, classes):
-    """Biases under which two classes share every example evenly and the others have
-    nothing.
+    """Return biases under which two classes share every example evenly and the others
+    get nothing.
     """
     x = torch.zeros(task.d, dtype=torch.float64)
     x[-classes:] = -40.0
@@ -523,7 +523,7 @@ def test_without_biases_two_classes_alone_attain_it(classes, bias, standing):
     top = max(
         float(torch.linalg.matrix_norm(hessian(task, at_zero, i), 2)) for i in range(3)
     )
-    # at 0 every class has 1/C: the norm of diag(q) - q q' is 1/C there
+    # at 0 every class has probability 1/C: the norm of diag(q) - q q' is 1/C
     assert top == pytest.approx(task.constants.L * 2 / classes, rel=1e-9)
 
 

@@ -1,5 +1,5 @@
-"""How the clients' examples are gone through: in what pieces, by whom, in which type,
-how often.
+"""Passes over the clients' examples: chunks, batching over clients, types, and number
+of calls.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def generators(*seeds: int) -> list[torch.Generator]:
 
 
 def of_shapes(monkeypatch, owner, name: str, argument: int) -> list[tuple[int, ...]]:
-    """The shapes of one argument in every call of a method."""
+    """Return the shapes of one argument in all calls of a method."""
     seen, method = [], getattr(owner, name)
     monkeypatch.setattr(
         owner, name, lambda *a: seen.append(tuple(a[argument].shape)) or method(*a)
@@ -46,12 +46,12 @@ def of_shapes(monkeypatch, owner, name: str, argument: int) -> list[tuple[int, .
 @pytest.mark.parametrize(
     ("sizes", "piece", "examples"),
     [
-        # equal clients go together: a pass for each would cost most of the time
+        # equal clients are batched: a pass for each would take most of the time
         ((4, 4, 4), 12, [12]),
         ((4, 4, 4), 11, [11, 1]),
         ((4, 4, 4), 7, [7, 5]),
         ((4, 4, 4), 3, [3, 3, 3, 3]),
-        ((3, 5, 5, 3), 100, [3, 10, 3]),  # each example of a piece counts the same
+        ((3, 5, 5, 3), 100, [3, 10, 3]),  # all examples of a chunk have equal weight
         ((2, 2, 1), 3, [3, 1, 1]),
         ((7,), 5, [5, 2]),
     ],
@@ -204,7 +204,7 @@ PAIR = (X, LABELS)
             ),
         ),
         (
-            # two outputs for one number: torch would stretch the numbers
+            # two outputs for one number: torch would broadcast the numbers
             {"clients": [(X, LABELS.float())]},
             (
                 r"cannot compare outputs of shape \(2,\) with targets of shape \(\):"
@@ -282,8 +282,8 @@ def test_one_example_makes_a_minibatch():
     ],
 )
 def test_steps_that_make_a_pass(sizes, batch, steps):
-    """The mean size over the batch, to the nearest whole number (5.5 to the even one),
-    at least 1.
+    """The number of steps is the mean size over the batch, rounded half to even, and at
+    least 1.
     """
     assert task_of(*sizes, batch=batch).steps_per_epoch == steps
 

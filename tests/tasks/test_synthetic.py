@@ -1,7 +1,7 @@
-"""Every synthetic task: derivatives against autograd, noise by enumeration, minimizers,
-prescriptions.
+"""Synthetic tasks: derivatives by autograd, noise by enumeration, minimizers and
+prescribed constants.
 
-What they claim of their constants is attacked in test_every_constant.py.
+Their other constants are attacked in test_every_constant.py.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def test_a_seed_is_all_that_a_random_task_depends_on(name):
 
 
 def test_two_clients_at_half_a_period_have_opposite_gradients():
-    """f is the same everywhere, so that all of a gradient a w sin(w x) is deviation."""
+    """f is constant, so each gradient a w sin(w x) is pure deviation."""
     task = Sinusoidal([[0.0], [math.pi / 4.0]], a=3.0, w=4.0)
     known = task.constants
     assert (known.L, known.B, known.f_star) == pytest.approx(
@@ -131,8 +131,8 @@ def test_constants_are_right_to_the_tasks_precision(build, dtype):
 
 
 def test_three_distant_clipped_clients_have_constants_computed_by_hand():
-    """Between two of them one pulls back with -1 against 1 and 1: deviations 4/3, 2/3,
-    2/3 of h r.
+    """Between two of them, one gradient is -1 and the others are 1: the deviations are
+    4/3, 2/3 and 2/3 of h r.
     """
     known = Clipped([[-10.0], [0.0], [10.0]], h=2.0, r=1.0).constants
     assert (known.beta, known.sigma_g) == pytest.approx(
@@ -226,4 +226,4 @@ def test_a_task_has_clients_and_parameters(m, d):
     with pytest.raises(
         InputError, match=f"m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}"
     ):
-        Synthetic.__init__(SimpleNamespace(), m, d)  # what every task begins with
+        Synthetic.__init__(SimpleNamespace(), m, d)  # the start that all tasks have

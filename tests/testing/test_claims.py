@@ -102,7 +102,7 @@ def test_bound_without_momentum_fails_for_momentum():
     message = failure_message(HeavyBall, dfl.respects(descent(), examples=60))
     assert "HeavyBall breaks respects mine.descent" in message
     assert "beta=0.9" in message
-    assert "T = 3" in message  # x = 1, 0, -0.9: beyond the minimizer in the third round
+    assert "T = 3" in message  # x = 1, 0, -0.9: past the minimizer in the third round
 
 
 def test_subclass_of_covered_algorithm_passes():

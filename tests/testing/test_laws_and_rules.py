@@ -1,4 +1,4 @@
-"""Laws of a user, weight rules, and strategies for sequences and given graphs."""
+"""Users' laws and weight rules, and strategies for sequences and given graphs."""
 
 import networkx as nx
 import numpy as np
@@ -149,7 +149,7 @@ def test_first_check_meets_the_default_deadline(W):
 
 
 def by_largest_degree(graph):
-    """Weights that divide by a degree, which is 0 on one node."""
+    """Divide weights by a degree, which is 0 for one node."""
     A = nx.to_numpy_array(graph)
     W = A / (2 * A.sum(axis=1).max())
     return W + np.diag(1 - W.sum(axis=1))

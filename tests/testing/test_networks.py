@@ -1,4 +1,4 @@
-"""Strategies draw admissible networks, and near misses break exactly one law."""
+"""Strategies draw admissible networks, and near misses violate exactly one law."""
 
 import networkx as nx
 import numpy as np
@@ -82,7 +82,7 @@ def test_near_miss_breaks_only_its_law(law):
         failure = next(f for f in report.failures if f.law == law)
         i, j = miss.place
         if law in ("finite", "range", "symmetry"):
-            # symmetry is broken at three places, other laws at one or its transpose
+            # symmetry is violated at three places, other laws at one or its transpose
             assert failure.place in {f"({i}, {j})", f"({j}, {i})"} or law == "symmetry"
         elif law == "self-weights":
             assert failure.place == f"({i}, {i})"
@@ -111,7 +111,7 @@ def test_repr_of_graph_lists_its_edges(graph, digraph):
 
 @st.composite
 def weighted_graphs(draw):
-    """A user's strategy, which changes a drawn graph."""
+    """A user's strategy that modifies a drawn graph."""
     graph = draw(connected_graphs(3, 3))
     for one, other in graph.edges:
         graph[one][other]["weight"] = 0.25

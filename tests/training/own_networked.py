@@ -1,5 +1,5 @@
-"""Algorithms that ask the network for more than mix(z), as users write them: none that
-the package has.
+"""Users' algorithms that need more of the network than mix(z), and that the package
+does not have.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dfltheory.algorithms.base import Algorithm, State, replace, taking_part
 
 @dataclass(frozen=True, eq=False)
 class Duals(State):
-    """State with a dual of every arc j -> i, kept by i."""
+    """State with a dual for every arc j -> i, stored by i."""
 
     dual: Any = None
 
@@ -21,10 +21,10 @@ class Duals(State):
 
 @dataclass(frozen=True)
 class EdgeADMM(Algorithm):
-    """x_i <- x_i - eta (g_i + rho d_i x_i - sum_j z_ij);  z_ij <- (1-a) z_ij + a (2 rho
+    """x_i <- x_i - eta (g_i + rho d_i x_i - sum_j z_ij); z_ij <- (1-a) z_ij + a (2 rho
     x_j - z_ji)
 
-    The relaxed Peaceman-Rachford splitting with a dual of every arc, linearized.
+    The relaxed Peaceman-Rachford splitting with a dual for every arc, linearized.
     [Bastianello et al. 2021]
     """
 
@@ -72,7 +72,7 @@ class ADPSGD(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class Compressed(State):
-    """State with what all neighbors know of each client."""
+    """State with the estimate that all neighbors have of each client."""
 
     known: Any = None
 
@@ -110,7 +110,7 @@ class RandomChoco(Algorithm):
 
 @dataclass(frozen=True)
 class MixesTwice(Algorithm):
-    """x <- W_{t,1} W_{t,0} (x - eta g), by two calls."""
+    """x <- W_{t,1} W_{t,0} (x - eta g), in two calls."""
 
     eta: float = 0.1
 

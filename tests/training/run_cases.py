@@ -1,4 +1,4 @@
-"""Small runs that differ in algorithm, task and network: name -> arguments of train."""
+"""Small runs with different algorithms, tasks and networks: name -> arguments."""
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from tests.training import own_networked as own
 
 
 class Pieces(Supervised):
-    """One client is at work at a time, as with large models."""
+    """Clients work one at a time, as with large models."""
 
     def chunk(self, seeds):
         return 1

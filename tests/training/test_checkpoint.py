@@ -1,5 +1,5 @@
-"""A run that was interrupted, even killed, goes on and ends bit for bit as if it had
-not been.
+"""An interrupted run, even a killed one, can be resumed and ends bit for bit as an
+uninterrupted one.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ ROUNDS = 9
 
 
 class Known(Rows):
-    # so that the two-block measures are taken as well
+    # to include the two-block measures
     constants = ProblemConstants(L_u=2.0, L_v=4.0)
 
 
@@ -76,7 +76,9 @@ def same(one, other):
 
 
 KINDS = ["dfedadmmsam", "dfedsmdc", "dfedsgpsm", "fedrod", "dfedavgm"]
-"""Of each kind of state; that each algorithm goes on is in the public contract."""
+"""One algorithm for each kind of state; the public contract tests that each algorithm
+can be resumed.
+"""
 
 
 @pytest.mark.drawn(5)
@@ -89,7 +91,7 @@ def test_an_interrupted_run_goes_on(name, every, tmp_path):
         with pytest.raises(HaltError):
             run(name, path, every, interrupt_at(round_), evaluate_every=2)
     same(run(name, path, every, evaluate_every=2), whole)
-    # finished: nothing is left to do
+    # finished: nothing left to do
     same(run(name, path, every, evaluate_every=2), whole)
 
 
@@ -97,7 +99,7 @@ def test_an_interrupted_run_goes_on(name, every, tmp_path):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", ["dfedadmmsam", "dispfl", "dfedsgpsm", "ditto"])
 def test_a_run_in_less_precision_goes_on_to_the_same_bits(name, dtype, tmp_path):
-    """Of networks, with duals, masks, push-sum weights and personal models."""
+    """For neural networks, duals, masks, push-sum weights and personal models."""
 
     def go(**options):
         g = torch.Generator().manual_seed(0)
@@ -139,7 +141,9 @@ def test_run_is_saved_every_ten_seconds_and_after_the_last_round_by_default():
 
 
 def test_the_seconds_are_counted_from_the_last_save(tmp_path, monkeypatch):
-    """A look at the clock takes four seconds; what is kept goes on bit for bit."""
+    """Each reading of the simulated clock takes four seconds; the stored state resumes
+    bit for bit.
+    """
     clock = SimpleNamespace(
         monotonic=itertools.count(0, 4).__next__, perf_counter=time.perf_counter
     )
@@ -164,7 +168,7 @@ def test_second_writer_is_rejected_with_the_process_that_writes(tmp_path):
 
     with pytest.raises(HaltError):
         run("dfedsam", tmp_path / "c", stop=again)
-    # the lock has gone with the run
+    # the lock was released with the run
     same(run("dfedsam", tmp_path / "c"), run("dfedsam"))
 
 
@@ -176,7 +180,7 @@ def test_checkpoint_path_that_cannot_be_written_is_rejected_before_the_run(tmp_p
 
 
 def test_numpys_whole_numbers_are_whole_numbers(tmp_path):
-    """Sizes often come out of an array."""
+    """Sizes are often elements of an array."""
     sizes = {"rounds": np.int64(4), "seed": np.int32(3), "evaluate_every": np.int64(2)}
     common = (alg.DFedAvg(eta=0.2, K=2), Rows(), ring_matrix(5))
     with pytest.raises(HaltError):
@@ -224,7 +228,7 @@ def test_a_run_that_begins_where_its_loss_is_no_number_goes_on(tmp_path):
 def test_a_start_that_is_the_same_up_to_rounding_is_the_same(
     measure, distance, change, differs, tmp_path
 ):
-    """Another machine may measure in another order, and in single precision."""
+    """Another machine may compute it in another order, or in single precision."""
     task, path = (
         quadratic(m=5, d=3, mu=0.2, zeta=0.0, distance=distance, seed=4),
         tmp_path / "c",
@@ -355,14 +359,14 @@ def test_it_is_said_where_a_run_goes_on(tmp_path, caplog):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Counting(State):
-    """A value that is no tensor, next to tensors."""
+    """A non-tensor value next to tensors."""
 
     last: object = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Counts(alg.DFedAvg):
-    """A state that no file can hold."""
+    """A state that cannot be stored in a file."""
 
     first: object = None
 
@@ -401,7 +405,7 @@ def test_a_run_whose_neighbours_are_chosen_by_losses_goes_on(tmp_path):
 
 
 class Alternating:
-    """Two arguments, no period, nothing about losses: all that a sequence must have."""
+    """A sequence with only the required method: two arguments, no period, no losses."""
 
     m, random = 5, False
 
@@ -448,7 +452,7 @@ NETWORKS = {
 
 
 def test_every_round_of_a_network_counts():
-    """A callable that is another only in round 6 of 7 is another."""
+    """A callable that differs only in round 6 of 7 is a different network."""
     seen = {
         name: known(as_sequence(network))["network"]
         for name, network in NETWORKS.items()
@@ -514,11 +518,9 @@ def slowly(checkpoint, file):
 
 @pytest.mark.slow
 def test_killed_at_random_rounds(tmp_path):
-    """SIGKILL as often as it takes; every start goes on from where the last one was
-    killed.
-    """
+    """Sends SIGKILL repeatedly; every start resumes where the last one was killed."""
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__])  # libraries are imported once
+    processes.set_forkserver_preload([__name__])  # import libraries once
 
     def start(name):
         process = processes.Process(
@@ -557,8 +559,8 @@ def rounds_done(path):
 @pytest.mark.parametrize("every", [1, 4])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_checkpoint_of_fewer_rounds_goes_on_to_more(name, every, tmp_path):
-    """Finished or not, measured in every round or not, it ends in the bits of an
-    uninterrupted run.
+    """Whether finished or not, and whatever rounds are measured, it ends with the bits
+    of an uninterrupted run.
     """
     whole = run(name, evaluate_every=every)
     path = tmp_path / "run.ckpt"

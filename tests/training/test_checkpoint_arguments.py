@@ -1,5 +1,5 @@
-"""A checkpoint is of one run: every argument of tasks, algorithms, networks and
-``train`` makes another.
+"""A checkpoint belongs to one run: changing any argument of tasks, algorithms, networks
+or ``train`` gives another run.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ def last(task, models, mean):
 
 
 def called(name, measure):
-    """The same name for another measure."""
+    """Return another measure with the same name."""
 
     def metric(task, models, mean):
         return measure(task, models, mean)
@@ -39,7 +39,7 @@ def called(name, measure):
 
 
 class Own:
-    """A user's network, which looks at losses: at equal ones all of its attributes
+    """A user's network that depends on losses; for equal losses, all its attributes
     look the same.
     """
 
@@ -80,7 +80,7 @@ def test_every_number_a_task_is_made_with_counts(name):
 
 
 def test_identity_of_a_run_contains_every_hyperparameter():
-    """Among those whose class takes another number there."""
+    """Tests all numerical hyperparameters that can take another value."""
     task, tried = tasks.quadratic(m=4, d=3), 0
     x0 = task.start(None).expand(1, 4, 3)
 
@@ -126,7 +126,7 @@ def test_digests_of_metrics_differ_if_their_values_differ():
 
 
 def of_own(rule, base=algorithms.DFedSGPSM, **members):
-    """The class of a user with this rule, under one name."""
+    """Return a user's class with this rule, under a fixed name."""
     return type("Mine", (base,), {"__module__": "mine", "init": rule, **members})
 
 
@@ -175,7 +175,7 @@ def test_force_resumes_a_changed_run_and_logs_it(one, two, tmp_path, caplog):
     history = go(Checkpoint(path, force=True), rounds=3, **two)
     assert history.loss.shape == (1, 4)
     assert "another" in caplog.text
-    # the file is this run's now; what it measured at another start stays there
+    # the file now belongs to this run; measurements from another start are kept
     go(Checkpoint(path, force="x0" in two), rounds=3, **two)
 
 

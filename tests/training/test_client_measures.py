@@ -1,4 +1,4 @@
-"""Measures of every client: their values, summaries, files and checkpoints."""
+"""Measures of every client: values, summaries, files and checkpoints."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_every_client_is_measured_at_its_own_model_on_its_own_data():
     assert loss.shape == accuracy.shape == (2, 5, 5)
     np.testing.assert_allclose(loss[:, -1], task.loss(models), rtol=1e-12)
     np.testing.assert_allclose(accuracy[:, -1], task.client_accuracy(models))
-    X, y = labelled(6 + 3, 3)  # client 3, written out
+    X, y = labelled(6 + 3, 3)  # client 3, computed explicitly
     W, b = models[1, 3, :6].view(2, 3), models[1, 3, 6:]
     expected = torch.nn.functional.cross_entropy(X.double() @ W.T + b, y)
     assert loss[1, -1, 3] == pytest.approx(float(expected), rel=1e-12)
@@ -61,7 +61,7 @@ def test_summaries_over_clients_are_measures():
         np.testing.assert_allclose(measures[f"{name}_min"], values.min(-1))
         np.testing.assert_allclose(measures[f"{name}_max"], values.max(-1))
         np.testing.assert_allclose(measures[f"{name}_median"], np.median(values, -1))
-        # the levels of numpy's linear rule among 5 clients: 0.4 of the way
+        # numpy's linear interpolation among 5 clients: 0.4 of the way
         low = np.sort(values)[..., :2]
         np.testing.assert_allclose(
             measures[f"{name}_q10"], low[..., 0] + 0.4 * (low[..., 1] - low[..., 0])
@@ -200,7 +200,7 @@ def test_resumed_run_has_the_same_measures_of_clients(tmp_path):
     resumed = run(classes(), **options)
     for name, values in whole.clients.items():
         assert values.tobytes() == resumed.clients[name].tobytes()
-    # a last round that is measured only because it is the last is measured no longer
+    # a round measured only because it was the last is no longer measured
     short = Checkpoint(tmp_path / "short.ckpt", every=3)
     run(classes(), rounds=3, metrics=BOTH, evaluate_every=2, checkpoint=short)
     longer = run(classes(), **(options | {"checkpoint": short}))

@@ -1,4 +1,4 @@
-"""Histories and checkpoints state a digest of their content, which readers verify."""
+"""Histories and checkpoints contain a digest of their content, which readers verify."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ READERS = {"history": History.load, "checkpoint": run}
 
 
 def saved(kind, path):
-    """A good file of this kind."""
+    """Return a valid file of this kind."""
     history = run(path)
     if kind == "history":
         history.save(path)
@@ -37,7 +37,7 @@ def saved(kind, path):
 
 
 def parts(path):
-    """Header and body of a safetensors file."""
+    """Return header and body of a safetensors file."""
     raw = path.read_bytes()
     size = struct.unpack("<Q", raw[:8])[0]
     return json.loads(raw[8 : 8 + size]), raw[8 + size :]
@@ -115,7 +115,7 @@ def test_file_without_a_digest_is_rejected(kind, tmp_path):
 
 
 def flipped(raw, bit):
-    """The bytes with one bit changed."""
+    """Return the bytes with one bit changed."""
     changed = bytearray(raw)
     changed[bit // 8] ^= 1 << bit % 8
     return bytes(changed)
@@ -136,7 +136,7 @@ def test_flipped_bit_is_detected_or_changes_nothing(kind, data, intact_files):
 
 @pytest.fixture(scope="module")
 def intact_files(tmp_path_factory):
-    """A file of each kind, and the run that it holds."""
+    """Return a file of each kind, and the run that it contains."""
     folder = tmp_path_factory.mktemp("intact")
     files = {}
     for kind, read in READERS.items():
@@ -146,7 +146,7 @@ def intact_files(tmp_path_factory):
 
 
 def changed_arrays(array):
-    """Arrays of other shapes, number formats and values."""
+    """Yield arrays with other shapes, number formats and values."""
     yield array.reshape(-1)[:0]
     yield array.reshape(-1)[:1].reshape(())
     yield array.reshape(-1)
@@ -161,7 +161,7 @@ def changed_arrays(array):
 
 
 def is_possible_x(array):
-    """Whether the final models may be these: of fewer parameters, or less precise."""
+    """Return whether these may be final models, with fewer parameters or digits."""
     right_clients = array.ndim == 3 and array.shape[:2] == (2, 4)
     return right_clients and array.dtype.kind == "f" and np.isfinite(array).all()
 

@@ -1,6 +1,4 @@
-"""When a run is said to have left the numbers that mean something: the same in all
-units.
-"""
+"""Detection of divergence, which must not depend on units."""
 
 import numpy as np
 import pytest
@@ -23,7 +21,7 @@ powers = st.integers(-12, 12).map(lambda k: 10.0**k)
 
 
 def ends(eta, s, c, dtype, start=0.0, sigma=0.1, rounds=120):
-    """Where a quadratic diverges in the units x -> s x, f -> c f."""
+    """Return where a quadratic diverges in the units x -> s x, f -> c f."""
     task = Quadratic(HESSIANS * c / s**2, MINIMIZERS * s, sigma * c / s, dtype=dtype)
     x0 = np.full(3, start * s)
     run = train(
@@ -53,7 +51,7 @@ def test_units_do_not_decide(s, c, dtype, eta, start, sigma):
 
 
 def test_a_network_that_makes_models_grow_is_seen_where_gradients_are_bounded():
-    """Bounded gradients tell nothing; what each client says is doubled in every
+    """Bounded gradients cannot show it; each client's sent model is doubled in every
     round.
     """
     task = clipped(m=4, d=3, seed=1)
@@ -68,8 +66,8 @@ def test_a_network_that_makes_models_grow_is_seen_where_gradients_are_bounded():
 @pytest.mark.parametrize("sigma", [0.0, 0.3])
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
 def test_a_start_at_a_stationary_point_is_no_reason(offset, sigma, dtype):
-    """The mean gradient vanishes there, or is rounding; noise and the clients' drift
-    move the run away.
+    """The mean gradient vanishes there, up to rounding; noise and client drift move the
+    run away.
     """
     b = np.random.default_rng(1).normal(size=(4, 3))
     b += offset - b.mean(0)
@@ -93,8 +91,8 @@ def test_where_everything_is_zero_nothing_has_diverged():
 
 @pytest.mark.parametrize("start", [1e-30, 1e-9, 1e-4])
 def test_an_escape_from_a_saddle_is_no_divergence(start):
-    """From 1e-9 next to the saddle of (x^2 - 1)^2 / 4 to its minimum norms grow a
-    billion times.
+    """From 1e-9 next to the saddle of (x^2 - 1)^2 / 4 to its minimum, norms grow by a
+    factor of a billion.
     """
 
     class Wells(Rows):
@@ -118,7 +116,7 @@ def test_an_escape_from_a_saddle_is_no_divergence(start):
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("start", [0.0, 1e-20])
 def test_a_start_at_a_maximum_is_left_along_the_rounding_of_its_gradient(start):
-    """sin(pi) is 1.2e-16 in double precision, and so is the slope there, at 0, and at
+    """sin(pi) is 1.2e-16 in double precision, and the slope is of this size at 0 and at
     twice the start.
     """
     task = Sinusoidal(np.full((4, 2), np.pi))
@@ -131,7 +129,7 @@ def test_a_start_at_a_maximum_is_left_along_the_rounding_of_its_gradient(start):
 
 
 def test_healthy_runs_in_large_units_are_left_alone():
-    """Losses of 1e20 and gradients of 1e15, from a start near the minimizers."""
+    """Losses are 1e20 and gradients 1e15, from a start near the minimizers."""
     task = Quadratic(HESSIANS * 1e20, MINIMIZERS, 1e15)
     run = train(
         alg.DFedAvg(eta=1e-21, K=2), task, RING, rounds=50, x0=MINIMIZERS.mean(0)
@@ -162,7 +160,7 @@ def test_models_may_grow_twelve_orders_of_magnitude():
 
 
 def test_the_scale_outlives_a_checkpoint(tmp_path):
-    """A run that goes on diverges where it would have."""
+    """A resumed run diverges where it would have without interruption."""
     task = clipped(m=4, seed=2)
 
     def go(**options):
@@ -209,8 +207,8 @@ def quiet(gradient=1.0, loss=1.0):
     ids=["curvature around the origin", "noise"],
 )
 def test_what_a_start_without_slope_is_held_against(b, sigma):
-    """At the common minimizer the clients' gradients are 0: those at 0 and 2 x^0, and
-    noise, count.
+    """At the common minimizer the clients' gradients are 0, so gradients at 0 and 2
+    x^0, and noise, define the scale.
     """
     start = torch.full((1, 3), b, dtype=torch.float64)
     scale = Scale(Quadratic(1.0, np.full((4, 3), b), sigma), start, np.ones(1))

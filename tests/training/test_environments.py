@@ -1,5 +1,5 @@
-"""Environments that execute a round: what the contract promises is there, and other
-methods are rejected.
+"""Environments in which a round is executed provide what the contract promises, and
+reject other methods.
 """
 
 import pickle
@@ -30,7 +30,7 @@ W = np.array([[0.75, 0.25, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]])
 
 @dataclass(frozen=True)
 class Damped(Algorithm):
-    """x <- x + gamma (W z - x): ``state.x`` is there when clients communicate."""
+    """x <- x + gamma (W z - x); ``state.x`` is available during communication."""
 
     eta: float
     gamma: float = 0.5
@@ -152,7 +152,7 @@ def test_unsupported_error_is_the_same_after_pickling():
 
 
 class WithCurvature(Quadratic):
-    """A third-party task that offers a further method to algorithms."""
+    """A third-party task that offers algorithms another method."""
 
     oracle_methods = ("curvature",)
 
@@ -230,7 +230,7 @@ def test_falsify_rejects_a_method_of_a_third_party_and_names_it():
 
 @dataclass(frozen=True)
 class CurvatureSAM(dfl.algorithms.DFedSAM):
-    """DFedSAM whose local work asks for the clients' curvature."""
+    """DFedSAM whose local work uses the clients' curvature."""
 
     def local_update(self, state, grad):
         grad.curvature(state.x, grad.sample())

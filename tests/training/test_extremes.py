@@ -1,5 +1,5 @@
-"""Hyperparameters and constants at the ends of the doubles: one line, a marked divergence, or
-finite measures.
+"""Hyperparameters and constants at the limits of double precision: a one-line error, a
+marked divergence, or finite measures.
 """
 
 import inspect
@@ -25,7 +25,7 @@ def ends_well(algorithm, task, network, rounds=3):
         for name, values in run.measures().items()
         if not name.endswith("_next")
     }
-    # a square beyond doubles, of a finite point
+    # the square of a finite point overflows
     far = measures.pop("grad_norm_sq_w", np.zeros(1))
     finite = (
         all(np.isfinite(v).all() for v in measures.values()) and not np.isnan(far).any()

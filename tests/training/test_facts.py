@@ -1,4 +1,4 @@
-"""A history that was loaded answers what the fresh one answers."""
+"""A loaded history gives the same answers as the original one."""
 
 import dataclasses
 import sys
@@ -21,7 +21,9 @@ GOSSIP, PUSH = alg.DFedAvg(eta=0.1, K=1), alg.SGP(eta=0.1)
 
 
 def lopsided():
-    """Column-stochastic, not doubly: client 0 sends to all, the others along a ring."""
+    """Return a column-stochastic matrix that is not doubly stochastic: client 0 sends
+    to all, the others along a ring.
+    """
     P = np.eye(4)[[3, 0, 1, 2]] / 2 + np.eye(4) / 2
     P[:, 0] = 0.25
     return P
@@ -33,7 +35,7 @@ def run_over(topology, algorithm=GOSSIP, **options):
 
 
 def only(t):
-    """A user's callable that knows no round beyond the run's."""
+    """Return a user's callable that is undefined beyond the run's rounds."""
     return [ring_matrix(4), np.eye(4), ring_matrix(4)][t]
 
 
@@ -166,8 +168,8 @@ def test_start_precision_and_versions(dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("hessians", ["common", "diagonal", "commuting", "random"])
 def test_the_gap_of_a_quadratic_does_not_cancel(dtype, hessians):
-    """Distant minimizers make f* large; starts next to x* have gaps far below its
-    rounding.
+    """Distant minimizers make f* large, and the gaps of starts next to x* are far below
+    its rounding error.
     """
     task = quadratic(
         m=5, d=4, zeta=1e4, sigma=0.0, hessians=hessians, seed=3, dtype=dtype
@@ -196,7 +198,7 @@ def test_a_gap_below_zero_by_rounding_is_zero():
     run.constants = dataclasses.replace(
         run.constants, f_star=float(run.loss[0, 0]) + 1e-3
     )
-    # more than rounding: f* is wrong
+    # larger than rounding errors: f* is wrong
     assert run.f0_gap[0] == pytest.approx(-1e-3)
 
 
@@ -211,7 +213,7 @@ def test_the_error_of_the_gap_is_that_of_the_runs_precision():
 
 
 def test_the_minimum_of_a_minimizer_that_was_rounded_is_none_below_it():
-    """x* = c - r + r is off by the rounding of r, and f(x*) is above f(c) = 0."""
+    """x* = c - r + r is off by the rounding of r, so f(x*) exceeds f(c) = 0."""
     c = np.array([[0.1, 0.3, 0.7]])
     run = train(
         alg.DPSGD(eta=0.1),
@@ -257,7 +259,7 @@ def test_the_excess_of_a_singular_quadratic():
 
 @dataclasses.dataclass(frozen=True)
 class Mine(alg.DFedAvg):
-    """A user's own."""
+    """A user's algorithm."""
 
     words: str = "as ever"
     pair: tuple = (1, 2.5)

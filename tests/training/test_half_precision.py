@@ -1,5 +1,5 @@
-"""float16 and bfloat16 wherever a task takes ``dtype=``: a run in it, with constants of
-full precision.
+"""float16 and bfloat16 for all tasks with ``dtype=``: runs in this precision, constants
+in full precision.
 """
 
 import numpy as np

@@ -1,6 +1,4 @@
-"""The record of a run: what it holds, when two are the same, what a file of it brings
-back.
-"""
+"""The record of a run: its content, equality, and round trips through files."""
 
 import copy
 import dataclasses
@@ -123,7 +121,7 @@ def test_history_records_a_random_network_and_keeps_it_in_its_file(tmp_path):
         assert History.load(one.save(tmp_path / "run")).random_network is random
     server = train(alg.FedAvg(eta=0.1, K=1), quadratic(m=5, d=3, seed=4), rounds=1)
     assert server.network.known() == {"m": 5}
-    assert server.random_network is True  # nothing is known of one
+    assert server.random_network is True  # nothing is known about one
 
 
 def test_the_glossarys_values_are_means_over_seeds():
@@ -146,7 +144,7 @@ def test_the_glossarys_values_are_means_over_seeds():
 def test_the_table_has_one_row_for_every_seed_round_and_measure():
     one = run(evaluate_every=2, metrics=[own])
     frame = one.to_frame()
-    assert len(frame) == 2 * 3 * (4 + 6)  # and six columns of what was sent
+    assert len(frame) == 2 * 3 * (4 + 6)  # and six columns of sent messages
     assert frame.index.tolist() == list(range(60))
     for name, array in one.measures().items():
         wide = frame[frame.measure == name].pivot(

@@ -1,5 +1,5 @@
-"""Algorithms as users get them wrong: each mistake gets an error message of one
-line, before or in the first round.
+"""Typical mistakes in users' algorithms: each gets a one-line error before or in the
+first round.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
-"""Histories, checkpoints, results and experiment files of unknown origin: read, or
-refused in one line.
+"""Histories, checkpoints, results and experiment files of unknown origin are read, or
+rejected in one line.
 
-Every field of a good file is changed to values of other types and sizes, and taken
-away; headers lie; the JSON inside is a bomb. Nothing may come out but a result or one
-line, and soon.
+Every field of a valid file is replaced by values of other types and sizes, and removed;
+headers are forged; the JSON inside is a bomb. Reading must soon return a result or a
+one-line error.
 """
 
 import json
@@ -57,8 +57,8 @@ def run(checkpoint):
 
 
 def joined(head, body):
-    """A file of this header and body, with the digest of its content if it can be read
-    at all.
+    """Return a file with this header and body, and the digest of its content if it can
+    be parsed.
     """
     raw = packed(head, body)
     try:
@@ -76,7 +76,7 @@ def packed(head, body):
 
 
 def forged(raw):
-    """The file with one thing changed, again and again."""
+    """Yield the file with one thing changed at a time."""
     size = struct.unpack("<Q", raw[:8])[0]
     head, body = json.loads(raw[8 : 8 + size]), raw[8 + size :]
     yield from (
@@ -228,7 +228,7 @@ def test_facts_of_a_history_are_read_with_their_types(tmp_path, name, value):
 
 
 def recorded_as(tmp_path, **fields):
-    """A good history, some of whose document's fields are others."""
+    """Return a valid history with some fields of its document changed."""
     tensors, document = storage.read(
         run(tmp_path / "run").save(tmp_path / "good"), "dfltheory.History"
     )

@@ -1,5 +1,5 @@
-"""One instance, one document: what it says is what runs, and what no document can say
-is refused.
+"""An instance and its document describe the same run; what documents cannot express is
+rejected.
 """
 
 import copy
@@ -233,7 +233,7 @@ def test_a_users_own_algorithm_and_task_by_reference(tmp_path, monkeypatch):
         )
         assert instance.run(progress=False).rounds == 2
         again = dfl.Instance.of(instance.document(), own=True)
-        assert again.algorithm == instance.algorithm  # one file, one class
+        assert again.algorithm == instance.algorithm  # one class per file
         for name, line in (
             (
                 {"algorithm": {**document["algorithm"], "bost": 1.0}},
@@ -302,7 +302,7 @@ def test_instance_accepts_algorithm_names_of_papers(name, kind, Q):
 
 
 def test_a_name_that_says_the_network_too():
-    """DFedSGPSM-S is DFedSGPSM whose clients choose whom they send to by their
+    """DFedSGPSM-S is DFedSGPSM whose clients choose their out-neighbors by their
     losses.
     """
     document = {"task": {"name": "quadratic", "m": 4}, "run": {"rounds": 1}}

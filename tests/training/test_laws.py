@@ -1,5 +1,5 @@
-"""What matrices an algorithm runs over: every law refused in one line, and nothing
-right to rounding.
+"""Laws for an algorithm's mixing matrices: each violation is rejected in one line, and
+nothing valid up to rounding is.
 """
 
 import networkx as nx
@@ -119,7 +119,7 @@ def test_broken_law_is_reported_with_its_place_and_a_remedy(way, kind, W, words)
 
 
 def test_negative_weights_where_a_bound_on_the_spectrum_is_all_that_gossip_needs():
-    """Xiao and Boyd's best constant gives a star's hub a negative weight of its own."""
+    """Xiao and Boyd's best constant gives a star's hub a negative self-weight."""
     W = graphs.laplacian(graphs.star(6))
     assert W.min() < 0
     assert run(GOSSIP, W).diverged_at is None
@@ -203,7 +203,7 @@ def laws_of(kind, m=6):
 
 
 def column(*weights, m=6):
-    """The identity, but for these weights in the first column."""
+    """Return the identity with these weights in the first column."""
     W = np.eye(m)
     W[: len(weights), 0] = weights
     return W

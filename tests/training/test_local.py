@@ -1,4 +1,4 @@
-"""Local work in pieces is local work of all clients at once."""
+"""Local work in chunks of clients agrees with local work of all clients at once."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ RING = np.eye(5) / 2 + np.eye(5)[[1, 2, 3, 4, 0]] / 4 + np.eye(5)[[4, 0, 1, 2, 3
 
 
 def states(algorithm, monkeypatch, chunk, rounds=4, seeds=2, x0=None):
-    """Every stacked tensor after every round, with that many clients at work at a
-    time.
+    """Return all stacked tensors after every round, with this number of clients per
+    chunk.
     """
     task, seen = images(), []
     monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)
@@ -76,7 +76,7 @@ def test_restricted_task_has_the_gradients_of_its_clients():
         ours.gradient(y, batch)[:, rows],
     )
     assert Task.pick(ours, batch, rows) is batch
-    plain = Task.restrict(ours, rows)  # the plain way gives the same
+    plain = Task.restrict(ours, rows)  # the unchunked computation gives the same
     torch.testing.assert_close(
         plain.gradient(y[:, rows], batch), ours.gradient(y, batch)[:, rows]
     )

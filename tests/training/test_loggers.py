@@ -1,4 +1,4 @@
-"""Experiment trackers receive what the history reports; none is imported before it is
+"""Experiment trackers receive what the history reports, and are only imported when
 used.
 """
 
@@ -66,7 +66,7 @@ def test_measures_that_need_the_next_round_do_not_come_under_the_wrong_one():
 
 
 class Fake:
-    """Replaces a tracker's module and for its runs; writes down every call."""
+    """Replaces a tracker's module and its runs; records every call."""
 
     def __init__(self):
         self.calls = []

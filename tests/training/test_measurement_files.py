@@ -1,4 +1,4 @@
-"""Tables of measurements: read exactly, or refused with file, line and column."""
+"""Tables of measurements are read exactly, or rejected with file, line and column."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_file_without_rows_is_refused(tmp_path, name, content):
 def test_large_file_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "run.csv"
     with path.open("wb") as file:
-        os.truncate(file.fileno(), 200 * 10**9)  # sparse: as of 10^9 rows
+        os.truncate(file.fileno(), 200 * 10**9)  # sparse: appears to have 10^9 rows
     began = time.monotonic()
     with pytest.raises(InputError, match="bytes"):
         read_measurements(path)

@@ -1,6 +1,4 @@
-"""``History.from_measurements``: what is stated, what stays unknown, and what is
-refused.
-"""
+"""``History.from_measurements``: stated values, unknown values, and rejected input."""
 
 from __future__ import annotations
 
@@ -248,7 +246,7 @@ def test_statements_that_contradict_each_other_are_refused(named):
     with pytest.raises(InputError) as refused:
         stated(**parts)
     assert named in str(refused.value)
-    # an estimate may be off
+    # estimates may be inaccurate
     constants = dict(parts.get("constants", {}))
     if "B" in constants:
         estimate = ProblemConstants(**constants, standing={"B": "estimate"})

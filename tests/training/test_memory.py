@@ -1,10 +1,10 @@
-"""At most 3.3 copies of the stacked parameters beyond the task's data, and one more for
-each that is kept.
+"""Training needs at most 3.3 copies of the stacked parameters beyond the task's data,
+and one more for each stored field.
 
-Measured with m = 200 clients of d = 10^5 parameters (80 MB a copy), as the growth of
-the resident memory during ``train``. While clients communicate there are x, what is
-sent, and the next x, and what the state has besides; nothing is written over, so that
-every client may keep its input.
+Measured with m = 200 clients of d = 10^5 parameters (80 MB per copy), as the growth of
+the resident memory during ``train``. During communication these are x, the sent models,
+the next x, and the other fields of the state. Nothing is overwritten, so that every
+client may keep its input.
 """
 
 import json
@@ -64,8 +64,8 @@ print(json.dumps({case: copies(*asked) for case, asked in json.loads(sys.argv[1]
 
 
 def copies_of(name):
-    """What a round has to have at once: x, one more and a gradient; or what is sent,
-    and what comes of it.
+    """Return the copies that a round needs at once: x, another model and a gradient; or
+    what is sent, and its result.
     """
     algorithm, task = (
         alg.get(name)(**HYPERPARAMETERS[name]),
@@ -92,7 +92,7 @@ def copies_of(name):
 
 
 def without_arcs(name):
-    """What is kept for every arc takes its own room."""
+    """Exclude fields for every arc, which need additional memory."""
     return alg.get(name).links == "directed"
 
 
@@ -101,20 +101,24 @@ CASES = {
     for name in alg.ALGORITHMS
     if without_arcs(name)
 }
-CASES["fedrod"] = ("fedrod", HYPERPARAMETERS["fedrod"], 4.3)  # two gradients at once
+CASES["fedrod"] = (
+    "fedrod",
+    HYPERPARAMETERS["fedrod"],
+    4.3,
+)  # two gradients at the same time
 CASES["dfedavgm"] = ("dfedavgm", {"eta": 0.1, "K": 2, "alpha": 0.9}, 3.3)
 CASES["dfedavgm-kept"] = ("dfedavgm", HYPERPARAMETERS["dfedavgm"], 4.3)
-# two that are kept are replaced at once
+# two stored fields are replaced at the same time
 CASES["fedpd"] = ("fedpd", HYPERPARAMETERS["fedpd"], 6.3)
 CASES["fedavg-sampled"] = ("fedavg", {"eta": 0.1, "K": 2, "participation": 0.1}, 3.3)
-# places of the largest take 8 bytes each
+# positions of the largest entries take 8 bytes each
 CASES["chocosgd"] = ("chocosgd", HYPERPARAMETERS["chocosgd"], 6.9)
 
 
 @pytest.fixture(scope="module")
 def measured():
-    """Copies of the stacked parameters in each case, one after the other in one
-    process.
+    """Return the copies of the stacked parameters in each case, measured one after the
+    other in one process.
     """
     asked = json.dumps(
         {case: (name, values) for case, (name, values, _) in CASES.items()}

@@ -1,6 +1,4 @@
-"""What is measured along a run, and when a run is said to have left the numbers that
-mean something.
-"""
+"""Metrics along a run, and the detection of divergence."""
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from tests.algorithms.problems import Rows, ring_matrix
     [(1, 3, 4), (2, 5, 1), (2, 7, 3), (1, 1, 2), (1, 5, 400_000), (2, 2, 600_000)],
 )
 def test_consensus_of_any_size(shape):
-    """Large models are gone through some clients at a time."""
+    """Large models are processed in chunks of clients."""
     x = torch.randn(
         shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64
     )
@@ -94,7 +92,7 @@ def two_blocks(**options):
 
 
 def test_the_two_block_measures_do_not_depend_on_how_often_is_measured():
-    """V^{t+1} is the heads of the round after the measured one, which is not measured
+    """V^{t+1} consists of the heads of the next round, which need not be measured
     itself.
     """
     full, thin = two_blocks(), two_blocks(evaluate_every=3)
@@ -165,13 +163,13 @@ def test_constants_are_not_asked_for_where_no_two_blocks_are():
     "name", ["loss", "consensus", "grad_norm_sq", "two_block", "accuracy"]
 )
 def test_a_users_metric_does_not_take_the_place_of_a_measure(name):
-    """Verdicts and divergence are judged by them."""
+    """Verdicts and divergence depend on the measures."""
 
     def mine(task, models, mean):
         return mean[:, 0]
 
     mine.__name__ = name
-    if name == "accuracy":  # of which a task without classes has none
+    if name == "accuracy":  # which a task without classes does not have
         assert two_blocks(metrics=[mine]).accuracy.shape == (2, 8)
         return
     with pytest.raises(

@@ -1,5 +1,5 @@
-"""Every way to mix is the same product, and Q steps over moving networks use Q
-matrices.
+"""All implementations of mixing agree with the matrix product, and Q steps over
+changing networks use Q matrices.
 """
 
 import weakref
@@ -84,7 +84,7 @@ def test_other_precisions(dtype, m):
         (31, 2, 10**4, "_dense"),
         (62, 2, 10**4, "_sparse"),
         (62, 3, 10**4, "_dense"),
-        # 10^5 multiplications: done before a sparse product has begun
+        # 10^5 multiplications: faster than the overhead of a sparse product
         (50, 1, 40, "_dense"),
         (50, 1, 41, "_sparse"),
         (31, 1, 10**6, "_sparse"),
@@ -104,7 +104,7 @@ def test_a_power_of_a_sparse_matrix_is_held_as_a_dense_one_up_to_a_size(monkeypa
             product(ring_matrix(m), torch.float64, "cpu", 9, d=10**4).func.__name__
             == way
         )
-    full = np.full((41, 41), 1 / 41)  # no larger than it came
+    full = np.full((41, 41), 1 / 41)  # no larger than the input
     assert product(full, torch.float64, "cpu", 9, d=10**4).func is products._dense
 
 
@@ -136,7 +136,7 @@ def test_a_network_keeps_no_copy_of_the_models_that_it_is_made_for():
 
 
 def asked(network, t, times):
-    """The rounds that a sequence was asked for."""
+    """Return the rounds for which a sequence was called."""
     calls = []
     sequence = network.sources["W"].sequence
     original = sequence.matrix
@@ -167,7 +167,7 @@ def test_gossip_steps_move_on_through_a_moving_network():
 
 @pytest.mark.parametrize("random", [False, True])
 def test_mixing_twice_is_mixing_by_two_fresh_matrices(random):
-    """And all that is mixed side by side sees the same ones, whatever was mixed before
+    """Everything mixed in one call uses the same matrices, whatever was mixed before
     it.
     """
     matrices = [permuted_average(4, np.random.default_rng(k)) for k in range(9)]
@@ -188,7 +188,7 @@ def test_mixing_twice_is_mixing_by_two_fresh_matrices(random):
     for mixed in continued:
         torch.testing.assert_close(mixed, thrice, rtol=0, atol=1e-14)
     assert torch.equal(mix(z), once)
-    # without ``after``: from the first matrix again
+    # without ``after``, start again at the first matrix
     assert torch.equal(mix(once), mix(once.clone()))
     assert not torch.allclose(mix(once), mix(once, after=1))
 
@@ -223,7 +223,7 @@ def test_random_networks_are_fresh_for_every_step_and_seed_and_one_in_a_round():
     z = torch.eye(5, dtype=torch.float64).expand(3, 5, 5)
     mix = network.at(4)
     first = mix(z)
-    assert torch.equal(first, mix(z))  # x and w of push-sum see one matrix
+    assert torch.equal(first, mix(z))  # x and w of push-sum use the same matrix
     assert torch.equal(first, network.at(4)(z))
     assert not torch.equal(first, network.at(5)(z))
     assert not torch.equal(first[0], first[1])
@@ -245,8 +245,8 @@ def test_numbers_of_clients_are_mixed_with_an_axis_more():
 
 
 def next_matrix(product_, first, matrices):
-    """The matrix that, after the first, gives the product: it must be one of those
-    given.
+    """Return the matrix that gives the product after the first one; it must be one of
+    those given.
     """
     found = [
         W
@@ -304,8 +304,8 @@ def test_the_product_of_gpus_is_the_same(times):
 
 
 def test_arcs_of_a_period_carry_what_their_round_lets_through():
-    """0 <-> 1 in even rounds, 1 -> 2 in odd ones; all arcs are there in both, with the
-    round's weights.
+    """0 <-> 1 in even rounds, 1 -> 2 in odd ones; all arcs exist in both, with the
+    weights of the round.
     """
     even, odd = np.eye(3), np.eye(3)
     even[:2, :2] = [[0.75, 0.25], [0.5, 0.5]]

@@ -1,6 +1,4 @@
-"""What clients may ask of their data: who takes part, which minibatches, which random
-numbers.
-"""
+"""What algorithms may request: participating clients, minibatches, random numbers."""
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from tests.training.run_cases import images
 
 
 class Divided(Rows):
-    """The same problem, which can be divided by clients."""
+    """The same problem, which can be split by clients."""
 
     def restrict(self, rows):
         part = Divided(m=rows.stop - rows.start)
@@ -41,7 +39,7 @@ def oracle(task, t=0, seeds=(0, 1), root=3, share=1.0):
     ],
 )
 def test_as_many_clients_take_part_as_the_share_says_and_at_least_one(m, share, count):
-    """max(1, round(share m)); halves go to the even number."""
+    """max(1, round(share m)), with halves rounded to even."""
     active = oracle(Rows(m=m), share=share).active
     assert active.shape == (2, m, 1)
     assert active.dtype == torch.bool
@@ -63,10 +61,10 @@ def test_who_takes_part_is_drawn_anew_in_every_round_and_seed_and_fairly():
     off = together[~torch.eye(5, dtype=torch.bool)]
     assert ((off - 0.1).abs() < 5 * (0.09 / 1200) ** 0.5).all()
     same = (drawn[:, 0] == drawn[:, 1]).all(-1).double().mean()
-    # ten pairs, as likely as each other
+    # ten equally likely pairs
     assert abs(float(same) - 0.1) < 5 * (0.09 / 600) ** 0.5
     again = oracle(Rows(), 7, seeds=[1], share=0.4).active[0]
-    # a seed among many is the seed alone
+    # a seed among many gives the same as the seed alone
     assert torch.equal(again, oracle(Rows(), 7, share=0.4).active[1])
     assert any(
         not torch.equal(
@@ -155,7 +153,7 @@ def test_local_steps_begin_with_a_copy():
 
 
 def louder(X, generators):
-    """An augmentation that adds random numbers."""
+    """Add random numbers, as an augmentation."""
     noise = [torch.rand(X.shape[1:], generator=g, dtype=X.dtype) for g in generators]
     return X + torch.stack(noise)
 

@@ -1,5 +1,5 @@
-"""Algorithms as users write them: whatever their states do, local work in chunks gives
-the same result.
+"""Users' algorithms: whatever their states contain, local work in chunks gives the same
+result.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from tests.training.test_local import RING, states
 
 @dataclass(frozen=True, eq=False)
 class Several(SharedState):
-    """State with fields for whatever an algorithm keeps."""
+    """State with fields for anything an algorithm stores."""
 
     a: Any = None
     b: Any = None
@@ -54,8 +54,8 @@ class Own(Algorithm):
 
 
 class LastGradients(Own):
-    """The step is extrapolated from the gradients of two rounds ago: a is the last one,
-    b the one before.
+    """Extrapolates the step from the last two gradients: a is the last one, b the one
+    before.
     """
 
     def local_update(self, state, grad):
@@ -65,7 +65,7 @@ class LastGradients(Own):
 
 
 class SendsWhatItHad(Own):
-    """What is sent are the models of the round before."""
+    """Sends the models of the previous round."""
 
     def init(self, x0, grad):
         return Several(x=x0, z=x0, a=x0)
@@ -83,9 +83,7 @@ class Drops(Own):
 
 
 class KeepsAView(Own):
-    """One client's model, for all to be pulled towards: a view of x with one client in
-    place of all.
-    """
+    """All clients are pulled towards one client's model, which is a view of x."""
 
     def init(self, x0, grad):
         return Several(x=x0, z=x0, a=x0[:, :1], b=x0.new_zeros(()).expand_as(x0))
@@ -100,9 +98,7 @@ class KeepsAView(Own):
 
 
 class OneForAll(Own):
-    """All clients get one model, held once, and so is a vector that each then
-    changes.
-    """
+    """All clients share one model in memory, and a vector, which each then changes."""
 
     def local_update(self, state, grad):
         y = self.step(state, grad)
@@ -118,7 +114,7 @@ class OneForAll(Own):
 
 
 class Noisy(Own):
-    """Chance between two minibatches."""
+    """Draws random numbers between two minibatches."""
 
     draws = True
 
@@ -129,8 +125,8 @@ class Noisy(Own):
 
 
 class Seldom(Own):
-    """Some clients, by their own gradients, keep the field that they share with x in
-    memory.
+    """Some clients, depending on their gradients, keep a field that shares memory with
+    x.
     """
 
     def init(self, x0, grad):
@@ -138,7 +134,7 @@ class Seldom(Own):
 
     def local_update(self, state, grad):
         y = self.step(state, grad)
-        # clients that are at work together do it together
+        # clients in the same chunk do it together
         if y.shape[1] == 1 and bool(y.sum() > 0):
             return replace(state, z=y)
         return replace(
@@ -153,7 +149,7 @@ class Seldom(Own):
 
 
 class SendsAsItIs(Own):
-    """The models are sent as they are, and the step is taken elsewhere."""
+    """Sends the models unchanged; the step is taken elsewhere."""
 
     def local_update(self, state, grad):
         return replace(state, a=self.slope(grad, state.x))
@@ -175,7 +171,7 @@ class Pairs(Own):
 
 
 class Grows(Own):
-    """Fields that change their precision and their size on the way."""
+    """Fields whose precision and size change during the run."""
 
     def local_update(self, state, grad):
         y = self.step(state, grad)
@@ -184,7 +180,7 @@ class Grows(Own):
 
 
 class Twice(Own):
-    """Two exchanges, the second of what came of the first; and one of a copy."""
+    """Two exchanges, the second of the result of the first; and one of a copy."""
 
     def communicate(self, state, mix):
         return replace(state, x=mix(mix(state.z)))
@@ -198,7 +194,7 @@ class Lazy(Own):
 
 
 class Finishes(Own):
-    """The last step is special."""
+    """The last step is different."""
 
     def finish(self, state, grad):
         return replace(state, x=self.step(state, grad))
@@ -241,7 +237,9 @@ def test_a_state_is_what_it_is_with_all_clients_at_once(
 
 
 class SendsMore(alg.FedAvg):
-    """What the sampled clients have changed, next to the models, and 0 of the others."""
+    """Sends the change of the sampled clients, in addition to the models; 0 for the
+    others.
+    """
 
     def init(self, x0, grad):
         return Several(x=x0, z=x0)
@@ -255,8 +253,8 @@ class SendsMore(alg.FedAvg):
 
 
 class SampledAndHeld(alg.FedAvg):
-    """Some clients work; all are drawn half of the way back to where the round began: a
-    field that is x.
+    """Some clients work; then all move half of the way back to the start of the round,
+    a field that is x.
     """
 
     def init(self, x0, grad):
@@ -294,9 +292,7 @@ def test_numbers_are_drawn_for_clients():
 
 
 def test_a_history_is_not_touched_by_what_comes_after(monkeypatch):
-    """Two runs of one algorithm on one task from one start: neither touches the
-    other.
-    """
+    """Two runs of one algorithm on one task from one start do not affect each other."""
     task = images()
     monkeypatch.setattr(type(task), "chunk", lambda self, seeds: 2)
     x0, algorithm = (
@@ -348,7 +344,7 @@ def test_two_matrices_come_by_name_or_from_one_graph_whose_links_both_have():
 
 
 class Asks(PushPull):
-    """For a matrix that is not given."""
+    """Requests a matrix that is not provided."""
 
     def communicate(self, state, mix):
         return replace(state, x=mix(state.z, W="C"))

@@ -1,5 +1,5 @@
-"""The round as papers write it, by a user's own classes, at every size: nothing that is
-passed in changes.
+"""Rounds as written in papers, implemented in users' classes at every size, do not
+modify their input.
 """
 
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def test_damped_gossip_at_every_size(d):
 
 @dataclass(frozen=True, eq=False)
 class Before(State):
-    """State with the models, and a vector, of the round before, and whether there was
+    """State with the models and a vector of the previous round, and whether there was
     one.
     """
 
@@ -152,7 +152,7 @@ class QuasiGlobal(Algorithm):
 
 @dataclass(frozen=True, eq=False)
 class Counted(State):
-    """State with a number of every client (S, m), one for all (S, 1), and a count."""
+    """State with a number per client (S, m), one for all (S, 1), and a count."""
 
     pace: Any = None
     limit: Any = None
@@ -161,7 +161,7 @@ class Counted(State):
 
 @dataclass(frozen=True)
 class Paced(Algorithm):
-    """Each client's step size falls with its own gradients, as Adagrad's does."""
+    """Each client's step size decreases with its own gradients, as in Adagrad."""
 
     eta: float
 

@@ -1,5 +1,5 @@
-"""Chance is a function of root seed, seed index, round and purpose: a stored run must
-find it again.
+"""Random numbers are a function of root seed, seed index, round and purpose, so that
+stored runs can be reproduced.
 """
 
 import io
@@ -30,8 +30,8 @@ PURPOSES = ("data", "network", "start", "participation")
 
 @pytest.mark.parametrize("number", range(4))
 def test_generators_are_numpys_children_of_the_root_seed(number):
-    """Numpy's PCG64 and SeedSequence are fixed for good; so is what a checkpoint's next
-    round draws.
+    """Numpy's PCG64 and SeedSequence never change, so neither do the draws after a
+    checkpoint.
     """
     for root, s, t in ((0, 0, 0), (7, 3, 200), (2**40, 0, 1)):
         child = np.random.SeedSequence(root, spawn_key=(s, t, number))
@@ -84,7 +84,7 @@ DRAWS = {"normal": normal, "uniform": uniform}
 
 
 def first_numbers(root, seeds, t, purpose, kind, like, size=4):
-    """The first array of a round as lists, one for each seed."""
+    """Return the first array of a round as lists, one per seed."""
     generators = RunGenerators(root, seeds).at(t, purpose)
     return DRAWS[kind](generators, (size,), like).tolist()
 
@@ -102,7 +102,7 @@ def test_each_key_of_a_stream_changes_its_numbers():
 
 
 def test_numbers_of_a_stream_are_those_of_its_documented_state():
-    """Checkpoints rely on it: a change needs another random_format."""
+    """Checkpoints depend on it: a change needs another random_format."""
     key = np.random.SeedSequence(7, spawn_key=(3, 0, 0, 0, 6)).generate_state(
         2, np.uint64
     )
@@ -135,7 +135,7 @@ def test_numbers_do_not_depend_on_how_many_are_drawn_at_once(
             generators = streams.at(t, "data")
             for _ in range(count):
                 arrays.append(DRAWS[kind](generators, (3, 2), like))
-                # other sizes have streams of their own
+                # other sizes have their own streams
                 DRAWS[kind](generators, (5,), like)
         return torch.stack(arrays)
 
@@ -177,7 +177,7 @@ def test_other_precisions_come_from_the_torch_generators():
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("axis", ["seeds", "rounds"])
 def test_streams_are_independent_and_of_the_stated_law(axis):
-    """10^4 streams that differ in one key, three numbers of each."""
+    """10^4 streams that differ in one key, with three numbers each."""
     n = 10_000
     if axis == "seeds":
         streams = RunGenerators(0, range(n)).at(0, "data")
@@ -245,8 +245,8 @@ def test_the_bits_of_a_deterministic_run_do_not_depend_on_threads():
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("case", determinism.CASES, ids="-".join)
 def test_seeds_alone_and_clients_in_chunks_have_the_bits_of_all_at_once(case):
-    """The set-ups that docs/reliability.md promises; its other rows need processes of
-    their own.
+    """The set-ups that docs/reliability.md promises; its other rows need separate
+    processes.
     """
     together = determinism.measures(*case, 4)
     assert len(np.unique(together["loss"][:, -1])) == 4
@@ -262,8 +262,8 @@ def bits(found):
 
 @pytest.mark.slow  # of a page's tool: two processes
 def test_probes_tell_that_a_variable_changes_the_kernels():
-    """Rows of docs/reliability.md: numpy's BLAS takes other kernels, and the gaps are
-    those numbers still.
+    """Rows of docs/reliability.md: numpy's BLAS uses other kernels, but the gaps do not
+    change.
     """
     code = (
         "import numpy as np; from benchmarks import determinism as d; found ="

@@ -1,5 +1,5 @@
-"""Where a server samples clients, only these work, and the run is the one in which all
-had worked.
+"""If a server samples clients, only these work, and the run is the same as if all had
+worked.
 """
 
 from dataclasses import fields
@@ -38,8 +38,8 @@ SERVER = {
 def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(
     name, case, monkeypatch
 ):
-    """Several seeds sample different clients, and all at once leave no client out: one
-    trajectory.
+    """Several seeds sample different clients, so all at once skip no client; the
+    trajectories agree.
     """
     task = build(case)
     together = train(SERVER[name], task, rounds=4, seeds=2, seed=5)
@@ -62,9 +62,7 @@ def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(
 def test_only_those_that_were_sampled_are_asked_for_gradients(
     share, clients, monkeypatch
 ):
-    """Where they are at most half of all: a batch of all is no dearer than more than
-    that one by one.
-    """
+    """If they are at most half of all; otherwise a batch of all clients is as fast."""
     task, asked = build("mlp"), []
     plain = type(task).gradient
 

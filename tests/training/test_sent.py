@@ -1,4 +1,4 @@
-"""What a run says it sent, against counts by hand: exact for every algorithm of the
+"""Reported communication agrees with counts by hand, exactly for every algorithm of the
 package.
 """
 
@@ -16,7 +16,7 @@ from tests.algorithms.table import HYPERPARAMETERS, network_for
 ROUNDS, D, BODY = 3, 6, 4
 RING = graphs.ring(5)  # 10 arcs
 
-SCALARS = {  # numbers that one message holds, where it is not the whole model
+SCALARS = {  # numbers in one message, if it is not the whole model
     "dfedmdc": BODY,
     "dfedsmdc": BODY,
     "fedper": BODY,
@@ -24,8 +24,8 @@ SCALARS = {  # numbers that one message holds, where it is not the whole model
     "fedbabu": BODY,
     # and the push-sum weight
     **dict.fromkeys(("sgp", "osgp", "dfedsgpm", "dfedsgpsm"), D + 1),
-    "relaysgd": D + 1,  # and how many models it is the sum of
-    # and what tracks or corrects the gradients
+    "relaysgd": D + 1,  # and the number of models in the sum
+    # and the variable that tracks or corrects the gradients
     **dict.fromkeys(("dsgt", "kgt", "pushpull", "scaffold"), 2 * D),
 }
 
@@ -44,11 +44,11 @@ EVERY = {
 
 
 def messages(algorithm):
-    """How many are sent in a round."""
+    """Return the number of messages per round."""
     if algorithm.name == "local":
         return 0
     if not algorithm.needs_topology:
-        # up and down
+        # uplink and downlink
         return 2 * max(1, round(5 * getattr(algorithm, "participation", 1)))
     return (8 if algorithm.links == "tree" else 10) * algorithm.gossip_steps
 
@@ -62,9 +62,9 @@ def test_every_algorithm_counts_what_it_sends(name, dtype, width):
     run = train(algorithm, task(dtype), network_for(algorithm, 5), ROUNDS, 2)
     scalars = SCALARS.get(name, D)
     if name == "dispfl":
-        # what is dead is not sent, nor is the mask
+        # neither inactive weights nor the mask are sent
         scalars = sum(algorithm.living(((3,), (3,))))
-    if name == "chocosgd":  # half of the numbers, with their places among six
+    if name == "chocosgd":  # half of the numbers, with their positions among six
         scalars = (width + 3) * (D // 2) / width
     each, every = messages(algorithm) * scalars, EVERY.get(name, lambda a: 1)(algorithm)
     sent, total = run.sent(), [each * (t // every) for t in range(ROUNDS + 1)]

@@ -1,4 +1,4 @@
-"""Any module on any clients' tensors: batching strategies, sampling, constants,
+"""Arbitrary modules on clients' tensors: batching strategies, sampling, constants and
 measures.
 """
 
@@ -68,8 +68,8 @@ def build(case, **options):
 
 
 def literal_loss(task, i, x, X, y):
-    """The mean loss of one client from a fresh copy of the module with its parameters
-    loaded by hand.
+    """Return the mean loss of one client from a fresh copy of the module with loaded
+    parameters.
     """
     import copy
 
@@ -119,7 +119,7 @@ def test_every_strategy_gives_every_clients_gradient(case, strategy):
 
 
 def test_a_piece_is_counted_in_bytes_and_larger_for_dense_networks():
-    """An image of CIFAR in float32 has 3 * 32 * 32 * 4 bytes."""
+    """A CIFAR image in float32 has 3 * 32 * 32 * 4 bytes."""
     X, y = torch.zeros(1, 3, 32, 32), torch.zeros(1, dtype=torch.long)
     dense = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 2))
     convolution = torch.nn.Sequential(
@@ -133,7 +133,7 @@ def test_a_piece_is_counted_in_bytes_and_larger_for_dense_networks():
 
 
 def trajectory(task):
-    """The models after every round, of momentum, SAM and class-balanced steps."""
+    """Return the models after every round of momentum, SAM and class-balanced steps."""
     path = []
 
     def keep(t, state, recorder):
@@ -152,7 +152,7 @@ def trajectory(task):
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("case", CASES)
 def test_strategies_give_one_trajectory(case, monkeypatch):
-    """Batched products and the loop over views, for one or all clients at a time."""
+    """Batched products and the loop over views, for one client or all at a time."""
     expected = trajectory(build(case, strategy="loop"))
     for strategy in ("auto", *(("batched",) if case != "convolution" else ())):
         torch.testing.assert_close(
@@ -200,7 +200,7 @@ def test_automatic_choice():
             (nn.Linear,),
             {"forward": lambda self, x: 2 * nn.Linear.forward(self, x)},
         )(3, 3),
-    ):  # what they compute is not what their layers alone say
+    ):  # their result is not determined by their layers alone
         assert (dense_layers(one), chosen(one)) == (None, "loop")
 
 
@@ -228,8 +228,8 @@ def test_regression_and_own_losses():
 
 
 def numbered(sizes, **options):
-    """Clients whose inputs are their own numbers, so that a minibatch shows which
-    examples it took.
+    """Return clients whose inputs are their own numbers, so that a minibatch shows its
+    examples.
     """
     data = [
         (np.arange(n, dtype=float)[:, None] + 100 * i, np.zeros(n))
@@ -306,7 +306,7 @@ def test_preprocess_and_augment():
         augment=louder,
     )
     assert task.X.dtype == torch.uint8
-    assert task.chunk(1) is None  # the function wants all clients at once
+    assert task.chunk(1) is None  # the function needs all clients at once
     assert task.sample([torch.Generator()]).X.unique().tolist() == [11.0]
     x = torch.ones(1, 2, 2, dtype=torch.float64)
     torch.testing.assert_close(
@@ -329,8 +329,9 @@ def whole_numbers():
 
 
 def holed(part, value):
-    """Regression data of four clients, with one value of the inputs (0) or targets (1)
-    of the third's second example.
+    """Return regression data of four clients with one changed value.
+
+    The value is in the inputs (0) or targets (1) of the third client's second example.
     """
     data = [(X, y.astype(float)) for X, y in clients((8,))]
     data[2][part][(1, 4)[: 2 - part]] = value
@@ -399,8 +400,8 @@ def test_bad_input_is_rejected_in_one_line(change, words):
 
 
 def test_measuring_on_some_examples_changes_what_is_measured_and_nothing_else():
-    """f on the part is the mean over clients of the mean over its own examples;
-    training does not see the part.
+    """The measured f is the mean over clients of the mean over a subset of their
+    examples; training does not use it.
     """
     task = build("mlp", weight_decay=0.1)
     part = dfl.tasks.measured_on(task, 7, seed=3)

@@ -1,4 +1,4 @@
-"""The loop: shapes, seeds, starts, what it refuses, what it keeps."""
+"""The training loop: shapes, seeds, starts, rejected input, and its record."""
 
 import copy
 import pickle
@@ -113,7 +113,7 @@ def test_a_start_that_is_drawn_is_a_function_of_root_and_seed():
 
 @pytest.mark.parametrize("random", [True, False])
 def test_a_sequence_is_asked_in_its_rounds_and_not_before(random):
-    """What it draws or chooses by may not be there before."""
+    """Its draws may depend on things that do not exist earlier."""
     network = Matrices(
         [permuted_average(6, np.random.default_rng(s)) for s in range(5)], random=random
     )
@@ -209,7 +209,7 @@ def test_divergence_is_said_and_the_history_kept(caplog):
     run = train(wild, problem(), ring_matrix(6), rounds=60)
     assert run.diverged_at is not None
     (said,) = caplog.records
-    assert said.levelname == "WARNING"  # which Python shows by default
+    assert said.levelname == "WARNING"  # which Python displays by default
     assert (
         f"dfedavg on quadratic diverged by round {run.diverged_at} of 60"
         in said.getMessage()
@@ -309,7 +309,7 @@ def test_a_run_over_a_network_without_constants_can_be_stored(tmp_path):
 
 
 def test_constants_are_computed_only_when_needed(tmp_path):
-    """A task may have to estimate them, which takes longer than training."""
+    """Some tasks have to estimate them, which takes longer than training."""
     asked = []
 
     class Costly(Rows):

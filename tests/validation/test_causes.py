@@ -1,6 +1,4 @@
-"""Errata and the saved counterexamples that they cite: each correction alone must
-explain each of them.
-"""
+"""Each erratum's correction alone must explain the counterexamples that it cites."""
 
 from __future__ import annotations
 
@@ -26,17 +24,18 @@ DOCS = Path(__file__).parents[2] / "docs"
 SAVED = DOCS / "counterexamples"
 PAIRS = list(citations())
 QUICK = ("dfedadmm.corollary_1", "dfedmdc.theorem_1")
-"""Statements in O(.) whose families take little time."""
+"""Statements in O(.) whose families are fast to measure."""
 
 
 def erratum(name):
-    """The erratum of this id."""
+    """Return the erratum with this id."""
     return next(e for paper in PAPERS for e in errata(paper) if e.id == name)
 
 
 def pairs(quick=QUICK):
-    """Every erratum with every saved counterexample that it cites; statements in O(.)
-    are slow but those in ``quick``.
+    """Return every erratum with every saved counterexample that it cites.
+
+    Statements in O(.) are slow except those in ``quick``.
     """
     for mistake, claim in PAIRS:
         long = statement(claim).order and claim not in quick
@@ -74,7 +73,7 @@ def test_every_saved_refutation_and_growing_family_of_a_paper_is_cited():
 
 
 def test_a_common_start_does_not_explain_families_that_have_one():
-    """The start is a mistake of its own (E24), and not the cause of the saved
+    """The missing common start is a separate mistake (E24), not the cause of the saved
     families.
     """
     found = explain(erratum("DFedMDC-E10"), "dfedmdc.theorem_1", SAVED)
@@ -112,8 +111,8 @@ def test_only_a_refutation_can_be_explained():
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("key", ["dfedsam.corollary_4_6", "dfedsam.corollary_4_8"])
 def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
-    """What E24 says: clients in two wells stay there, and the gradient at their mean
-    stays as it is.
+    """As E24 says, clients in two wells stay there, and the gradient at their mean does
+    not change.
     """
     theorem = get(key)
     assert not theorem.scope.common_start
@@ -213,7 +212,12 @@ def test_the_network_factor_of_lemma_d6_is_valid_and_no_erratum_enlarges_it(lam,
 
 
 def test_the_norm_that_replaces_the_false_line_of_lemma_d6_holds():
-    """||P - W^(Qn)|| <= lam^(Qn), and it is sharp: half of it does not hold."""
+    """
+
+    P - W^(Qn)
+
+    <= lam^(Qn), which is sharp: half of it does not hold.
+    """
     rng = np.random.default_rng(0)
     for m in (2, 3, 5):
         P, shuffled = np.full((m, m), 1 / m), np.eye(m)[rng.permutation(m)]

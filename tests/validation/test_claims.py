@@ -1,5 +1,5 @@
-"""The table that ends the suite says what the searches know, and judges an O(.) by
-growth alone.
+"""The table of claims agrees with the searches, and statements in O(.) are judged only
+by growth.
 """
 
 import dataclasses
@@ -77,8 +77,8 @@ def test_a_refuted_statement_is_never_called_just_that(kind):
 
 
 def claim_of_growth(power, monkeypatch, seeds=4):
-    """The claim on runs whose measured / expression is T^power, up to a spread over
-    seeds, of a statement that is not the registered one.
+    """Return the claim on runs whose measured / expression is T^power, up to a spread
+    over seeds, for an unregistered statement.
     """
     printed = dfl.bounds.get("dfedsam.corollary_4_6")
     T = dfl.bounds.GLOSSARY["T"].symbol
@@ -111,7 +111,7 @@ def claim_of_growth(power, monkeypatch, seeds=4):
 @pytest.mark.parametrize(("power", "kind"), [(0.3, "growing"), (-0.3, "bounded")])
 def test_an_o_is_judged_by_growth_however_small_its_constant(power, kind, monkeypatch):
     claim = claim_of_growth(power, monkeypatch)
-    assert claim.ratio < 1e-4  # a rule "at most 1" would say that all is well
+    assert claim.ratio < 1e-4  # a rule "at most 1" would report no problem
     assert claim.verdict == kind
     low, high = claim.growth
     assert low <= power <= high

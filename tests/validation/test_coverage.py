@@ -1,5 +1,5 @@
-"""The tables of docs/verdicts.md are those of the data next to them, and these are what
-simulation gives.
+"""The tables of docs/verdicts.md agree with the stored data, and these with the
+simulation.
 """
 
 import json
@@ -24,8 +24,8 @@ def trials_of(law):
 
 
 def at_most(share, trials):
-    """What may be counted where the true share is this one: four standard deviations
-    more.
+    """Return the largest admissible count for this true share: four standard deviations
+    above it.
     """
     return share + 4 * np.sqrt(share * (1 - share) / trials)
 

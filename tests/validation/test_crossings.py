@@ -1,4 +1,4 @@
-"""Printed bounds are crossed by measured curves, and the corrected ones are not."""
+"""Measured curves exceed the printed bounds, but not the corrected ones."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from validation import crossings as experiment
 
 @pytest.fixture(scope="module")
 def outcomes():
-    """With fewer rounds where fewer show it."""
+    """Perform the runs, with fewer rounds where these suffice."""
     sam, admm, momentum = experiment.cases()
     return perform_all([sam, admm.with_run(rounds=1500), momentum])
 
@@ -32,7 +32,7 @@ def test_every_printed_theorem_with_constants_is_crossed_and_no_corrected_one(ou
         assert printed.ratio > 1.5
         assert {v.kind for v in corrected} <= {"holds", "vacuous", "not applicable"}
         assert corrected[0].kind == "holds"
-        assert corrected[0].ratio > 0.1  # and the corrected one is not merely large
+        assert corrected[0].ratio > 0.1  # the corrected bound is not merely large
         early = bound_over(printed, np.array([2.0, printed.rounds]))
         assert early[0] > printed.measured.estimate > early[1], (
             "the curve crosses the bound"
@@ -45,7 +45,7 @@ def test_the_o_of_dfedsmdc_grows_and_the_corrected_bound_is_never_reached(family
     assert np.all(
         np.diff(np.log(printed.ratios)) / np.diff(np.log(printed.horizons)) > 0.9
     )
-    assert corrected.horizons == (4096.0,)  # below, its conditions fail
+    assert corrected.horizons == (4096.0,)  # for smaller T, its conditions fail
     assert max(corrected.ratios) < 1
 
 

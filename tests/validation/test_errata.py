@@ -1,4 +1,4 @@
-"""Errata as plain records, and the page that lists them."""
+"""Errata as plain records, and the pages that list them."""
 
 from __future__ import annotations
 
@@ -108,9 +108,7 @@ def test_provenance_agrees_with_the_archive_and_with_the_evidence(paper):
     ],
 )
 def test_general_checks_report_what_they_found(name):
-    """The findings on the origin that the archive names are those of the audit
-    today.
-    """
+    """The archived findings on the origin agree with those of the current audit."""
     entry = erratum(name)
     checks = {
         f["check"]
@@ -169,7 +167,7 @@ RECORD = {
 
 
 def written(folder, **fields):
-    """A file with one record in which some fields differ."""
+    """Write a file with one record in which some fields differ."""
     record = {**RECORD, **fields}
     lines = [f"{name} = {json.dumps(value)}" for name, value in record.items()]
     file = folder / "errata.toml"

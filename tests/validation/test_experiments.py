@@ -1,5 +1,5 @@
-"""Every theorem and corollary has its experiment, and every experiment and kind of
-claim can fail.
+"""Every theorem and corollary has an experiment, and every experiment and kind of claim
+can fail.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ KEYS = [key for key in dfl.bounds.keys() if re.search(r"\.(theorem|corollary)_",
 KEYS = [
     k for k in KEYS if any(v.startswith("corrected") for v in dfl.bounds.variants(k))
 ]
-KEYS = [k for k in KEYS if k.split(".")[0] in PAPERS]  # of papers that were examined
+KEYS = [k for k in KEYS if k.split(".")[0] in PAPERS]  # for papers that were examined
 # thousands of rounds; Theorem 2 of the latter is similar
 LONG = ("dfedadmm.theorem_1", "dfedmdc.theorem_1")
 
@@ -30,7 +30,7 @@ def experiment_of(key):
 
 
 def shortest(key, seeds, of=()):
-    """The case of an experiment that is run soonest; of Theorem 4.5 the control on the
+    """Return the fastest case of an experiment; for Theorem 4.5, the control on the
     complete graph.
     """
     cases = of or experiment_of(key).cases(True)
@@ -95,8 +95,8 @@ def test_the_bound_holds_a_planted_smaller_one_does_not_and_a_wrong_network_is_r
 
 
 def refused_or_silent(case):
-    """Is a run on a wrong network an error that names the law, or a verdict that does
-    not apply?
+    """Return whether a run on a wrong network raises an error that names the law, or is
+    not applicable.
     """
     try:
         return {verdict.kind for verdict in perform(case).verdicts} == {
@@ -107,8 +107,8 @@ def refused_or_silent(case):
 
 
 def test_an_o_that_needs_a_growing_constant_is_not_said_to_hold():
-    """A planted expression that falls as 1/T^2 under a measured value that falls more
-    slowly.
+    """A planted expression that decreases as 1/T^2, below a measured value that
+    decreases more slowly.
     """
     task = dfl.tasks.quadratic(m=4, d=3, mu=0.1, sigma=0.3, seed=0)
     method = dfl.algorithms.DFedSAM(eta=0.02, K=5)
@@ -212,10 +212,13 @@ def test_it_covers_what_it_promises():
         assert set(known) == {"exact"}
 
 
-@pytest.mark.slow  # quickly, along the spectral gap: the next one
+@pytest.mark.slow  # the fast version, along the spectral gap, is the next test
 def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
-    """Least over rounds of E||grad f||^2: a sparse network costs much, more gossip
-    makes up for it.
+    """Compares the minimum over rounds of E
+
+    grad f
+
+    ^2: a sparse network increases it, and more gossip steps decrease it.
     """
 
     def floors(cases):
@@ -248,10 +251,12 @@ def test_the_network_is_seen_in_what_is_measured_and_on_the_control_it_is_not():
 
 @pytest.mark.slow
 def test_along_each_axis_what_is_measured_follows_the_bound():
-    """Over m exactly, as one term rules there; over K more local steps help; over the
-    spectral gap the bound comes near on good networks, and stays within its consensus
-    term's constant on poor ones. A bound that is ten times as large is seen to be too
-    far.
+    """Over m the ratio is constant, since one term dominates; over K, more local steps
+    help.
+
+    Over the spectral gap, the bound is close on well-connected networks, and within the
+    factor of its consensus term on others. A bound ten times as large is recognized as
+    too large.
     """
     found, outcomes = {}, axes.run()[1]
     for outcome in outcomes:
@@ -287,7 +292,7 @@ def test_along_each_axis_what_is_measured_follows_the_bound():
     assert claims.panels_claim(looser).verdict == "violated"
     silent = dataclasses.replace(outcomes[0].verdicts[0], kind="not applicable")
     outcomes.append(dataclasses.replace(outcomes[0], verdicts=(silent,)))
-    # one point of its panel among others
+    # one of several points in its panel
     assert claims.panels_claim(outcomes).verdict == "holds"
     alone = [
         dataclasses.replace(
@@ -304,4 +309,4 @@ def test_the_slow_start_has_the_gap_that_it_promises():
     slope = case.task.global_gradient(case.x0).square().sum()
     assert float(slope) == pytest.approx(
         2 * 0.01 * 1.0, rel=1e-6
-    )  # 2 mu gap: the least that a quadratic can have
+    )  # 2 mu gap: the smallest possible value for a quadratic

@@ -1,4 +1,4 @@
-"""The papers' set-ups, against what their text says, sentence by sentence."""
+"""The papers' set-ups agree with their text, sentence by sentence."""
 
 import pytest
 
@@ -52,9 +52,7 @@ def test_rounds_of_every_data_set_and_of_no_other(paper, rounds):
 
 
 def test_default_paper_setup():
-    """Batches of 128, 100 clients, of which 10 are neighbours, and an undirected
-    network.
-    """
+    """Batches of 128, 100 clients with 10 neighbours, and an undirected network."""
     plain = PaperSetup(
         "ours", "dfedavg", alg.DFedAvg, {"eta": 0.3}, {"K": 2}, rounds=7, source="here"
     )

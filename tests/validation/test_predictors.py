@@ -1,4 +1,4 @@
-"""The page on predictors is that of its stored runs, and the runs can be repeated."""
+"""The page on predictors agrees with its stored runs, which can be repeated."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_page_is_that_of_the_stored_runs(rows):
 
 
 def test_predictors_are_those_of_the_networks(rows):
-    """From the eigenvalues of each matrix, with the formulas of the page."""
+    """Computed from the eigenvalues of each matrix with the formulas of the page."""
     for row in rows:
         W = mixing_matrix(row.network)
         squares = np.sort(np.linalg.eigvalsh(W) ** 2)[:-1]
@@ -44,9 +44,11 @@ def test_errors_from_heterogeneity_are_measured_again(rows, network):
 
 
 def test_error_from_noise_is_the_stationary_variance(rows):
-    """On quadratics a deviation along the curvature h and the eigenvalue l has the
-    stationary variance eta^2 sigma^2 l^2/(d (1 - (1 - eta h)^2 l^2)); l = 1 for the
-    mean. The runs of 16 seeds agree within 15 %.
+    """On quadratics, a deviation along curvature h and eigenvalue l has a known
+    stationary variance.
+
+    It is eta^2 sigma^2 l^2/(d (1 - (1 - eta h)^2 l^2)), with l = 1 for the mean. The
+    runs with 16 seeds agree within 15 %.
     """
     eta, d, m = predictors.ETA, predictors.DIMENSION, predictors.CLIENTS
     curvatures = np.linspace(0.1, 1.0, d)
@@ -59,7 +61,7 @@ def test_error_from_noise_is_the_stationary_variance(rows):
 
 
 def test_correlations_are_of_ranks():
-    """A convex increasing outcome has the rank correlation 1, a decreasing one -1."""
+    """A convex increasing outcome has rank correlation 1, a decreasing one -1."""
     rows = [
         Row(
             str(k),

@@ -1,4 +1,4 @@
-"""Constants as the papers print them, next to the computed ones."""
+"""Constants as printed in the papers, next to the computed ones."""
 
 import math
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_table_1_as_stated(name, m, stated):
 def test_what_the_table_gets_right_and_wrong():
     assert table1("complete", 30).ratio == pytest.approx(1)
     assert table1("directed_exponential", 64).ratio == pytest.approx(1)
-    # the ring's gap with weights 1/3 tends to 4 pi^2/(3 m^2): the stated one is 4 times
+    # the ring's gap with weights 1/3 tends to 4 pi^2/(3 m^2); the stated one is 4 times
     # too large
     assert table1("ring", 10_000).ratio == pytest.approx(4, rel=1e-6)
     # the grid's gap falls like 1/m, not like 1/(m log m): the stated order is too small

@@ -46,7 +46,7 @@ code = "is not a sentence of the page"
 
 @pytest.fixture
 def repository(tmp_path):
-    """A repository with one module, one page and one file that git does not track."""
+    """Create a repository with a module, a page and a file that git does not track."""
     (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "page.md").write_text(PAGE, encoding="utf-8")
     for command in (["init", "-q"], ["add", "module.py", "page.md"]):

@@ -1,5 +1,5 @@
-"""Refuted lines of the papers: each is false at its witness, inside the hypotheses of
-its statement.
+"""Refuted lines of the papers: each is false at its witness, which satisfies the
+hypotheses of its statement.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from validation.papers.lines import Evaluation, RefutedLines, refuted_lines
 
 
 def problems(paper):
-    """The finite problems of a paper's witnesses, by place."""
+    """Return the finite problems of a paper's witnesses, by place."""
     lines = refuted_lines(paper)
     given = {place: lines.arguments(place).get("problem") for place in lines.by_place}
     return {place: problem for place, problem in given.items() if problem is not None}
@@ -44,7 +44,7 @@ NUMBERS = re.compile(r"the left side is (\S+), the right side (\S+?)(?: |$)")
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_sides_are_those_of_the_archived_examination(paper):
-    """Which another implementation evaluated, with problems drawn at random."""
+    """The archived values are from another implementation, with random problems."""
     lines, compared = refuted_lines(paper), 0
     for line in examination(paper)["lines"]:
         numbers = NUMBERS.search(line["how"])
@@ -69,7 +69,7 @@ OTHER_WITNESS = {
     ("dfedsam", "D.3, (30), third"),
     ("dfedsgpsm", "proof of Lemma 5, step size"),
 }
-"""Lines that the archive refutes by vectors or at another point than their
+"""Lines that the archive refutes by vectors, or at a point other than that of their
 functions.
 """
 
@@ -121,7 +121,7 @@ def test_points_satisfy_the_conditions_of_their_statement(paper):
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_problems_satisfy_the_assumptions(paper):
-    """Noise of mean zero, a symmetric or column-stochastic matrix, and a start of the
+    """Noise with mean zero, a symmetric or column-stochastic matrix, and a start of the
     right shape.
     """
     for place, problem in problems(paper).items():
@@ -140,7 +140,7 @@ def test_problems_satisfy_the_assumptions(paper):
 
 
 def one_problem():
-    """Two clients with noise, and SAM."""
+    """Return two clients with noise and SAM."""
     problem = problems("dfedadmm")["Algorithm 1, line 12"]
     assert len(problem.chances) == 2
     return problem
@@ -155,8 +155,8 @@ def test_gradients_are_derivatives_of_the_objective():
 
 
 def test_runs_follow_the_algorithms_client_by_client():
-    """DFedADMM-SAM in one outcome, written out for one client and one coordinate at a
-    time.
+    """Compares one outcome of DFedADMM-SAM with a computation for one client and
+    coordinate at a time.
     """
     problem = one_problem()
     outcome = len(problem.coins) // 2
@@ -208,8 +208,8 @@ def test_refutations_are_evaluated_in_rational_numbers(paper, place):
 
 
 def test_lines_hold_where_their_missing_hypothesis_does():
-    """Lemma D.5 at a step size that Lemma D.4 allows; Lemma 5 of DFedMDC from one
-    common start.
+    """Lemma D.5 at a step size that Lemma D.4 admits; Lemma 5 of DFedMDC from a common
+    start.
     """
     lines = refuted_lines("dfedsam")
     hill = problems("dfedsam")["Lemma D.5"]

@@ -1,5 +1,5 @@
-"""The papers' tables: which there are, what they print, how they are run, compared and
-resumed.
+"""The papers' tables: their entries and printed numbers, and how they are run, compared
+and resumed.
 """
 
 import argparse
@@ -58,9 +58,7 @@ def test_every_table_and_figure_of_the_papers_is_there():
 
 @pytest.mark.parametrize("item", TABLES, ids=lambda item: item.key)
 def test_an_item_fits_its_paper(item):
-    """Every entry is a method that the paper's set-ups know, on its data sets, at every
-    scale.
-    """
+    """Every entry is a method of the paper's set-ups, on its data sets, at every scale."""
     assert item.key.startswith(item.base["paper"] + ".")
     assert item.source
     assert item.setting
@@ -100,7 +98,7 @@ CONTRADICTED = {
     "dfedadmm.table_1": {"and in every division (here: on MNIST, too)": (20, 21)},
     "dfedadmm.table_3": {
         "DFedADMM needs fewer rounds than every other method, for each target": (33, 54)
-    },  # it never comes to 98.2 %
+    },  # it never reaches 98.2 %
     "dfedadmm.table_4": {
         "DFedADMM needs fewer rounds than every other method, for each target": (
             39,
@@ -134,8 +132,8 @@ CONTRADICTED = {
         "DFedSMDC needs fewer rounds than the others (the paper: on average)": (39, 40),
     },
 }
-"""What a paper says of its table and its own numbers do not: (pairs in which they do,
-of all printed).
+"""Orderings that the paper's own printed numbers contradict: (number of pairs that
+agree, number of printed pairs).
 """
 
 
@@ -143,8 +141,8 @@ of all printed).
     "item", [i for i in TABLES if i.orders and i.printed], ids=lambda i: i.key
 )
 def test_the_papers_own_numbers_have_its_orderings_with_known_exceptions(item):
-    """A wrong digit, a swapped row or column, or an ordering turned around would break
-    some of them.
+    """A wrong digit, a swapped row or column, or a reversed ordering would break some
+    of them.
     """
     counts = Outcome(item, FULL, (0,), dict.fromkeys(item.cells(), (0.0,))).counts()
     assert all(count.said for count in counts)
@@ -159,8 +157,8 @@ SLIPS = {
     ("D-PSGD", "CIFAR-100 IID gap"): (58.55, 59.55),
     ("DFedAvg", "CIFAR-100 IID gap"): (62.91, 632.91),
 }
-"""Gaps of DFedSAM's table 1 that are not the difference printed next to them: (the
-difference, as printed).
+"""Gaps in DFedSAM's table 1 that differ from the printed accuracies' difference:
+(difference, printed gap).
 """
 
 
@@ -176,7 +174,9 @@ def test_a_gap_is_training_less_test_but_for_the_papers_own_slips():
 
 
 def test_printed_numbers_by_hand():
-    """A few entries read in the papers by eye, the last rows and columns among them."""
+    """Compares a few entries, read by eye in the papers, including the last rows and
+    columns.
+    """
     expected = {
         ("dfedsam.table_1", "DFedSAM-MGS", "CIFAR-100 IID gap"): 43.82,
         ("dfedsam.table_1", "DFedAvg", "CIFAR-100 IID gap"): 632.91,
@@ -204,8 +204,8 @@ def test_printed_numbers_by_hand():
 
 
 def test_a_round_of_a_client_is_the_papers():
-    """MNIST at the small scale: 600 images in minibatches of 128 are 5 steps an epoch,
-    as they are there.
+    """MNIST at the small scale has 600 images per client: 5 minibatches of 128 per
+    epoch, as in the papers.
     """
     document = Cell("dfedadmm", "dfedadmm", "mnist").document(SMALL, 0)
     assert document["images"]["train"] == 16 * 600
@@ -246,8 +246,8 @@ def test_clients_are_scaled_but_never_alone():
 
 
 def test_random_networks_have_about_the_papers_neighbors():
-    """Directed: every client sends to 10 others. Symmetric: on average about 10 links a
-    client, Metropolis.
+    """In directed networks every client sends to 10 others; in symmetric ones it has
+    about 10 links on average, with Metropolis weights.
     """
 
     def network(method):
@@ -298,7 +298,7 @@ def options(tmp_path, **changes):
 
 
 def small_item(**changes):
-    """A table on the bundled digits, so that it runs without a data root."""
+    """Return a table on the bundled digits, which runs without a data root."""
     given = {
         "key": "dfedadmm.table_0",
         "title": "A table",
@@ -322,7 +322,7 @@ def small_item(**changes):
 
 @pytest.fixture
 def digits(monkeypatch):
-    """The digits as if a paper had used them."""
+    """Treat the digits as an image set of a paper."""
     scale = scales.Scale(
         "tiny", 2, {"digits": scales.DataScale(8, 40, 10, 3, "softmax", 100)}
     )
@@ -434,7 +434,10 @@ def test_what_measures_read():
 def test_orders_are_counted_by_means_and_by_seeds(digits):
     item = small_item()
     values = dict.fromkeys(item.cells(), (50.0, 50.0))
-    values["DFedSAM", "Ring"] = (60.0, 49.0)  # better in the mean, not in each seed
+    values["DFedSAM", "Ring"] = (
+        60.0,
+        49.0,
+    )  # better in the mean, but not for each seed
     values["DFedSAM", "random"] = (51.0, 52.0)
     (count,) = Outcome(item, TINY, (0, 1), values).counts()
     assert (count.pairs, count.printed, count.mean, count.every) == (2, 2, 2, 1)
@@ -451,7 +454,7 @@ def test_orders_are_counted_by_means_and_by_seeds(digits):
     assert count.mean == 0  # less is better: 50 against 54.5 and against nothing
     (count,) = Outcome(small_item(printed={}), TINY, (0, 1), values).counts()
     assert count.printed is None
-    # one number cannot be read: its pair is not counted
+    # one number is illegible: its pair is not counted
     half = {**item.printed, "D-PSGD": [90.0, None]}
     outcome = Outcome(small_item(printed=half), TINY, (0, 1), values)
     assert (outcome.counts()[0].printed, outcome.counts()[0].said) == (1, 1)
@@ -493,7 +496,7 @@ def test_a_sam_radius_is_as_large_relative_to_another_network():
 
 
 def test_a_model_is_judged_after_local_work_where_nothing_is_personal(digits, tmp_path):
-    """FedAvg's clients share one model; what each makes of it on its own data is better
+    """FedAvg's clients share one model; after local work on its own data, it is better
     there.
     """
     cell = Cell("dfedadmm", "fedavg", "digits", partition="classes 2", personal=True)

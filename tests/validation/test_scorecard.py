@@ -1,5 +1,5 @@
-"""The scorecard says what its witnesses say, calls nothing refuted "holds", and fits
-into 80 columns.
+"""The scorecard agrees with its sources, never says "holds" for refuted statements, and
+fits into 80 columns.
 """
 
 import json
@@ -242,7 +242,7 @@ def test_the_stored_page_is_what_its_numbers_give_and_they_are_those_of_the_sear
     assert scorecard.PAGE.read_text(encoding="utf-8") == scorecard.page(stored)
     again = made()
     assert [row.key for row in stored] == list(again)
-    for row in stored:  # what the runs say is theirs; the rest must not go stale
+    for row in stored:  # results of runs are kept; the rest must not become stale
         assert row.printed["search"] == again[row.key].printed["search"]
         assert row.printed["audit"] == again[row.key].printed["audit"]
         assert row.corrected["search"] == again[row.key].corrected["search"]

@@ -1,4 +1,6 @@
-"""What the errata say survives: rates of the corrected statements, evaluated."""
+"""Rates that survive according to the errata: those of the corrected statements,
+evaluated numerically.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ CONSTANTS = {"m": 4, "Q": 1, "rho0": 1, "L": 1, "sigma_l": 1, "sigma_g": 1, "f0_
 
 
 def ratio_to_abstract(K, lam, T):
-    """The corrected Corollary 4.6 over 1/sqrt(K T)."""
+    """Return the corrected Corollary 4.6 divided by 1/sqrt(K T)."""
     corollary = bounds.get("dfedsam.corollary_4_6", variant="corrected")
     return corollary.evaluate(K=K, lam=lam, T=T, **CONSTANTS) * np.sqrt(K * T)
 

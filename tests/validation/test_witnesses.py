@@ -1,5 +1,5 @@
-"""Every erratum against its witness: the printed line contradicts it, and the corrected
-line does not.
+"""Each erratum's witness contradicts the printed line, and the corrected line is
+consistent with it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_the_printed_line_contradicts_the_witness_and_the_corrected_line_does_no
 
 @pytest.mark.parametrize("entry", WITHOUT_FUNCTION, ids=lambda entry: entry.id)
 def test_without_its_correction_the_witness_still_contradicts_the_line(entry):
-    """Else the test above would pass whatever the correction is."""
+    """Otherwise the test above would pass for any correction."""
     witness = entry.witness.model_copy(
         update={"corrected": "", "corrected_left": "", "excluded_by": ""}
     )
@@ -117,12 +117,12 @@ def test_a_witness_has_one_printed_side():
         Witness(left="1", printed="0", along={"T": ["1", "2"]})
 
 
-# -- three witnesses, by other means
+# -- three witnesses, checked in another way
 
 
 def test_theorem_1_of_dfedadmm_is_false_for_penalties_below_the_step():
-    """All 256 outcomes of the minibatches, in rational numbers; none with eta_l =
-    lambda.
+    """Enumerates all 256 outcomes of the minibatches in rational numbers; none violates
+    it for eta_l = lambda.
     """
     (values,) = points(erratum("DFedADMM-E1").witness)
     slope = np.clip(np.arange(-3, 3.5, 0.5), -1, 1)

@@ -1,4 +1,4 @@
-"""A wrong rule is found: every experiment separates it from the rule of the paper."""
+"""Every experiment distinguishes a wrong update rule from the paper's rule."""
 
 import dataclasses
 
@@ -13,9 +13,9 @@ KEY = "dfedsam.theorem_4_5"
 
 
 def like(algorithm, **changed):
-    """The algorithm under its own name, with some of its rule changed."""
+    """Return the algorithm under its own name with part of its rule changed."""
     cls = type(algorithm)
-    # as a bug of the package's
+    # as a bug in the package would be
     wrong = type(cls.__name__, (cls,), {"__module__": cls.__module__, **changed})
     return wrong(
         **{f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)}
@@ -31,8 +31,8 @@ def like(algorithm, **changed):
     ],
 )
 def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
-    """A planted bound between what the rule attains and what a rule attains that takes
-    no step.
+    """The planted bound lies between the results of the right rule and of a rule that
+    takes no steps.
     """
     cases = [
         c
@@ -41,7 +41,7 @@ def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
     ]
     case = shortest(
         key, seeds=16, of=[c for c in cases if c.instance.rounds > 1000]
-    )  # more than the start's scatter
+    )  # more than the variation of the start
     stuck = like(case.instance.algorithm, decayed=lambda self, eta, t: 0.0)
     rule, wrong = perform(case), perform(case.with_run(algorithm=stuck))
     a, b = next(
@@ -61,8 +61,8 @@ def test_local_steps_that_go_nowhere_break_a_bound_that_the_rule_satisfies(key):
 
 @pytest.mark.slow
 def test_gossip_without_communication_breaks_the_rankings(monkeypatch):
-    """Without communication neither the graph nor the number of gossip steps can
-    matter.
+    """Without communication, neither the graph nor the number of gossip steps has an
+    effect.
     """
     real = dfl.algorithms.DFedSAM
     deaf = type(
@@ -77,7 +77,7 @@ def test_gossip_without_communication_breaks_the_rankings(monkeypatch):
 
 
 def alone(values, times=1):
-    """A network without communication."""
+    """Return a network without communication."""
     return values
 
 
@@ -104,8 +104,8 @@ def test_rule_that_ignores_its_hyperparameter_shows_no_effect(
 
 
 def test_one_noise_for_all_clients_shows_no_speed_up(monkeypatch):
-    """Were the floor the same at every m, the claim that it falls as 1/m would be
-    violated.
+    """If the floor were the same for every m, the claim that it decreases as 1/m would
+    be violated.
     """
     real = dfl.tasks.quadratic
     monkeypatch.setattr(
@@ -118,8 +118,8 @@ def test_one_noise_for_all_clients_shows_no_speed_up(monkeypatch):
 
 @pytest.mark.slow
 def test_the_experiment_on_images_can_fail():
-    """On the bundled digits: a millionth of every bound is violated, and a wrong
-    network is refused.
+    """On the bundled digits, a millionth of every bound is violated, and a wrong
+    network is rejected.
     """
     task = dfl.tasks.image_task(
         "digits",

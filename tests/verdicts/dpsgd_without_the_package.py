@@ -1,5 +1,6 @@
-"""D-PSGD on quadratics in plain PyTorch, run as a program: it writes measurements to a
-CSV file and does not import dfltheory.
+"""D-PSGD on quadratics in plain PyTorch, run as a program.
+
+It writes measurements to a CSV file and does not import dfltheory.
 
 Usage: PROGRAM PROBLEM.json OUT.csv
 """
@@ -23,7 +24,7 @@ def f(x):
     return (0.5 * (x - b) * gradients(x.expand(m, d))).sum(1).mean()
 
 
-def gradients(x):  # of each client at its own model, (m, d)
+def gradients(x):  # gradients of each client at its own model, (m, d)
     return torch.einsum("mij,mj->mi", A, x - b)
 
 

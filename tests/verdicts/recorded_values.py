@@ -1,8 +1,9 @@
-"""Values by name of saved outcomes, of runs of every statement, and of planned runs.
+"""Values by name for saved outcomes, for runs of every statement, and for planned runs.
 
-``recorded_values.json`` holds the quantities that each statement needs, to 15 digits;
-``test_run_values.py`` compares. ``python -m tests.verdicts.recorded_values`` records
-those of new statements and saved outcomes; recorded ones are kept.
+``recorded_values.json`` contains the quantities that each statement needs, with 15
+digits; ``test_run_values.py`` compares them. ``python -m
+tests.verdicts.recorded_values`` records those of new statements and saved outcomes, and
+keeps the recorded ones.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from validation.papers import statement
 
 FILE = Path(__file__).with_suffix(".json")
 ROUNDS = 4
-"""Rounds that are run to read the values."""
+"""Number of rounds that are run to read the values."""
 GIVEN = {"S2": 4.0, "B": 10.0}
-"""Constants that no task of a statement's test run knows."""
+"""Constants that no task of a statement's test run provides."""
 
 Values = dict[str, Any]
 
 
 def statements() -> list[Theorem]:
-    """Every statement of the registry and of the appendices."""
+    """Return all statements of the registry and of the appendices."""
     return [*bounds.statements(), *appendices()]
 
 
@@ -58,7 +59,7 @@ def named(theorem: Theorem) -> str:
 
 
 def plain(values: Mapping[str, Any], theorem: Theorem) -> Values:
-    """The values that the statement needs, as lists or numbers."""
+    """Return the values that the statement needs, as lists or numbers."""
     found: Values = {}
     for name in sorted({*theorem.needs} & {*values}):
         numbers = np.asarray(values[name], dtype=float).ravel()
@@ -71,19 +72,19 @@ def plain(values: Mapping[str, Any], theorem: Theorem) -> Values:
 
 
 def outcome_names() -> list[str]:
-    """Names of the saved outcomes, without reading them."""
+    """Return the names of the saved outcomes, without reading them."""
     return sorted(path.stem for path in OUTCOMES.glob("*.json"))
 
 
 def outcome(name: str) -> tuple[Theorem, Mapping[str, Any]]:
-    """Statement and document of a saved outcome."""
+    """Return statement and document of a saved outcome."""
     document = read_document(OUTCOMES / f"{name}.json")
     about = document.get("divergence") or document
     return statement(f"{about['key']}:{about['variant']}"), document
 
 
 def outcomes() -> Iterator[tuple[str, Theorem, Mapping[str, Any]]]:
-    """Name, statement and document of each saved outcome."""
+    """Yield name, statement and document of each saved outcome."""
     for name in outcome_names():
         theorem, document = outcome(name)
         yield name, theorem, document
@@ -92,7 +93,7 @@ def outcomes() -> Iterator[tuple[str, Theorem, Mapping[str, Any]]]:
 def values_of_outcome(
     theorem: Theorem, document: Mapping[str, Any]
 ) -> dict[str, Values]:
-    """The values of a saved outcome, as each module sees them."""
+    """Return the values of a saved outcome, as computed by each module."""
     if document.get("divergence") is not None:
         saved = Divergence(**document["divergence"])
         return {
@@ -120,7 +121,9 @@ def values_of_outcome(
 
 
 def run_of(theorem: Theorem) -> History:
-    """A short run of the statement's algorithm, with the step sizes of its schedule."""
+    """Return a short run of the statement's algorithm, with the step sizes of its
+    schedule.
+    """
     task, network, hyperparameters = problem(theorem)
     own = {f.name for f in fields(algorithm_class(theorem))}
     given = {
@@ -145,8 +148,8 @@ def run_of(theorem: Theorem) -> History:
 
 
 def values_of_statement(theorem: Theorem) -> dict[str, Values]:
-    """The values of a run of the statement, fresh and from a file, and of its typical
-    constants.
+    """Return the values of a run of the statement, fresh and from a file, and of its
+    typical constants.
     """
     found: dict[str, Values] = {}
     if not theorem.order:
@@ -205,8 +208,8 @@ def of_constants(theorem: Theorem, given: Mapping[str, float]) -> Values:
 
 
 def record(known: Mapping[str, Any]) -> dict[str, dict[str, Values]]:
-    """Values by name of every saved outcome and every statement; ``known`` ones are
-    kept.
+    """Return values by name for every saved outcome and every statement; those in
+    ``known`` are kept.
     """
     found: dict[str, dict[str, Values]] = {}
     with np.errstate(all="ignore"):
@@ -224,7 +227,7 @@ def record(known: Mapping[str, Any]) -> dict[str, dict[str, Values]]:
 
 
 def recorded() -> dict[str, dict[str, Values]]:
-    """What the committed file holds."""
+    """Return the content of the committed file."""
     return json.loads(FILE.read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""Statements of a caller, written with the symbols of the glossary."""
+"""A caller's statements, written with the symbols of the glossary."""
 
 import numpy as np
 import sympy as sp
@@ -7,12 +7,12 @@ from dfltheory.bounds import GLOSSARY, Condition, LeftSide, Scope, Theorem
 
 SYMBOL = {name: quantity.symbol for name, quantity in GLOSSARY.items()}
 AVERAGE = np.full((2, 2), 0.5)
-"""Complete averaging of two clients: lam = 0."""
+"""Mixing matrix of two clients with lam = 0."""
 
 SMALL_STEPS = Condition("eta L <= 1", SYMBOL["eta"] * SYMBOL["L"], sp.Integer(1))
 NO_NOISE = Condition("no noise", SYMBOL["sigma_l"], sp.Integer(0))
 TO_LAST = {"last": SYMBOL["T"]}
-"""The rounds 0..T of a left-hand side."""
+"""Fields of a left-hand side over the rounds 0..T."""
 COMPLETE = Condition("complete averaging", SYMBOL["lam"], sp.Integer(0))
 
 

@@ -1,5 +1,5 @@
-"""Maxima and sums over rounds, wherever left-hand sides are evaluated; other aggregates
-are rejected.
+"""Maxima and sums over rounds, in every function that evaluates left-hand sides; other
+aggregates are rejected.
 """
 
 from __future__ import annotations
@@ -62,7 +62,12 @@ def trained(sigma=0.0, rounds=20, seeds=1, x0=3.0, **options):
 
 
 def expected(aggregate, rounds=20):
-    """||grad f(x^t)||^2 = 9/4^t for f = x^2/2, x^0 = 3 and eta = 1/2."""
+    """Return
+
+    grad f(x^t)
+
+    ^2 = 9/4^t for f = x^2/2, x^0 = 3 and eta = 1/2.
+    """
     values = 9 / 4.0 ** np.arange(rounds)
     pick = {
         "mean": np.mean,
@@ -75,7 +80,7 @@ def expected(aggregate, rounds=20):
 
 
 def with_aggregate(theorem, aggregate):
-    """The theorem with an aggregate that its constructor rejects."""
+    """Return the theorem with an aggregate that its constructor rejects."""
     forged = replace(theorem.lhs)
     object.__setattr__(forged, "aggregate", aggregate)
     return replace(theorem, lhs=forged)
@@ -146,13 +151,15 @@ def test_random_runs_are_decided_both_ways(aggregate):
     verdict = dfl.compare(run, about(aggregate, 1e-9))
     assert verdict.kind == "violated"
     assert verdict.measured.low <= verdict.measured.estimate <= verdict.measured.high
-    bound = 0.9 if aggregate == "min" else 1e3  # 2 L f0_gap is known of a minimum
+    bound = (
+        0.9 if aggregate == "min" else 1e3
+    )  # the trivial bound of a minimum is 2 L f0_gap
     assert dfl.compare(run, about(aggregate, bound)).kind == "holds"
 
 
 def test_a_bound_on_a_minimum_without_f0_gap_is_held_against_that_of_the_run():
-    """2 L f0_gap = 9 is known of the least round, though the bound does not contain
-    f0_gap.
+    """The trivial bound of the minimum is 2 L f0_gap = 9, though the bound does not
+    contain f0_gap.
     """
     assert dfl.compare(trained(), about("min", 8.9)).kind == "holds"
     assert dfl.compare(trained(), about("min", 9.1)).kind == "vacuous"
@@ -179,8 +186,8 @@ def test_a_maximum_holds_only_if_every_round_is_within():
 
 
 def test_a_maximum_of_many_rounds_at_their_bound_is_not_accused():
-    """Some round of 400 is far above its mean by chance, and each round by itself would
-    be accused.
+    """With 400 rounds, some are far above their mean by chance, and would violate the
+    bound on their own.
     """
     rng = np.random.default_rng(1)
     samples = rng.chisquare(1, size=(16, 400))
@@ -197,8 +204,8 @@ def test_evidence_of_any_round_is_the_mean_of_the_e_values():
 
 
 def test_lower_limits_of_a_maximum_account_for_the_choice_of_the_round():
-    """200 rounds whose expectations are all 1: a limit that looks at the largest round
-    alone is above 1.
+    """If 200 rounds have expectation 1, a limit for the largest round on its own
+    exceeds 1.
     """
     rng = np.random.default_rng(0)
     uncorrected, corrected = [], []
@@ -211,8 +218,8 @@ def test_lower_limits_of_a_maximum_account_for_the_choice_of_the_round():
 
 
 def test_upper_limits_of_a_maximum_cover_it():
-    """One round has expectation 1 and the others 0.01: the limit fails as seldom as
-    that round's alone.
+    """One round has expectation 1 and the others 0.01: the limit's error rate is that
+    of a single round.
     """
     rng, fails = np.random.default_rng(0), 0
     for _ in range(400):
@@ -305,7 +312,7 @@ def test_curves_end_at_the_left_hand_side(aggregate, seeds):
 @pytest.mark.parametrize("aggregate", ["mean", "min", "max", "sum", "last"])
 @pytest.mark.parametrize("T", [3, 8, 21])
 def test_the_search_evaluates_every_aggregate(aggregate, T):
-    """Rounds after the data repeat its last row."""
+    """Rounds beyond the data repeat its last row."""
     lhs = LeftSide("grad_norm_sq", "X", aggregate, last=S["T"] - 1, first=sp.Integer(1))
     theorem = replace(about(aggregate, 1), lhs=lhs)
     data = np.random.default_rng(0).uniform(size=(8, 5))
@@ -328,8 +335,8 @@ def test_the_search_takes_the_floor_of_a_sum_per_round():
 
 
 def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
-    """Every round is half of what rounding may leave, so that the sum is more than
-    that, and is nothing.
+    """Every round is half of the possible rounding error, so the sum exceeds a single
+    error but counts as zero.
     """
     from dfltheory.counterexamples import score
 
@@ -460,7 +467,7 @@ def test_matrices_of_an_unknown_law_are_not_drawn():
         network_strategy("symetric")
 
 
-# -- no dispatch takes an unknown aggregate for a known one
+# -- no function treats an unknown aggregate as a known one
 
 
 def test_every_dispatch_on_an_aggregate_is_exhaustive():
@@ -479,7 +486,12 @@ def test_every_dispatch_on_an_aggregate_is_exhaustive():
 
 
 def test_bound_on_each_round_without_the_horizon_is_a_bound_on_the_maximum():
-    """f' = x, so that ||grad f||^2 is 9 at the start and falls from then on."""
+    """f' = x, so that
+
+    grad f
+
+    ^2 is 9 at the start and decreases.
+    """
     run = trained()
     for bound, kind in ((9.1, "holds"), (8.9, "violated")):
         assert dfl.compare(run, about("max", bound)).kind == kind

@@ -1,7 +1,7 @@
 """``BoundLogger``: bound, ratio and applicability at each round, for every tracker.
 
-Trackers are replaced by fakes with the signatures of the real methods; the real ones
-are used where they are installed.
+Trackers are replaced by fakes with the real signatures; the real ones are used if
+installed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KNOWN = {
 
 
 class Written:
-    """A function (values, step) that keeps what it gets."""
+    """A function (values, step) that stores its arguments."""
 
     def __init__(self):
         self.calls = []
@@ -157,7 +157,7 @@ def test_wrong_description_is_refused_at_the_latest_with_the_first_round(changes
 
 
 class SummaryWriter:
-    """TensorBoard's."""
+    """A stand-in for TensorBoard's class."""
 
     def __init__(self):
         self.scalars, self.texts = [], []

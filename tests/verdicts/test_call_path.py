@@ -1,4 +1,4 @@
-"""Which files of the package one call of ``compare`` enters."""
+"""The number of the package's files that one call of ``compare`` enters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST_NUMBER_OF_FILES = 24
 
 
 def files_entered(call):
-    """The files of the package whose functions a call enters."""
+    """Return the package's files whose functions a call enters."""
     found = set()
 
     def record(frame, event, argument):
@@ -30,8 +30,8 @@ def files_entered(call):
 
 
 def test_compare_enters_few_files_of_the_package():
-    """The constants of the network are those of the run, which computes them when they
-    are first asked for.
+    """The constants of the network belong to the run, which computes them when first
+    needed.
     """
     task = dfl.tasks.quadratic(m=8, d=4, zeta=0.1, sigma=0.1)
     network = dfl.graphs.metropolis(dfl.graphs.ring(8))

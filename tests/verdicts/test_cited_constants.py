@@ -20,12 +20,12 @@ from dfltheory.verdicts.run_values import RecordedRun, run_values, with_larger
 
 CITED = bounds.get("dfedsgpsm.theorem_1", "printed")
 COMPUTED = replace(CITED, scope=replace(CITED.scope, push_sum="computed"))
-"""The same statement for the least C and q."""
+"""The same statement for the smallest C and q."""
 HALF = np.full((2, 2), 0.5)
 
 
 def document(L=1e-3, alpha=0.95, rounds=200):
-    """Two identical clients who stay on a slope of constant gradient L."""
+    """Return two identical clients who stay on a slope with constant gradient L."""
     return {
         "task": {
             "name": "dfltheory.counterexamples.problems:RampTask",
@@ -54,7 +54,7 @@ def document(L=1e-3, alpha=0.95, rounds=200):
 
 
 def slope(**numbers):
-    """The run of such a document."""
+    """Run the instance of such a document."""
     return built(document(**numbers), CITED.scope.algorithms)
 
 

@@ -1,4 +1,6 @@
-"""The closed forms against exact runs in rational numbers, and what they refute."""
+"""The closed forms agree with exact runs in rational numbers; statements that they
+refute.
+"""
 
 from fractions import Fraction
 
@@ -26,7 +28,7 @@ def clipped(x):
 
 
 def gradients(x_1, x_2):
-    """f_1' and f_2' of the two parabolas, constant beyond distance 2 of their
+    """Return f_1' and f_2' of the two parabolas, constant beyond distance 2 from their
     centers.
     """
     return clipped(x_1 - 1), CURVATURE * clipped(x_2 + 1)
@@ -37,8 +39,8 @@ def mean_gradient(x):
 
 
 def squared_gradients(start, K, eta, lams, T):
-    """f'(xbar^t)^2 of the T first rounds, exactly; ``lams`` of the matrices that take
-    turns.
+    """Return f'(xbar^t)^2 of the first T rounds, exactly; matrices with ``lams`` are
+    used in turn.
     """
     x, squares = [start, start], []
     for t in range(T):
@@ -52,7 +54,7 @@ def squared_gradients(start, K, eta, lams, T):
 
 
 def start_of(gradient):
-    """Where f' of the mean has that value, between the centers."""
+    """Return the point between the centers at which f' of the mean has this value."""
     total = 1 + CURVATURE
     return (2 * Fraction(float(gradient)) + 1 - CURVATURE) / total
 
@@ -87,7 +89,7 @@ def test_left_side_of_matrices_in_turn_is_that_of_an_exact_run(K, eta):
 
 
 def test_matrices_in_turn_violate_the_bound_at_a_finite_horizon():
-    """W = I and 11'/2 in turn, K = 1: the bound that counts rounds in place of windows
+    """For W = I and 11'/2 in turn and K = 1, the bound with rounds in place of windows
     tends to 0 with T.
     """
     (theorem,) = (
@@ -119,8 +121,8 @@ def test_matrices_in_turn_violate_the_bound_at_a_finite_horizon():
 
 
 def test_constants_of_two_parabolas_hold_with_and_without_a_valley():
-    """The valley is a slope of -2 that both clients get beyond x = 3, and lose again
-    after ``length``.
+    """The valley is a slope of -2 that begins at x = 3 for both clients and ends after
+    ``length``.
     """
     x = np.linspace(-20, 120, 140_001)
     length = 100.0
@@ -141,8 +143,8 @@ def test_constants_of_two_parabolas_hold_with_and_without_a_valley():
 
 
 def test_noise_of_a_personal_part_is_not_averaged():
-    """E f'(v)^2 after n steps v <- v - eta (v + xi) from the minimum, and the bound
-    that lacks it.
+    """Compares E f'(v)^2 after n steps v <- v - eta (v + xi) from the minimum with the
+    bound that lacks it.
     """
     key, name = (
         "dfedmdc.theorem_1",

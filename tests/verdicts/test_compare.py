@@ -50,7 +50,7 @@ def run_with(
     chance=True,
     **changes,
 ):
-    """A history whose gradient norms are ``samples`` (seeds, rounds + 1), with f - f* =
+    """Return a history with gradient norms ``samples`` (seeds, rounds + 1) and f - f* =
     gap.
     """
     samples = np.asarray(samples, dtype=float)
@@ -78,12 +78,12 @@ def run_with(
 
 
 def judged(samples, variant="printed", **changes):
-    """What such a run says of the theorem's ``variant``."""
+    """Compare such a run with the theorem's ``variant``."""
     return compare(run_with(samples, **changes), KEY, variant=variant)
 
 
 def known(**changes):
-    """The problem's constants, with these in place of the usual ones."""
+    """Return the problem's constants, with some of them replaced."""
     return ProblemConstants(
         **{"L": 1.0, "sigma_l": 0.1, "sigma_g": 0.1, "f_star": 0.0} | changes
     )
@@ -95,7 +95,7 @@ def noisy(level, seeds=16, rounds=ROUNDS, scatter=0.1):
 
 
 def the_bound(variant="printed", rounds=ROUNDS, **changes):
-    """The bound at the constants of such a run."""
+    """Return the bound at the constants of such a run."""
     thm = bounds.get(KEY, variant=variant)
     values = run_values(run_with(noisy(1e-3, rounds=rounds), **changes), thm)
     return float(thm.evaluate(**{n: np.mean(values[n]) for n in thm.needs}))
@@ -166,7 +166,7 @@ def test_verdict_reports_the_chosen_interval_method():
     assert other.measured.high > student.measured.high
     assert other.measured.estimate == student.measured.estimate
     shifted = run_with(samples)
-    # starts that differ: seed by seed
+    # different starts: compare each seed
     shifted.loss = shifted.loss + np.linspace(0, 0.5, 16)[:, None]
     one, two = (compare(shifted, KEY, variant="corrected", method=m) for m in METHODS)
     assert one.measured.high != two.measured.high
@@ -238,8 +238,8 @@ def test_compare_reports_not_applicable_for_another_network():
 
 
 def test_common_start_is_detected_up_to_rounding():
-    """Starts that differ by 18 count as different at any offset, and so do starts that
-    differ by one unit of float32.
+    """Starts at distance 18 are different at any offset, and so are starts that differ
+    by one unit of float32.
     """
     alg, ring = DFedSAM(eta=0.01, K=5), dfl.graphs.metropolis(dfl.graphs.ring(4))
 
@@ -256,7 +256,7 @@ def test_common_start_is_detected_up_to_rounding():
         assert different_starts_rejected(18 * np.eye(4, 2), offset), offset
         assert not different_starts_rejected(np.full((4, 2), 0.1), offset), offset
     assert different_starts_rejected(np.ones((4, 2)) + 1e-7 * np.eye(4, 2))
-    # the same numbers there
+    # the same floating-point numbers
     assert not different_starts_rejected(
         np.ones((4, 2)) + 1e-8 * np.eye(4, 2), dtype="float32"
     )
@@ -294,7 +294,7 @@ def test_compare_uses_only_measured_rounds():
     assert compare(run_with(low, **thin), KEY, **start).kind == "holds"
     assert compare(run_with(high, **thin), KEY, **start).kind == "undecided"
     assert judged(low, "corrected", **thin).kind == "undecided"
-    # without the round at which the printed theorem starts, its f0_gap is not known
+    # without the round at which the printed theorem starts, f0_gap is unknown
     lacking = judged(low, **thin)
     assert lacking.kind == "not applicable"
     assert "it starts at round 1, which was not measured" in lacking.reason
@@ -351,7 +351,7 @@ def test_the_ratio_scales_with_the_measurement(scale):
     ("variant", "seeds"), [("printed", 16), ("corrected", 16), ("corrected", 2)]
 )
 def test_a_random_start_is_part_of_the_interval(variant, seeds):
-    """Each seed is held against the bound of its own start, whose optimization term is
+    """Each seed is compared with the bound at its own start, whose optimization term is
     linear in f0_gap.
     """
     gaps = np.linspace(0.5, 1.5, seeds)
@@ -360,7 +360,7 @@ def test_a_random_start_is_part_of_the_interval(variant, seeds):
     verdict = compare(run, KEY, variant=variant)
     slope = verdict.terms["optimization"]  # at mean gap 1
     own = verdict.bound + slope * (gaps - 1)
-    # a tenth of the error is for the rounds that are above the minimum
+    # a tenth of the error probability is for rounds above the minimum
     tail = 0.9 * 0.025 if variant == "printed" else 0.025
     high = upper_limits((1e-2 * gaps - slope * (gaps - 1))[:, None], tail)[0]
     assert verdict.measured.high == pytest.approx(high)
@@ -373,7 +373,7 @@ def test_trivial_bound():
     least, mean = bounds.get(KEY).lhs, bounds.get(KEY, "corrected").lhs
     values = {"L": 2.0, "f0_gap": np.array([2.0, 4.0]), "T": 5}
     assert trivial_bound(values, lhs=least) == 12.0
-    # noise may lead to steeper places
+    # noise may lead to points with larger gradients
     assert trivial_bound(values, lhs=mean) == trivial_bound(values) == inf
     assert (
         trivial_bound(values | {"B": 2.0}, lhs=least)
@@ -407,8 +407,8 @@ def test_trivial_bound():
 
 
 def test_what_is_called_known_is_no_less_than_the_truth():
-    """Exact expectations of a mean over rounds exceed 2 L f0_gap: noise carries the run
-    to steeper places.
+    """The exact expectation of a mean over rounds may exceed 2 L f0_gap, since noise
+    leads to larger gradients.
     """
     task = dfl.tasks.quadratic(m=4, d=2, sigma=1.0, zeta=0.1, seed=1)
     W = dfl.graphs.metropolis(dfl.graphs.ring(4))
@@ -435,7 +435,7 @@ def test_dictionary_of_a_verdict_is_json_with_the_same_values():
         "sharpness",
     }
     assert any("10 K L" in line for line in document["conditions"])
-    assert "_run" not in repr(verdict)  # whose text is long enough without the history
+    assert "_run" not in repr(verdict)  # its text is long enough without the history
 
 
 def test_two_verdicts_are_equal_if_they_say_the_same_of_two_runs():
@@ -478,11 +478,11 @@ def test_number_of_seeds_that_the_verdict_reports_suffices():
     assert judged(noisy(1e-3)).seeds_needed is None
 
 
-# -- nothing is assumed of the seeds' law
+# -- nothing is assumed about the distribution of seeds
 
 
 def seeds_that_agree(ratio, seeds, variant="corrected"):
-    """A run with chance in it, of which every seed shows ``ratio`` times the bound."""
+    """Return a random run of which every seed has ``ratio`` times the bound."""
     level = the_bound(variant)
     return judged(np.full((seeds, ROUNDS + 1), ratio * level), variant)
 
@@ -528,13 +528,13 @@ def test_equal_values_of_random_seeds_have_an_interval():
         constants=quiet,
         chance=False,
     )
-    assert verdict.kind == "holds"  # where there is no chance, agreement is no accident
+    assert verdict.kind == "holds"  # in a deterministic run, agreement is expected
     assert verdict.measured.low == verdict.measured.high
 
 
 def test_verdict_holds_states_its_assumptions():
-    """Nothing, where what is proved bounds every seed and they are enough to exclude
-    rare large ones.
+    """No assumptions are listed if every seed has a proved bound and there are enough
+    seeds to exclude rare large values.
     """
     level = the_bound("corrected")
     for seeds, B, method in (
@@ -598,8 +598,8 @@ def test_random_masks_count_as_randomness():
 
 
 def test_deterministic_run_is_judged_at_every_start():
-    """Without noise each start's bound is about its own seed: one seed above its own is
-    enough.
+    """Without noise, each start's bound holds for its own seed, so a single violating
+    seed is enough.
     """
     quiet = known(sigma_l=0.0)
     level = the_bound("corrected", constants=quiet)
@@ -628,8 +628,8 @@ def test_a_minimum_from_a_common_start_on_is_no_larger_than_there():
 
 
 def test_a_true_theorem_is_violated_no_more_often_than_stated():
-    """At a measurement whose expectation is the bound itself, nought in 5 of 100: at
-    most 2.5 of 100.
+    """For a measurement whose expectation equals the bound, the error rate is at most
+    2.5 percent.
     """
     rng, trials, rounds, mean = np.random.default_rng(1), 100, 300, 0.95
     level = the_bound("corrected", rounds)
@@ -644,8 +644,11 @@ def test_a_true_theorem_is_violated_no_more_often_than_stated():
 
 
 def judged_at(centers, x0, *, dtype="float64", rounds=150):
-    """Theorem A on (1/2)||x - c_i||^2 from a common start: true, whatever the
-    arithmetic makes of it.
+    """Compare Theorem A on (1/2)
+
+    x - c_i
+
+    ^2 from a common start, where it is true up to rounding.
     """
     m, d = np.shape(centers)
     task = dfl.tasks.Quadratic(A=np.eye(d), b=centers, dtype=getattr(torch, dtype))
@@ -655,8 +658,8 @@ def judged_at(centers, x0, *, dtype="float64", rounds=150):
 
 
 def test_a_gap_that_cancels_is_no_violation():
-    """Clients at +-100 and a start 1e-6 from the optimum: f(x0) - f* is 0 of 5000 in
-    float64.
+    """Clients at +-100 and a start 1e-6 from the optimum: in float64, f(x0) - f* is 0
+    out of 5000.
     """
     centers = np.array([[100.0], [-100.0], [100.0], [-100.0]])
     for x0 in (1e-6, 1e-8, 0.0):
@@ -683,8 +686,8 @@ def test_a_gap_of_minus_rounding_is_zero_and_a_larger_one_is_out_of_range():
 
 
 def test_verdict_within_rounding_is_undecided():
-    """f0_gap is 0 +- 16 eps f*: at the one end measured is above, at the other within
-    the bound.
+    """f0_gap is 0 +- 16 eps f*: at one end the measurement exceeds the bound, at the
+    other it does not.
     """
     quiet = ProblemConstants(L=1.0, sigma_l=0.0, sigma_g=0.0, f_star=1e6)
     run = run_with(
@@ -702,7 +705,7 @@ def test_verdict_within_rounding_is_undecided():
     assert compare(run, KEY, variant="corrected", f0_gap=1.0).kind == "holds"
 
 
-# -- starts that differ, rounds that look ahead, and what a caller may give
+# -- different starts, measures of the next round, and constants from the caller
 
 
 def coupled_run(rounds=1, seeds=4, sigma=0.3):
@@ -724,8 +727,8 @@ def coupled_run(rounds=1, seeds=4, sigma=0.3):
     ],
 )
 def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
-    """V^1 is drawn: one round of T = 1 is an expectation for measures at the start
-    alone.
+    """V^1 is random, so a round with T = 1 is only deterministic for measures at the
+    start.
     """
     run, thm = coupled_run(), bounds.get("dfedmdc.theorem_1", "corrected")
     reading = LeftHandSide(
@@ -738,7 +741,9 @@ def test_a_measure_that_looks_at_the_next_round_has_its_chance(measure, chance):
 
 
 def of_own_bound(part, measure="grad_norm_sq", aggregate="mean"):
-    """A statement like Theorem 4.5 from any start, with one part and no conditions."""
+    """Return a statement like Theorem 4.5 from any start, with one term and no
+    conditions.
+    """
     thm = bounds.get(KEY, "corrected_different_starts")
     hyperparameters = thm.scope.hyperparameters | {
         "eta": 1e-3,
@@ -755,7 +760,7 @@ def of_own_bound(part, measure="grad_norm_sq", aggregate="mean"):
 
 
 def run_from_scaled_starts(scales=(1.0, 2.0, 10.0), sigma=0.0):
-    """Starts that differ from seed to seed, and from client to client."""
+    """Return a run whose starts differ between seeds and clients."""
     task = dfl.tasks.quadratic(m=4, d=3, sigma=sigma, zeta=0.2, seed=0)
     W = dfl.graphs.metropolis(dfl.graphs.complete(4))
     x0 = (
@@ -791,8 +796,8 @@ def test_verdict_uses_the_spread_of_each_start_and_reports_the_worst():
 
 
 def test_starts_that_differ_only_by_rounding_have_a_verdict():
-    """Near starts may have one loss in single precision, and each its own slope and
-    error.
+    """Close starts may have equal losses in single precision, but different gradients
+    and errors.
     """
     run = replace(
         run_from_scaled_starts((1.0,) * 3, sigma=0.3), loss=np.ones((3, 4)), excess=None
@@ -809,7 +814,7 @@ def test_scalar_f0_gap_determines_f_star_and_the_gap_of_each_start():
     assert (given.kind, given.bound) == ("holds", pytest.approx(own.bound))
     more = run_values(run, true, {"f0_gap": gap + 1})["f0_gap"]
     assert more == pytest.approx(run.f0_gap + 1)
-    # of the starts' differences
+    # due to the starts' differences
     error = run_values(run, true, {"f0_gap": gap + 1}).f0_gap_error
     assert error == pytest.approx(
         32 * np.finfo(float).eps * np.abs(run.loss[:, 0]), rel=1e-12
@@ -839,8 +844,8 @@ def test_a_gap_may_be_any_where_the_start_was_not_measured():
 
 
 def test_the_least_round_may_depend_on_the_start():
-    """E[min_t Y_t | start] = 1 of every start, in another round: true, though no round
-    is 1 in the mean.
+    """E[min_t Y_t | start] = 1 for every start, in different rounds: the statement is
+    true, though no round's mean is 1.
     """
     run = run_from_scaled_starts((1.0,) * 16, sigma=0.3)
     levels = np.where(
@@ -863,7 +868,7 @@ def test_a_bound_on_gradients_that_is_only_given_proves_nothing_of_the_seeds():
     proved.__dict__ |= {
         name: run.__dict__[name] for name in ("network", "network_facts")
     }
-    # more is allowed, and proves no more
+    # larger values are allowed, but prove nothing more
     verdict = compare(proved, KEY, variant="corrected", B=2 * B)
     assert verdict.method == "bounded"
     assert f"{B**2:.3g}" in verdict.reason
@@ -915,7 +920,7 @@ def test_what_a_task_does_not_know_is_estimated_where_asked():
     assert 'constants="estimate"' in dfl.compare(run, theorem).suggestions.note
     verdict = dfl.compare(run, theorem, constants="estimate")
     assert "at estimated L" in str(verdict)
-    sent = copy(run)  # as it is stored and sent: without the task
+    sent = copy(run)  # as stored and sent, without the task
     with pytest.raises(InputError, match="estimate_on=task"):
         dfl.compare(sent, theorem, constants="estimate")
     assert dfl.compare(sent, theorem, estimate_on=task) == verdict

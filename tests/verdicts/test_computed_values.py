@@ -1,4 +1,4 @@
-"""Computed quantities: their values on networks, and how theorems use them."""
+"""Computed quantities: their values on networks, and their use in theorems."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ratio(l):
 
 
 def trace(W):
-    """sum l^2/(1 - l^2) over i >= 2 by a pseudo-inverse."""
+    """Return sum l^2/(1 - l^2) over i >= 2 by a pseudo-inverse."""
     m = len(W)
     deflated = W - 1 / m
     square = deflated @ deflated
@@ -155,7 +155,7 @@ of = "{decay}"
 
 
 def with_decay(tmp_path, of, decay):
-    """Example 5 with a second quantity."""
+    """Return Example 5 with a second quantity."""
     path = written(tmp_path, of)
     text = path.read_text()
     path.write_text(text.replace("[[statement]]", SECOND.format(decay=decay), 1))
@@ -236,8 +236,8 @@ def test_search_refutes_a_constant_that_is_too_small(tmp_path):
 def test_best_bound_asks_for_a_computed_quantity_and_takes_a_given_one(
     registered, monkeypatch
 ):
-    """Without a network nothing is assumed in its place, not even of a registered
-    statement, whose other quantities have typical values.
+    """Without a network no value is assumed, even for a registered statement whose
+    other quantities have typical values.
     """
     theorem = load(str(EXAMPLE))
     monkeypatch.setattr(best_bounds.registry, "known", lambda *key: registered)
@@ -285,7 +285,9 @@ def test_computed_value_beyond_its_range_leaves_the_quantity_unknown(tmp_path):
     ],
 )
 def test_run_of_many_clients_takes_the_spectrum_from_one_transform(name, m):
-    """The sum over the Laplacian's eigenvalues, which no dense matrix could give."""
+    """A sum over the Laplacian's eigenvalues, for which no dense matrix fits into
+    memory.
+    """
     W = graphs.metropolis(graphs.topology(name, m))
     task = dfl.tasks.quadratic(m=m, d=1, L=1.0, mu=1.0, zeta=0.0, sigma=1.0)
     run = dfl.train(
@@ -319,7 +321,12 @@ def test_large_network_without_closed_form_is_refused_at_once():
 
 
 def expected_distance(W, task, sigma, draws=4000):
-    """(1/m) sum_i E||sum_j w_ij g_j - mean g||^2 by simulation, as it is defined."""
+    """Simulate (1/m) sum_i E
+
+    sum_j w_ij g_j - mean g
+
+    ^2 by its definition.
+    """
     rng = np.random.default_rng(0)
     x = torch.zeros(1, task.m, task.d, dtype=torch.float64)
     exact = task.gradient(x)[0].numpy()
@@ -357,7 +364,7 @@ def test_two_clusters_on_a_ring_have_no_bias():
 
 
 def test_neighborhood_heterogeneity_without_common_hessians_is_bounded(tmp_path):
-    """lam^2 sigma_g^2 and the share of the noise, above what the models of a run have."""
+    """lam^2 sigma_g^2 and the noise's share exceed the value at the models of a run."""
     W = matrix("ring", 6)
     task = dfl.tasks.sinusoidal(m=6, d=2, sigma=0.5)
     run = dfl.train(dfl.algorithms.DPSGD(eta=0.01), task, W, rounds=1, seeds=1)
@@ -388,7 +395,9 @@ def test_quantity_computed_from_an_estimate_is_an_estimate(tmp_path):
 
 @pytest.mark.slow
 def test_search_refutes_a_bound_by_neighborhood_heterogeneity(tmp_path):
-    """Without a task the search takes the bound by lam, sigma_g and sigma_l."""
+    """Without a task, the search replaces the quantity by its bound in lam, sigma_g and
+    sigma_l.
+    """
     path = written(tmp_path, "network: neighborhood_heterogeneity")
     path.write_text(
         path.read_text()

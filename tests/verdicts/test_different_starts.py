@@ -1,4 +1,4 @@
-"""Verdicts on seeds with different starts: a statement is about each of them."""
+"""Verdicts on seeds with different starts: a statement applies to each seed."""
 
 from copy import copy
 
@@ -27,12 +27,12 @@ RADIUS = Quantity("R", "R", unit(x=1), "radius of a ball around x*")
 
 
 def starts(*points):
-    """One start for each seed, common to two clients."""
+    """Return one start per seed, common to two clients."""
     return np.array([[[x], [x]] for x in points])
 
 
 def descent(*points, eta=1e-3, rounds=1):
-    """Gradient descent on x^2/2 from these starts."""
+    """Run gradient descent on x^2/2 from these starts."""
     return dfl.train(
         DFedAvg(eta=eta, K=1),
         dfl.tasks.Quadratic(1.0, [[0.0], [0.0]]),
@@ -92,7 +92,7 @@ def test_a_registered_schedule_is_one_for_each_start():
 
 
 def test_a_condition_must_hold_at_the_start_of_every_seed():
-    """It holds at the mean of the starts, 0.01 and 6.25, which no seed has."""
+    """It holds at the mean of the starts, 0.01 and 6.25, at which no seed starts."""
     in_ball = Condition("start in a ball", SYMBOL["x_star_sq"], RADIUS.symbol**2)
     theorem = statement(
         "dist_sq",

@@ -1,4 +1,4 @@
-"""Theorems on the distance to a minimizer: a metric that runs are asked for, and what
+"""Theorems on the distance to a minimizer: the metric that runs must record, and what
 they then know.
 """
 
@@ -20,8 +20,12 @@ ETA = 0.4
 
 
 def run(hessian=(0.5, 0.5), metrics=(dfl.verdicts.dist_sq,), **options):
-    """Gradient descent on (x - b)' diag(hessian) (x - b)/2 from 0, b = (1, 2): ||x_0 -
-    x*||^2 = 5.
+    """Run gradient descent on (x - b)' diag(hessian) (x - b)/2 from 0 with b = (1, 2),
+    so
+
+    x_0 - x*
+
+    ^2 = 5.
     """
     task = dfl.tasks.Quadratic(
         np.diag(hessian)[None].repeat(3, 0), np.tile([1.0, 2.0], (3, 1))
@@ -42,8 +46,15 @@ def test_the_distance_and_its_start_are_known_from_the_run():
 
 @pytest.mark.parametrize(("share", "kind"), [(1.001, "holds"), (0.999, "violated")])
 def test_compare_separates_the_sharp_rate_from_one_that_is_too_fast(share, kind):
-    """Where all eigenvalues are mu, ||x_T - x*||^2 = (1 - eta mu)^(2 T) ||x_0 -
-    x*||^2.
+    """If all eigenvalues are mu,
+
+    x_T - x*
+
+    ^2 = (1 - eta mu)^(2 T)
+
+    x_0 - x*
+
+    ^2.
     """
     claim = (1 - s.eta * mu) ** (2 * s.T) * x_star_sq * share
     sharp = replace(CONTRACTION, key="mine.sharp", parts={"optimization": claim})

@@ -1,4 +1,4 @@
-"""Verdicts on runs that diverged: what they did not measure is unknown."""
+"""Verdicts on diverged runs: values that were not measured are unknown."""
 
 import json
 import math
@@ -26,7 +26,7 @@ RARE[:2, 0] = 1.0, -1.0
 
 
 def unstable(rounds, measure="grad_norm_sq", aggregate="mean", bound=1.0):
-    """A verdict on gradient descent that doubles its distance in every round."""
+    """Return a verdict on gradient descent that doubles its distance in every round."""
     task = dfl.tasks.Quadratic(1.0, [[1.0], [-1.0]])
     run = dfl.train(
         DPSGD(eta=3.0, order="adapt-then-combine"),
@@ -75,7 +75,9 @@ def test_values_before_the_end_violate_a_false_statement(aggregate):
 
 
 def test_a_tiny_start_with_rare_noise_does_not_contradict_a_true_statement():
-    """One seed leaves a start of 1e-14 by a first sample, and all seeds end there."""
+    """One seed leaves a start of 1e-14 after its first sample, and all seeds stop
+    there.
+    """
     theorem = statement(
         "grad_norm_sq",
         "mean",
@@ -116,15 +118,15 @@ def test_rounds_after_divergence_are_unknown():
     for samples in (low, high):
         samples[:, 501:] = np.nan
     good, bad = (run_with(samples, diverged_at=500) for samples in (low, high))
-    assert compare(good, KEY).kind == "holds"  # the minimum was reached before
-    assert compare(good, KEY, variant="corrected").kind == "undecided"  # of a mean
+    assert compare(good, KEY).kind == "holds"  # the minimum was reached earlier
+    assert compare(good, KEY, variant="corrected").kind == "undecided"  # for a mean
     assert compare(bad, KEY).kind == "undecided"  # a later round may be small
     assert compare(bad, KEY, variant="corrected").kind == "violated"
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_values_that_are_not_finite_are_unknown(value):
-    """Overflow is no measurement: what lies behind it is not known."""
+    """Overflow is not a measurement: later values are unknown."""
     samples = noisy(1e-3)
     samples[3, 500] = value
     samples[:, 501:] = np.nan
@@ -143,7 +145,7 @@ def test_overflow_without_divergence_is_unknown():
 
 
 def test_rounds_of_a_diverged_run_dilute_the_evidence_for_a_maximum():
-    """The round at which a run stops is no round that was fixed in advance."""
+    """The round at which a run stops was not fixed in advance."""
     samples = noisy(1.0, rounds=20)
     theorem = statement("grad_norm_sq", "max", 1.0, rounds=TO_LAST)
     samples[:, 5] = 2.0

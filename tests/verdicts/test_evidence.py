@@ -1,6 +1,4 @@
-"""Evidence against E X <= b: it is an e-value, it fails no more often than it says, and
-it has power.
-"""
+"""Evidence against E X <= b is an e-value, has the stated error rate, and has power."""
 
 import numpy as np
 import pytest
@@ -22,7 +20,7 @@ TAIL = 0.025
 
 
 def cosines(rng, shape):
-    """cos^2 near its greatest value: the squared gradient of a sinusoid near its
+    """Return cos^2 near its maximum: the squared gradient of a sinusoid near its
     steepest point.
     """
     return np.cos(rng.normal(0, 0.35, size=shape)) ** 2
@@ -56,7 +54,7 @@ def test_false_bounds_are_found_with_enough_seeds(law, ratio, seeds):
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.integers(1, 4))
 def test_the_expectation_under_any_law_with_that_mean_is_at_most_one(values, seeds):
-    """Exactly, over all outcomes of seeds that take these values with equal chance."""
+    """Enumerates all outcomes of seeds with these equally likely values."""
     values = np.array(values)
     assume(values.mean() > 0)
     outcomes = np.array(np.meshgrid(*[values] * seeds)).reshape(seeds, -1)
@@ -95,13 +93,13 @@ def test_what_cannot_be_is_sure_and_what_is_no_squared_norm_is_no_evidence():
 
 @pytest.mark.parametrize(("ratio", "seeds"), [(2, 7), (10, 2), (100, 1), (1.1, 46)])
 def test_seeds_for_returns_the_smallest_sufficient_number_of_seeds(ratio, seeds):
-    """log(2/alpha)/log(r), where every seed shows r times the bound."""
+    """It is log(2/alpha)/log(r) if every seed shows r times the bound."""
     enough = seeds_for(np.full((3, 2), float(ratio)), TAIL)
     assert enough == seeds == np.ceil(np.log(2 / TAIL) / np.log(ratio))
     assert log_evidence(np.full((enough, 1), float(ratio)))[0] >= -np.log(TAIL)
     if enough > 2:
         assert log_evidence(np.full((enough - 2, 1), float(ratio)))[0] < -np.log(TAIL)
-    # the second column never is above
+    # the second column never exceeds the bound
     assert seeds_for(np.array([[2.0, 1.0], [2.0, 0.9]]), TAIL) is None
 
 
@@ -120,11 +118,11 @@ def test_the_lower_limit_is_where_the_evidence_ends():
     )
 
 
-# -- upper limits of what is bounded
+# -- upper limits of bounded variables
 
 
 def literal_upper_limit(columns, most, tail):
-    """The least u of a grid against which the mean over columns of the literal mixture
+    """Return the smallest u on a grid at which the literal mixture's mean over columns
     is 1/tail.
     """
     for u in np.linspace(columns.mean(axis=0).min(), most, 2000)[:-1]:
@@ -164,7 +162,7 @@ BOUNDED = {
 
 
 def empirical_bernstein(x, tail):
-    """Maurer and Pontil 2009, for x in [0, 1]."""
+    """Return the limit of Maurer and Pontil 2009, for x in [0, 1]."""
     n, logs = len(x), np.log(2 / tail)
     return x.mean() + np.sqrt(2 * x.var(ddof=1) * logs / n) + 7 * logs / (3 * (n - 1))
 

@@ -1,6 +1,4 @@
-"""A schedule and a verdict are evaluated at constants that neither the task nor the run
-contradicts.
-"""
+"""Schedules and verdicts use constants that neither task nor run contradicts."""
 
 import numpy as np
 import pytest
@@ -38,7 +36,7 @@ def trained():
 
 
 def test_a_verdict_rejects_a_bound_on_gradients_that_the_run_exceeds():
-    """Otherwise the verdict calls a bound vacuous against B^2, which is false."""
+    """Otherwise the verdict would call a bound vacuous because of a false B^2."""
     run = trained()
     longest = float(run.grad_norm_sq.max()) ** 0.5
     with pytest.raises(InputError, match="B = "):

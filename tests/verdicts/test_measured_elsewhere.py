@@ -1,5 +1,5 @@
-"""Verdicts on measurements of other code: the same as on a trained run, exact lists of
-what is missing, and no accusation by rounding.
+"""Verdicts on measurements of other code: the same as on a trained run, with exact
+lists of what is missing, and no violation due to rounding.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def constants_of(task):
 
 
 def recorded_again(run, **changes):
-    """The measurements of a run, as if other code had made it."""
+    """Return the measurements of a run, as if other code had recorded them."""
     given = {
         "algorithm": run.algorithm,
         "network": W,
@@ -176,8 +176,8 @@ def test_figures_are_drawn_as_of_a_trained_run(runs):
 
 
 def far_run(dtype=np.float32, offset=1e4, rounds=60, eta=0.05):
-    """Gradient descent of equal clients near a minimizer far from 0, whose gradient is
-    rounding error.
+    """Run gradient descent of identical clients near a minimizer far from 0, where the
+    gradient is a rounding error.
     """
     curvature = np.linspace(0.2, 1.0, D).astype(dtype)
     minimizer = np.full(D, offset, dtype=dtype) + np.arange(D).astype(dtype)
@@ -193,7 +193,7 @@ def far_run(dtype=np.float32, offset=1e4, rounds=60, eta=0.05):
 
 @pytest.mark.parametrize("stated", ["nothing", "model_sq", "x0_sq"])
 def test_rounding_of_large_models_accuses_no_true_theorem(tmp_path, stated):
-    """f0_gap as it is without rounding makes the bound smaller than the errors."""
+    """Without rounding, f0_gap makes the bound smaller than the errors."""
     path = tmp_path / "mine.toml"
     path.write_text(template(), encoding="utf-8")
     measures = far_run()
@@ -246,7 +246,7 @@ def test_false_theorem_is_refuted_once_the_sizes_of_the_models_are_known(
 
 
 def gossip_cancels_steps():
-    """Two clients that step to opposite sides and average to where they were."""
+    """Two clients step in opposite directions and average back to where they were."""
     return dfl.History.from_measurements(
         algorithm=dfl.algorithms.DPSGD(eta=0.1, order="adapt-then-combine"),
         network=np.full((2, 2), 0.5),
@@ -281,7 +281,7 @@ def test_unknown_disagreement_does_not_make_the_size_of_models_smaller():
 
 
 def test_stated_bound_of_gradients_is_not_proved():
-    """It would make the upper end of the interval finite for every distribution."""
+    """If it were, the interval's upper end would be finite for every distribution."""
     B = GLOSSARY["B"].symbol
     theorem = statement(
         "grad_norm_sq", "min", 0.9 * B**2, rounds=TO_LAST, bounded_gradients=True

@@ -1,5 +1,7 @@
-"""A program that does not import the package writes measurements: `dfltheory compare`
-gives the verdict that ``train`` and ``compare`` give on the same problem.
+"""Measurements by a program that does not import the package.
+
+`dfltheory compare` gives the same verdict as ``train`` and ``compare`` on the same
+problem.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ SMALL_NETWORK = ("2*(eta*L*sigma_l*lam)^2", "(eta*L*sigma_l*lam)^2/10^4")
 
 
 def theorem_file(folder, *changes):
-    """The template, and a false version of it with smaller terms."""
+    """Return the template, and a false version of it with smaller terms."""
     text = template()
     for old, new in changes:
         assert old in text
@@ -39,7 +41,7 @@ def problem(sigma):
 
 
 def measured_by_the_program(folder, task, W, sigma, seeds):
-    """The CSV file of the program; it fails if the program imports the package."""
+    """Return the program's CSV file; the program fails if it imports the package."""
     document = {
         "A": task.A.expand(M, D, D).tolist(),
         "b": task.b.tolist(),
@@ -115,7 +117,7 @@ def test_program_with_noise_gets_verdict_of_train_and_overlapping_interval(
 
 
 def test_program_in_float32_is_compared_with_its_own_rounding(tmp_path, capsys):
-    """The digits that float64 has cannot decide a verdict on a float32 run."""
+    """Digits that only float64 has cannot decide a verdict on a float32 run."""
     task, W = problem(0.0)
     theorem = theorem_file(tmp_path)
     file = measured_by_the_program(tmp_path, task, W, 0.0, 1)

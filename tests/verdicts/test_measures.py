@@ -1,5 +1,5 @@
-"""Left-hand sides that are no squared gradients: their sign, their rounding, and what
-is not a number.
+"""Left-hand sides other than squared gradients: their sign, their rounding, and invalid
+values.
 """
 
 from __future__ import annotations

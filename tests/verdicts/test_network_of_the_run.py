@@ -1,4 +1,4 @@
-"""Laws and contraction of a network that changes are those of the run's own rounds."""
+"""The laws and contraction of a changing network are those of the run's own rounds."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ CLIENTS = [[1.0], [-1.0], [0.0]]
 
 
 def after(rounds, W, before=MEAN):
-    """The complete network, and W from a round on."""
+    """Return the complete network, and W from a given round on."""
 
     def network(t):
         return before if t < rounds else W
@@ -27,7 +27,9 @@ def after(rounds, W, before=MEAN):
 
 
 def consensus(network="doubly stochastic", factor=1, **scope):
-    """A bound on consensus at the end: it holds where each matrix contracts by lam."""
+    """Return a bound on consensus at the end, which holds if each matrix contracts by
+    lam.
+    """
     # mean ||x_i - xbar||^2 <= lam^2 (x0_spread + ...) for any number of rounds
     return Theorem(
         key="mine.consensus",

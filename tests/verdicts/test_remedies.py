@@ -1,4 +1,4 @@
-"""Every obstacle has a remedy, or the statement that no change of the run helps."""
+"""Every obstacle has a remedy, or a statement that no change of the run helps."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def verdict_of(run, reference, **given):
 
 
 def theorem_4_5(**scope):
-    """The corrected Theorem 4.5 with another scope, as a statement of one's own."""
+    """Return the corrected Theorem 4.5 with another scope, as a user's statement."""
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
     return replace(theorem, key="own.theorem", scope=replace(theorem.scope, **scope))
 
@@ -224,7 +224,7 @@ def test_no_obstacle_is_left_without_a_remedy_or_the_statement_that_nothing_help
         assert str(found)
 
 
-# -- what a suggestion prints ----------------------------------------------------------
+# -- the text of suggestions -----------------------------------------------------------
 
 
 def test_step_sizes_of_the_schedule_are_printed():

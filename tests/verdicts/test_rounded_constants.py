@@ -1,5 +1,5 @@
-"""Rounding alone exceeds a sharp bound: constants are rounded as states are, and no
-true theorem is called violated because of it.
+"""Constants are rounded, as states are: no true theorem is called violated if only
+rounding exceeds a sharp bound.
 """
 
 from dataclasses import replace
@@ -23,8 +23,11 @@ mu, x_star_sq = s.mu, s.x_star_sq
 
 
 def disagreement(power: int) -> Theorem:
-    """From one start, with ||g_i|| <= B a.s.: each round adds eta B to what W shrinks
-    by lam.
+    """From a common start with
+
+    g_i
+
+    <= B a.s., each round multiplies the disagreement by lam and adds eta B.
     """
     return Theorem(
         key="mine.disagreement",
@@ -55,8 +58,8 @@ def disagreement(power: int) -> Theorem:
 
 
 def two_opposed(lam: float, rounds: int) -> dfl.Instance:
-    """Gradients +-g of two clients for ever: the disagreement is eta g lam (1 + lam +
-    ...).
+    """For constant gradients +-g of two clients, the disagreement is eta g lam (1 + lam
+    + ...).
     """
     g, w = 0.0010038308758994181, (1 - lam) / 2
     task = RampTask(
@@ -79,8 +82,8 @@ def test_no_sharp_theorem_is_accused_of_what_rounds_lam(lam):
 
 
 def test_exact_evaluation_is_not_above_a_sharp_bound_by_rounding():
-    """Its measure counts less its rounding error, which these states exceed the bound
-    by at most.
+    """The measure counts less its rounding error, which is at least the excess of these
+    states.
     """
     ratios = [
         certify(two_opposed(lam, 2), disagreement(2)).exact["ratio"] for lam in LAMS
@@ -112,15 +115,15 @@ def test_the_error_is_that_of_the_derivative():
 
 
 def test_of_what_may_be_one_by_rounding_nothing_is_known():
-    """Whatever the bound would be there: at lam = 1 nothing is claimed."""
+    """At lam = 1 nothing is claimed, whatever the bound would be."""
     bound, eps = replace(disagreement(2), parts={"all": s.lam}), np.finfo(float).eps
     assert bound_error(bound, {"lam": 1 - 2 * eps}) == np.inf
     assert bound_error(bound, {"lam": 1 - 4 * eps}) == 2 * eps
 
 
 def one_round() -> Theorem:
-    """Where W = lam I + (1 - lam) 11'/m, equality: lam^2 eta^2 (sigma_g^2 + (1 - 1/m)
-    sigma_l^2).
+    """For W = lam I + (1 - lam) 11'/m, equality holds: lam^2 eta^2 (sigma_g^2 + (1 -
+    1/m) sigma_l^2).
     """
     spread = s.sigma_g**2 + (1 - 1 / s.m) * s.sigma_l**2
     scope = replace(disagreement(2).scope, bounded_gradients=False)
@@ -133,8 +136,8 @@ def one_round() -> Theorem:
 @pytest.mark.parametrize("lam", [0.5, 1e-3, 1e-5, 1e-8, 1 - 1e-9])
 @pytest.mark.parametrize("kind", ["double", "single", "exact"])
 def test_equalities_are_undecided_in_any_precision_and_in_expectation(kind, lam):
-    """The consensus error of 1e-16 of a covariance of 1 is a difference of its entries;
-    W is single, too.
+    """A consensus error of 1e-16 with a covariance of 1 is a difference of its entries;
+    W may be in single precision.
     """
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -172,8 +175,11 @@ def test_what_rounds_an_expectation_is_kept_in_its_file(tmp_path):
 
 @pytest.mark.slow
 def test_more_seeds_are_run_where_a_few_leave_a_small_excess_open():
-    """SGD on f = mu ||x||^2/2 attains its bound: 5 % less are refuted, by many short
-    runs.
+    """SGD on f = mu
+
+    x
+
+    ^2/2 attains its bound; a bound 5 % smaller is refuted by many short runs.
     """
     shrink, noise = (
         (1 - s.eta * mu) ** 2,

@@ -1,5 +1,5 @@
-"""No sharp identity is accused because of rounding, and no statement is spared that is
-false by more.
+"""Rounding never makes a sharp identity violated, and statements that are false by more
+than rounding are.
 """
 
 import logging
@@ -36,7 +36,7 @@ from dfltheory.verdicts.run_sizes import Sizes, memory_of
 from tests.identities import IDENTITIES, Descent, Gossip, case, drawn
 
 STARTS = 5
-"""Starts of one run: each is a case of its own."""
+"""Number of starts of one run; each is a separate case."""
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def quiet():
 
 
 def accused(name, seeds, longest):
-    """The runs of an identity that are called violated, or not applicable."""
+    """Return the runs of an identity that are called violated or not applicable."""
     wrong = []
     for seed in seeds:
         draw, run, theorem = case(name, seed, STARTS, longest)
@@ -60,7 +60,7 @@ def accused(name, seeds, longest):
 @pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_compare_accuses_no_identity(name):
-    """9 runs of 5 starts of each identity, 540 cases in all."""
+    """Tests 9 runs with 5 starts of each identity, 540 cases in all."""
     assert accused(name, range(8), 60) == []
     assert accused(name, [8], 2000) == []
 
@@ -68,15 +68,13 @@ def test_compare_accuses_no_identity(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_compare_accuses_no_identity_in_many_runs(name):
-    """340 runs of 5 starts of each identity, 20,400 cases in all."""
+    """Tests 340 runs with 5 starts of each identity, 20,400 cases in all."""
     assert accused(name, range(100, 340), 200) == []
     assert accused(name, range(340, 440), 2000) == []
 
 
 def ordinary(name, seed):
-    """A run in ordinary units and at ordinary distances, where rounding is far below 1
-    %.
-    """
+    """Return a run in ordinary units and distances, with rounding far below 1 %."""
     rng = np.random.default_rng(seed)
     draw = drawn(rng, 10)._replace(
         share=0.3,
@@ -181,7 +179,9 @@ def test_falsify_refutes_a_contraction_that_is_too_fast():
     ],
 )
 def test_falsify_refutes_no_identity_in_30_seconds(name):
-    """Of those that hold for all problems of the search, not for quadratics alone."""
+    """Tests the identities that hold for all problems of the search, not only for
+    quadratics.
+    """
     theorem = IDENTITIES[name].theorem
     if name.startswith("disagreement"):
         theorem = replace(
@@ -192,8 +192,8 @@ def test_falsify_refutes_no_identity_in_30_seconds(name):
 
 
 def frozen(T):
-    """Two clients whose averaging is rounded away: each moves by less than a unit in
-    the last place.
+    """Return two clients whose averaging is rounded away, since each moves by less than
+    a unit in the last place.
     """
     w = 1.7e-5
     task = RampTask([[1.0]] * 2, [[1.0]] * 2, [[1.0]] * 2, [0.0, 0.0])
@@ -394,8 +394,8 @@ def test_a_gap_that_is_negative_by_more_than_rounding_is_not_judged():
 
 
 def test_a_search_without_a_positive_bound_reports_that_no_candidate_was_judged(capsys):
-    """All of the first candidates start at one point, or average exactly: left side and
-    bound are 0.
+    """All first candidates have a common start or average exactly, so the left-hand
+    side and the bound are 0.
     """
     from dfltheory.cli.falsify import _print
 

@@ -1,4 +1,4 @@
-"""Values by name agree with what was recorded, whatever they are computed from."""
+"""Values by name agree with the recorded ones, whatever they are computed from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATEMENTS = {named(theorem): theorem for theorem in statements()}
 
 
 def close(found, record):
-    """The same names, and numbers that agree to 1e-12."""
+    """Check for equal names, and for numbers that agree to 1e-12."""
     assert found.keys() == record.keys()
     for source, values in record.items():
         assert found[source].keys() == values.keys(), source
@@ -53,7 +53,7 @@ def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
 @pytest.mark.drawn(20)
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_values_of_a_run_of_each_statement_are_the_recorded_ones(name):
-    """Both fresh and read from a file."""
+    """For fresh runs and those read from a file."""
     record = RECORDED[name]
     if "run" in record:
         record = record | {"loaded": record["run"]}

@@ -1,4 +1,4 @@
-"""Scope of a theorem: a third-party theorem, broken laws of the network, and
+"""Scopes of theorems: a third-party theorem, violated laws of the network, and
 histories from files.
 """
 
@@ -46,8 +46,8 @@ COLUMNS = dfl.graphs.weights(
 
 
 def own_theorem(scope=OWN_ORDER, **changes):
-    """Theorem A at K = Q = 1 and rho = 0, as a third-party package would
-    state it for D-PSGD: true.
+    """Return Theorem A at K = Q = 1 and rho = 0, a true statement on D-PSGD, as a
+    third-party package would state it.
     """
     known = bounds.get("dfedsam.theorem_4_5", "corrected")
     at = {bounds.GLOSSARY[n].symbol: v for n, v in (("K", 1), ("Q", 1), ("rho", 0))}
@@ -190,7 +190,7 @@ def test_hyperparameters_outside_bound_and_scope_are_neutral_or_reported():
 
 @dataclass(frozen=True)
 class Damped(DFedAvg):
-    """A user's own algorithm, with a hyperparameter that no glossary knows."""
+    """A user's algorithm with a hyperparameter that no glossary contains."""
 
     damping: float = 0.5
 
@@ -265,8 +265,8 @@ def test_bounded_gradients_and_two_blocks_are_asked_for():
 
 
 def test_compare_reports_not_applicable_for_dfedmdc_without_doubly_stochastic_matrix():
-    """With lam by hand it used to be judged over any matrix, and was called
-    violated.
+    """With lam from the caller, the matrix must still be checked; otherwise the theorem
+    would seem violated.
     """
     coupled = dfl.tasks.get("coupled", m=4, p=3)
     rows = np.array(
@@ -381,8 +381,8 @@ LIKE_A_RING = (
     "two_cliques",
     "binary_tree",
 )
-"""Undirected networks that stay: one of them is a quick case, as is one
-of every other law.
+"""Fixed undirected networks: one of them is a quick case, as is one for every other
+law.
 """
 NETWORKS = [*setup.networks(), "given, periodic", "given, drawn", "given, one-way"]
 
@@ -406,8 +406,8 @@ def network_named(kind):
 
 
 def the_same_from_its_file(run, folder, asked=None, estimate_on=None):
-    """The run from a file gets the fresh one's verdicts from the statements on its
-    algorithm; their kinds.
+    """Check that a run read from a file gets the same verdicts as the fresh one; return
+    their kinds.
     """
     again = History.load(run.save(folder / "run.safetensors"))
     assert again.topology is None
@@ -460,7 +460,7 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_on_every_task(name, tmp_path)
     )
     run = dfl.train(method, problem, RING, rounds=10, seeds=3)
     the_same_from_its_file(run, tmp_path)
-    if name == "two_layer":  # its constants may be estimated where the run went
+    if name == "two_layer":  # its constants may be estimated along the run
         some = [bounds.get("dfedsam.theorem_4_5", "corrected")]
         assert the_same_from_its_file(run, tmp_path, some, estimate_on=problem) != [
             "not applicable"

@@ -49,7 +49,9 @@ THEOREM = ("dfedsam.theorem_4_5", "corrected")
 
 
 def rare_task():
-    """f_1' = clip(x, -1, 1) + 1/2 and f_2' = -1/2: L = 1, sigma_g = 1, and x* = 0."""
+    """Return f_1' = clip(x, -1, 1) + 1/2 and f_2' = -1/2, with L = 1, sigma_g = 1 and
+    x* = 0.
+    """
     return RampTask(
         knots=[[-1.0], [0.0]],
         widths=[[2.0], [0.0]],
@@ -62,8 +64,8 @@ def rare_task():
 
 
 def test_one_matrix_applied_q_times_exceeds_the_corrected_bound():
-    """The formula with lam^(2Q), forced on one draw for each round, is exceeded 1e5
-    times.
+    """With lam^(2Q) applied to a single draw per round, the formula is exceeded by a
+    factor of 1e5.
     """
     runs, rounds, eta = 60, 8000, 1e-3
     rng = np.random.default_rng(0)
@@ -280,8 +282,8 @@ def test_what_a_scope_covers(kind, covered, steps):
 
 
 def test_a_contraction_of_each_matrix_is_not_applied_to_random_matchings():
-    """lam^(2Q T) x0_spread bounds consensus if each matrix contracts by lam, and the
-    square of one matching is the matching itself.
+    """lam^(2Q T) x0_spread bounds consensus if each matrix contracts by lam, but the
+    square of a matching is the matching itself.
     """
     spread = dfl.bounds.Condition("same clients", s.sigma_g, sp.Integer(0))
     theorem = Theorem(
@@ -320,7 +322,9 @@ def test_a_contraction_of_each_matrix_is_not_applied_to_random_matchings():
     named = replace(theorem, scope=replace(theorem.scope, sequence=(FRESH_ROUND,)))
     verdict = dfl.compare(run(graphs.one_per_round(4)), named)
     assert verdict.kind == "violated"
-    assert "draws" in verdict.reason  # the law of random matrices is sampled
+    assert (
+        "draws" in verdict.reason
+    )  # the law of random matrices is checked by sampling
 
 
 def test_push_sum_covers_undeclared_random_matrices_by_any():
@@ -344,7 +348,7 @@ def test_push_sum_covers_undeclared_random_matrices_by_any():
 
 
 class _DeclaredClass:
-    """A sequence of a class of its own that declares one draw for each round."""
+    """A user's class of sequences that declares one draw per round."""
 
     m, random, kind = 2, True, FRESH_ROUND
 
@@ -524,7 +528,7 @@ def test_what_the_registered_statements_cover():
             "theorem",
             "corollary",
         )
-        # its lemmas cover what it does
+        # its lemmas cover such sequences
         if paper == "dfedsgpsm" or (rederived and paper in COVERED):
             expected = COVERED[paper]
         windows = paper == "dfedsgpsm" and (
@@ -620,8 +624,11 @@ def test_the_rule_of_one_gossip_step_is_not_for_several():
 
 
 def consensus_of_gossip(*kinds):
-    """mean over t of E||x_i - xbar||^2 <= (lam^Q eta B (1 - lam^(QT))/(1 - lam^Q))^2
-    from a common start.
+    """From a common start, mean over t of E
+
+    x_i - xbar
+
+    ^2 <= (lam^Q eta B (1 - lam^(QT))/(1 - lam^Q))^2.
     """
     power = s.lam**s.Q
     return Theorem(

@@ -1,6 +1,4 @@
-"""The confidence intervals: exact small cases, laws, and the coverage that they really
-have.
-"""
+"""Confidence intervals: exact small cases, distributions, and actual coverage."""
 
 import numpy as np
 import pytest
@@ -113,7 +111,7 @@ def test_averages_of_small_rounds_after_large_ones_keep_their_digits():
 def test_min_interval_uses_one_small_round_with_enough_seeds():
     rng = np.random.default_rng(0)
     data = 10 + rng.normal(size=(ENOUGH, 64))
-    data[:, 20] -= 5  # in no average of the last 2^k rounds alone
+    data[:, 20] -= 5  # not in any average of the last 2^k rounds
     assert data[:, 20].mean() < min_interval(data, 0.95).high < 6
     assert min_interval(data[:-1], 0.95).high > 9
     limits = running_upper_limits(data, 0.025)
@@ -127,9 +125,11 @@ def test_what_is_surely_larger_is_not_corrected_for():
     data[:, 20] = 100 + rng.normal(size=16)
     alone = upper_limits(data[:, 20:21], 0.9 * 0.025)[0]
     assert min_interval(data, 0.95).high == pytest.approx(alone, rel=1e-12)
-    near = data + np.where(np.arange(64) == 41, -850, 0)  # 150 is surely above 100, too
+    near = data + np.where(
+        np.arange(64) == 41, -850, 0
+    )  # 150 is also significantly above 100
     assert min_interval(near, 0.95).high == pytest.approx(alone, rel=1e-12)
-    # nine tenths of the error: the rest was spent on telling that the others are larger
+    # nine tenths of the error: the rest was used to show that the others are larger
     with_outlier = data + np.where(np.arange(64) == 41, -900, 0)
     assert min_interval(with_outlier, 0.95).high > 1.0005 * min(
         upper_limits(with_outlier[:, [20, 41]], 0.9 * 0.025)
@@ -137,8 +137,8 @@ def test_what_is_surely_larger_is_not_corrected_for():
 
 
 def test_the_error_at_once_of_two_columns_is_that_of_their_angle():
-    """One-sided t limits of two columns against plain simulation of normal seeds with
-    that correlation.
+    """Compares one-sided t limits of two columns with plain simulation of normal seeds
+    with that correlation.
     """
     rng = np.random.default_rng(3)
     S, draws = 12, 40_000
@@ -176,10 +176,10 @@ def test_the_error_at_once_lies_between_bonferronis_and_that_of_one():
     assert simultaneous_tail(same, 0.025) == pytest.approx(0.025)
     independent_tail = simultaneous_tail(rng.normal(size=(16, 40)), 0.025)
     assert 0.025 / 40 <= independent_tail < 0.025 / 20
-    # cosines round to 1: who is picked still fails
+    # cosines round to 1: the selected one still fails
     tie = np.tile([[1.0], [1.0], [-1.0], [-1.0]], 5)
     assert simultaneous_tail(tie, 1e-60) == pytest.approx(1e-60, rel=1e-9, abs=0)
-    # fail never together
+    # never fail together
     turned = simultaneous_tail(np.concatenate([one, -one], axis=1), 0.025)
     assert turned == pytest.approx(0.025 / 2)
     scaled = rng.normal(size=(16, 40))
@@ -224,7 +224,7 @@ def test_the_studentized_bootstrap_is_the_literal_one():
     literal = data.mean() - np.quantile(ratios, 0.025) * data.std(ddof=1) / np.sqrt(
         ENOUGH
     )
-    # no squared norm: the bootstrap's own end
+    # not a squared norm: the bootstrap's own limit
     found = mean_interval(data[:, None] - 2, 0.95, "bootstrap")
     assert found.high == pytest.approx(literal - 2, rel=1e-2)
     found = mean_interval(data[:, None], 0.95, "bootstrap")
@@ -266,7 +266,7 @@ def test_the_bootstrap_is_higher_for_what_is_more_skewed_than_squared_norms():
     )
     assert (found.estimate, found.low) == (student.estimate, student.low)
     assert found.high > student.high
-    assert found == mean_interval(skewed, 0.95, "bootstrap")  # no chance of its own
+    assert found == mean_interval(skewed, 0.95, "bootstrap")  # no randomness of its own
     assert mean_interval(np.full((16, 2), 3.0), 0.95, "bootstrap").high == np.inf
 
 
@@ -335,8 +335,8 @@ def test_bad_input_is_refused(data, confidence, words):
 
 
 def few_and_many(cases, quick):
-    """(case, trials): 300 of the ``quick`` ones, and 1200 of all where time does not
-    count.
+    """Return (case, trials): 300 for the ``quick`` cases, and 1200 for all in the slow
+    suite.
     """
     many = [pytest.param(case, 1200, marks=pytest.mark.slow) for case in cases]
     return pytest.mark.parametrize(
@@ -345,15 +345,15 @@ def few_and_many(cases, quick):
 
 
 def at_most(share, trials):
-    """What may be counted, where the true share is this one: 3.3 standard deviations
-    more.
+    """Return the largest admissible count for this true share: 3.3 standard deviations
+    above it.
     """
     return share + 3.3 * np.sqrt(share * (1 - share) / trials)
 
 
 def of_all_rounds(rng, rounds=20, seeds=16, freedom=10, shared=0.5):
-    """Rounds of one expectation, 1, that share half of their noise: what is left when a
-    run has settled.
+    """Return rounds with expectation 1 that share half of their noise, as in a run that
+    has settled.
     """
     common = rng.normal(size=(seeds, 1, freedom)) * np.sqrt(shared)
     own = rng.normal(size=(seeds, rounds, freedom)) * np.sqrt(1 - shared)
@@ -361,8 +361,8 @@ def of_all_rounds(rng, rounds=20, seeds=16, freedom=10, shared=0.5):
 
 
 def ends_that_fail(draw, trials):
-    """How often the lower end lies above 1, the least expectation, and the upper one
-    below it.
+    """Return how often the lower end exceeds 1, the smallest expectation, and the upper
+    one is below it.
     """
     rng = np.random.default_rng(7)
     found = [min_interval(draw(rng), 0.95) for _ in range(trials)]
@@ -382,8 +382,8 @@ SEPARATE = {
 
 @few_and_many(sorted(SEPARATE), ["a dip, 8 seeds"])
 def test_coverage_where_one_round_is_far_below_the_others(case, trials):
-    """The upper end is sharp and fails in about 2.5 of 100; the lower one pays for
-    assuming no law.
+    """The upper end is sharp and fails in about 2.5 percent; the lower one is
+    conservative, since it assumes no distribution.
     """
     low, high = ends_that_fail(SEPARATE[case], trials)
     assert low <= at_most(0.025, trials)
@@ -412,9 +412,10 @@ TIES = {
 @pytest.mark.drawn(1)
 @few_and_many(sorted(TIES), ["3 seeds", "8 seeds, 1 degree of freedom"])
 def test_coverage_where_rounds_are_equal(case, trials):
-    """The upper end may fail in 2.5 of 100 and does so, a little more with a few seeds
-    of one degree of freedom; the lower end hardly ever: all lower limits would have to
-    fail at once.
+    """The upper end may fail in 2.5 percent, and does slightly more often for few seeds
+    with one degree of freedom.
+
+    The lower end hardly ever fails, since all lower limits would have to fail together.
     """
     low, high = ends_that_fail(TIES[case], trials)
     assert low <= 0.012

@@ -1,5 +1,5 @@
-"""Bounds that contain no step size: they hold for every step size, and can be compared
-and searched.
+"""Bounds without a step size hold for every step size, and can be compared and
+searched.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What would make a theorem apply: every suggestion, put in, meets all conditions."""
+"""Suggestions that make a theorem apply: each one satisfies all conditions."""
 
 import json
 import math

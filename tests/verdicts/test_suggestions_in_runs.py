@@ -1,4 +1,4 @@
-"""Suggestions, put into the document of a run, leave no obstacle."""
+"""Suggestions, applied to the document of a run, leave no obstacle."""
 
 from copy import copy
 
@@ -42,7 +42,7 @@ def usual_task(theorem):
 
 
 def random_hyperparameters(theorem, rng):
-    """Required hyperparameters, and some that have a default, at random."""
+    """Return random values of required hyperparameters, and of some with a default."""
     kind = algorithm_class(theorem)
     name = name_of(kind)
     values = {}
@@ -54,7 +54,7 @@ def random_hyperparameters(theorem, rng):
         elif about.required:
             values[option] = float(10 ** rng.uniform(-3, 0.5))
     fixed = fixed_hyperparameters(theorem, kind)
-    if rng.random() < 0.7:  # else the scope may not cover them
+    if rng.random() < 0.7:  # otherwise the scope may not cover them
         values.update(fixed)
     return {"name": name, **values}
 
@@ -73,14 +73,16 @@ def random_document(theorem, rng):
 
 
 def run_of(document, rounds):
-    """The record of a document's run, of one round, as if it had so many rounds."""
+    """Return the record of a one-round run of a document, declared as having more
+    rounds.
+    """
     run = copy(read_experiment(document, trust=True).cell.instance().run())
     run.rounds = int(rounds)
     return run
 
 
 def changed(document, run, suggestion):
-    """The document and the horizon after a suggestion."""
+    """Return the document and the horizon after a suggestion."""
     values = {**suggestion.values, **suggestion.settings}
     fields = hyperparameter_fields(type(run.algorithm), values)
     algorithm = {**document["algorithm"], **fields}
@@ -88,7 +90,7 @@ def changed(document, run, suggestion):
 
 
 def given_constants(theorem, run, rng):
-    """Random values of the constants that the run does not know."""
+    """Return random values of the constants that the run does not know."""
     known = run_values(run, theorem)
     names = [
         n for n in theorem.needs if n not in known or not np.isfinite(known[n]).all()
@@ -105,7 +107,7 @@ def compared(run, theorem, given):
 
 
 def check_settings(theorem, settings):
-    """Return how many suggestions of random settings were put into documents."""
+    """Return how many suggestions of random settings were applied to documents."""
     rng = np.random.default_rng(sum(map(ord, f"{theorem}")))
     tested = 0
     for _ in range(settings):

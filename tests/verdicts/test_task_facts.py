@@ -1,4 +1,4 @@
-"""Tasks whose gradients no theorem covers, and constants that a task knows."""
+"""Tasks whose gradients no theorem covers, and constants known to a task."""
 
 import numpy as np
 import pytest

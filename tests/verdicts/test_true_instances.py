@@ -1,5 +1,5 @@
-"""Corrected theorems on random problems, in any units: no true bound is violated, false
-ones are found.
+"""Corrected theorems on random problems in any units: true bounds are not violated,
+false ones are detected.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tests.experiments.test_every_theorem import CLOSED, barred
 CLOSED = [t for t in CLOSED if t.scope.network != "none"]
 CORRECTED = [t for t in CLOSED if t.variant.startswith("corrected")]
 MANY = int(os.environ.get("DFLTHEORY_INSTANCES", "2000"))
-"""How many random instances the slow test draws."""
+"""Number of random instances in the slow test."""
 
 
 class Scaled(Task):
-    """f -> c f and x -> s x of another task: the same problem in other units."""
+    """Another task under f -> c f and x -> s x: the same problem in other units."""
 
     name = "scaled"
 
@@ -78,7 +78,7 @@ class Scaled(Task):
 
 
 def in_units(name, c, s):
-    """By what a quantity of the glossary is multiplied."""
+    """Return the factor of a quantity of the glossary under a change of units."""
     own = {"f_star": "f0_gap", "mu": "L"}.get(name, name)
     unit = GLOSSARY[own].unit
     return float(c ** float(unit.f) * s ** float(unit.x + unit.v))
@@ -86,8 +86,8 @@ def in_units(name, c, s):
 
 @dataclass
 class Planted:
-    """An instance of unit scale that a theorem is about, and the constants that its
-    verdict is given.
+    """An instance of unit scale within a theorem's scope, and the constants passed to
+    its verdict.
     """
 
     theorem: bounds.Theorem
@@ -120,8 +120,8 @@ class Planted:
 
 
 def network_for(thm, rng, m):
-    """A network that the scope of the theorem covers: fixed, or as far as it allows them
-    change.
+    """Return a network in the theorem's scope, fixed or changing if the scope admits
+    it.
     """
     graphs = dfl.graphs
     if thm.scope.network == "column-stochastic":
@@ -143,7 +143,7 @@ def network_for(thm, rng, m):
 
 
 def instance(thm, rng, dtype=torch.float64):
-    """A random instance of a corrected theorem."""
+    """Return a random instance of a corrected theorem."""
     m, seed, sigma = (
         int(rng.choice([1, 2, 4, 5])),
         int(rng.integers(1000)),
@@ -224,8 +224,8 @@ FURTHER = {
         (1e-12, 1e12),
     ],
 }
-"""Factors of the loss and of x, up to where single precision does not hold a gradient's
-square.
+"""Factors of the loss and of x for which a squared gradient does not leave the range of
+single precision.
 """
 
 
@@ -252,8 +252,8 @@ square.
     ],
 )
 def test_the_same_problem_in_other_units_gets_the_same_verdict(thm, dtype, scales):
-    """Powers of two change no digit of any number, so that verdicts agree to rounding;
-    others, in kind.
+    """Powers of two are exact, so verdicts agree up to rounding; for other factors,
+    their kinds agree.
     """
     one = instance(thm, np.random.default_rng(1), getattr(torch, dtype))
     one.plain = replace(one.plain, seeds=3)
@@ -279,9 +279,7 @@ def test_the_same_problem_in_other_units_gets_the_same_verdict(thm, dtype, scale
 
 
 def judged(k):
-    """Instance k of all, in its own units and precision, with its run and its
-    verdict.
-    """
+    """Return instance k in its own units and precision, its run and its verdict."""
     rng = np.random.default_rng([17, k])
     thm = CORRECTED[rng.integers(len(CORRECTED))]
     one = instance(thm, rng, torch.float32 if rng.random() < 0.5 else torch.float64)
@@ -291,7 +289,9 @@ def judged(k):
 
 
 def no_wolf(numbers):
-    """Judge these instances: none is violated; how often each kind came out."""
+    """Judge these instances: none may be violated; return the number of verdicts of
+    each kind.
+    """
     kinds = [judged(k)[2] for k in numbers]
     assert [str(v) for v in kinds if v.kind == "violated"] == []
     counts = {
@@ -304,11 +304,11 @@ def no_wolf(numbers):
 
 
 def planted(k):
-    """Was a bound of half the true left-hand side found, and how often does the power
-    curve say that it is?
+    """Return whether a bound of half the true left-hand side is detected, and how often
+    the power curve predicts it.
 
-    The truth is the mean of an independent pool of seeds, and the curve is drawn from
-    that pool.
+    The true value is the mean of an independent pool of seeds, from which the curve is
+    also computed.
     """
     one, run, verdict, (c, s) = judged(k)
     if verdict.kind == "not applicable":
@@ -338,7 +338,7 @@ def finds_what_the_power_curve_promises(numbers):
     found, promised = (np.array(column, dtype=float) for column in zip(*outcomes))
     error = (
         4 * np.sqrt((promised * (1 - promised)).sum()) + 0.04 * len(found) + 1
-    )  # chance, and the pool's own
+    )  # random variation, and that of the pool
     assert abs(found.sum() - promised.sum()) <= error, (
         found.sum(),
         promised.sum(),

@@ -1,6 +1,6 @@
-"""Searches for counterexamples to all statements, and the measured power of the search.
+"""Searches for counterexamples to all statements, and the power of these searches.
 
-:mod:`.survey` searches every theorem and corollary and saves one outcome file each in
-``docs/counterexamples``; :mod:`.power` searches false versions of the corrected
-theorems.
+:mod:`.survey` searches for counterexamples to every theorem and corollary, and saves an
+outcome file for each in ``docs/counterexamples``. :mod:`.power` measures how many false
+versions of the corrected theorems the same search refutes.
 """

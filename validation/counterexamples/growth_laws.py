@@ -1,7 +1,8 @@
 """Growth laws of the families that refute the printed statements in O(.).
 
-They are read from ``growth_laws.toml``: lines for a check by hand, and measured over
-expression as a function of the horizon or of another parameter.
+They are read from ``growth_laws.toml``, which contains, for each family, a description
+that can be checked by hand, and measured / expression as a function of the horizon or
+another parameter.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ FILE = Path(__file__).with_suffix(".toml")
 
 @dataclass(frozen=True)
 class GrowthLaw:
-    """A family in closed form.
+    """A family of problems in closed form.
 
     Attributes
     ----------
     statement : key of the printed statement
     relation : ``=``, or ``>=`` if the ratio is a lower bound
-    ratio : measured over expression, as an expression in ``parameter``
-    growth : what the ratio is close to for large values of the parameter
-    family : what else changes along the family, or is fixed
+    ratio : measured / expression, as a formula in ``parameter``
+    growth : asymptotic form of the ratio for large values of the parameter
+    family : which other quantities change along the family, or are fixed
     parameter : ``T``, or ``a`` for 1/(1 - alpha)
-    lines : the family in five lines
-    derivation : why the ratio is that
+    lines : description of the family in five lines
+    derivation : derivation of the ratio
     """
 
     statement: str
@@ -44,7 +45,7 @@ class GrowthLaw:
 
     @property
     def words(self) -> str:
-        """Growth and family in a few words."""
+        """Short description of the growth and the family."""
         relation = "is at least" if self.relation == ">=" else "grows like"
         growth = self.growth.replace("*", " ")
         return f"ratio {relation} {growth} ({self.family})"
@@ -54,7 +55,7 @@ class GrowthLaw:
         return self._evaluate(self.ratio, value)
 
     def growth_at(self, value: float) -> float:
-        """Evaluate what the ratio grows like at one value of the parameter."""
+        """Evaluate the asymptotic form of the ratio at one value of the parameter."""
         return self._evaluate(self.growth, value)
 
     def _evaluate(self, text: str, value: float) -> float:
@@ -64,7 +65,7 @@ class GrowthLaw:
 
 
 def growth_laws() -> dict[str, GrowthLaw]:
-    """Return the laws by the key of their statement."""
+    """Return the growth laws by the key of the statement."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["law"]
     laws = {}
     for row in rows:

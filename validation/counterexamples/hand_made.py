@@ -1,13 +1,14 @@
-"""Problems made by hand that refute false versions of statements without a search.
+"""Problems constructed by hand that refute false versions of statements.
 
-Two identical clients, W = 11'/2, no noise and no SAM. Each problem is for one kind of
-mistake:
+All have two identical clients, W = 11'/2, no noise and no SAM. Each problem targets one
+kind of mistake:
 
-* :func:`late_descent` has a small gradient for all rounds but the last ones, so that
-  the last round is far above the mean of the rounds.
-* :func:`early_descent` has a large gradient in the first rounds only, so that the
-  largest is far above the mean.
-* :func:`oscillation` has step size 2/L, for which a parabola never converges.
+* In :func:`late_descent` the gradient is small except in the last rounds, so that its
+  value in the last round far exceeds its mean over rounds.
+* In :func:`early_descent` the gradient is large only in the first rounds, so that its
+  maximum far exceeds its mean.
+* :func:`oscillation` has step size 2/L, for which gradient descent on a parabola does
+  not converge.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 STEEP, FLAT = 1.0, 0.05
-"""Gradients of the late and early descent."""
+"""Gradients of :func:`late_descent`."""
 HORIZONS = (1000, 10_000)
 STEPS = (0.05, 0.01, 0.002)
-"""Step sizes that are tried where the statement has no schedule."""
+"""Step sizes that are tried if the statement has no schedule."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """An algorithm of the scope of a statement, and a number of rounds."""
+    """An algorithm in the scope of a statement, and a number of rounds."""
 
     theorem: Theorem
     chosen: Algorithm
@@ -49,7 +50,7 @@ class Setting:
 
     @property
     def moved(self) -> float:
-        """How far one round moves a client whose gradient is 1."""
+        """Distance by which one round moves a client whose gradient is 1."""
         if isinstance(self.chosen, PrimalDual):
             return hyperparameter(self.chosen, "lam")
         name = "_u" if self.theorem.scope.two_blocks else ""
@@ -57,7 +58,7 @@ class Setting:
         return float(eta * getattr(self.chosen, f"K{name}", 1))
 
     def run(self, ramps: Ramps, start: float) -> Instance:
-        """Return the run of two identical clients from one start."""
+        """Return an instance with two identical clients and a common start."""
         described = ramps.repeated(2).describe(0)
         x0 = np.full((2, 1), start)
         if self.theorem.scope.two_blocks:
@@ -78,7 +79,10 @@ class Setting:
 
 
 def settings(theorem: Theorem, steps: tuple[float, ...] = STEPS) -> Iterator[Setting]:
-    """Yield algorithms at the schedule's step sizes, or at given ones; K = 1, L = 1."""
+    """Yield algorithms with K = 1 at L = 1.
+
+    Step sizes are those of the schedule; without a schedule, those of ``steps``.
+    """
     names = {"eta", "eta_u", "eta_v", "lam_admm"}
     scheduled = bool(names & set(theorem.schedule))
     for T in HORIZONS:
@@ -92,17 +96,17 @@ def settings(theorem: Theorem, steps: tuple[float, ...] = STEPS) -> Iterator[Set
 
 
 def late_descent(theorem: Theorem) -> Iterator[Instance]:
-    """Yield slopes of FLAT that end in one of STEEP shortly before the last round.
+    """Yield losses with slope FLAT that becomes STEEP shortly before the last round.
 
-    From FLAT to STEEP the gradient grows by a factor 1 + eta in each step. The steep
-    slope lasts three rounds, and ends in a parabola.
+    In between, the gradient grows by a factor 1 + eta in each step. The steep slope
+    lasts for three rounds and ends in a parabola.
     """
     for setting in settings(theorem):
         last = setting.theorem.lhs.rounds(setting.rounds).stop - 1
-        grown = int(np.ceil(np.log(STEEP / FLAT) / np.log1p(setting.moved)))
+        rounds_of_rise = int(np.ceil(np.log(STEEP / FLAT) / np.log1p(setting.moved)))
         rise, steep = STEEP - FLAT, 3 * setting.moved
         for early in (0, 1, 2, 3):
-            start = (last - grown - early) * setting.moved * FLAT
+            start = (last - rounds_of_rise - early) * setting.moved * FLAT
             if start < 0:
                 continue
             knots = [[-rise - steep - STEEP, -rise]]
@@ -112,7 +116,7 @@ def late_descent(theorem: Theorem) -> Iterator[Instance]:
 
 
 def early_descent(theorem: Theorem) -> Iterator[Instance]:
-    """Yield parabolas that all clients leave for their minimum."""
+    """Yield parabolas; both clients start away from the minimum."""
     for setting in settings(theorem):
         ramps = Ramps.one([[-1.0]], [[2.0]], [[1.0]], [-1.0])
         yield setting.run(ramps, 1.0)

@@ -1,21 +1,21 @@
-"""False versions of the kinds of mistakes that people make in statements.
+"""Versions of statements with mistakes that people typically make.
 
     python -m validation.counterexamples.human_mistakes draw FILE
     python -m validation.counterexamples.human_mistakes known FILE
     python -m validation.counterexamples.human_mistakes search FILE --seconds 15
 
-``draw`` makes every version of every corrected statement with constants, and of those
-of Wang and Joshi (2021), by the rules of :mod:`.mistakes`, and draws :data:`COUNT` of
-them with the seed :data:`SEED`, about as many of each rule. The draw depends on the
-statements that are registered, so that a file keeps its rows when others are added; its
-versions are found by their names. ``known`` compares each row with the saved problems
-of ``docs/counterexamples``, those of :mod:`.hand_made` and the closed forms, and stores
-what refutes it. ``search`` searches each version that has no search yet, and stores the
-instance where it finds one.
+``draw`` generates all versions of the corrected statements with constants, and of the
+statements of Wang and Joshi (2021), by the rules of :mod:`.mistakes`. It draws
+:data:`COUNT` of them with the seed :data:`SEED`, about equally many per rule. The draw
+depends on the registered statements, so a file must not be drawn again when statements
+are added; the versions in a file are identified by their names. ``known`` tests each
+version on the saved problems of ``docs/counterexamples``, on the problems of
+:mod:`.hand_made` and on the closed forms, and stores what refutes it. ``search``
+searches each version that was not searched yet, and stores the counterexample, if any.
 
-A version is *known to be false* if its row holds an instance that the training core
-confirms, or a closed form with a ratio above 1. Nothing is known of the others, some
-of which may be true.
+A version is *known to be false* if its row contains an instance that the training core
+confirms, or a closed form with a ratio above 1. Of the others nothing is known; some of
+them may be true.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
 
 COUNT, SEED = 60, 45
 NAMES = ("key", "variant", "mistake", "place")
-"""Fields of a row that name its version."""
+"""Fields of a row that identify its version."""
 MOST_CONFIRMED = 3
-"""The core runs so many of the saved problems, the most violated ones."""
+"""Number of saved problems, with the largest ratios, that the training core runs."""
 
 
 Problem = Mapping[str, object]
 Witness = TypedDict("Witness", {"ratio": float, "from": str, "instance": Problem})
-"""A problem that refutes a version, and where it is from."""
+"""A problem that refutes a version, with its ratio and origin."""
 
 
 class Search(TypedDict):
-    """What one search found."""
+    """Result of one search."""
 
     refuted: bool
     seconds: float
@@ -81,11 +81,11 @@ Row = TypedDict(
         "search": NotRequired[Search],
     },
 )
-"""A version by its names, what refutes it without a search, and a search of it."""
+"""The names of a version, what refutes it without a search, and a search of it."""
 
 
 def drawn(count: int = COUNT, seed: int = SEED) -> list[Version]:
-    """``count`` versions at random: the rules take turns until they have no more."""
+    """Return ``count`` random versions, taken from the rules in turn."""
     rng = np.random.default_rng(seed)
     queues = []
     for rule_versions in versions().values():
@@ -103,7 +103,7 @@ def drawn(count: int = COUNT, seed: int = SEED) -> list[Version]:
 
 
 def saved_witness(theorem: Theorem) -> Witness | None:
-    """Return the saved problem that refutes it most, confirmed by the training core."""
+    """Return the saved problem with the largest ratio that the core confirms."""
     candidates = []
     for name, document in _saved_instances():
         if ("b" in document["task"]) == theorem.scope.two_blocks:
@@ -115,23 +115,23 @@ def saved_witness(theorem: Theorem) -> Witness | None:
 
 
 def hand_made_witness(theorem: Theorem) -> Witness | None:
-    """Return the first problem made by hand that refutes it, confirmed by the core."""
+    """Return the first hand-made counterexample that the training core confirms."""
     for name, problems in HAND_MADE.items():
         try:
             for instance in problems(theorem):
                 ratio = _exact_ratio(instance, theorem)
-                found = _confirmed(theorem, [(ratio, name, instance)])
-                if found is not None:
-                    return found
+                witness = _confirmed(theorem, [(ratio, name, instance)])
+                if witness is not None:
+                    return witness
         except DFLTheoryError:
-            continue  # no such algorithm, or step sizes outside of its range
+            continue  # unsupported algorithm, or inadmissible step sizes
     return None
 
 
 def _confirmed(
     theorem: Theorem, candidates: list[tuple[float, str, Instance]]
 ) -> Witness | None:
-    """Return the first of the candidates that the training core confirms."""
+    """Return the first candidate that the training core confirms."""
     for ratio, name, instance in candidates:
         if ratio > 1 and certify(instance, theorem).violated:
             return {"ratio": ratio, "from": name, "instance": instance.document()}
@@ -140,7 +140,7 @@ def _confirmed(
 
 @cache
 def _saved_instances() -> list[tuple[str, Outcome]]:
-    """Return the names and instances of all saved outcomes that have one."""
+    """Return the file names and instances of all saved outcomes with an instance."""
     return [
         (f"{outcome['key']}-{outcome['variant']}.json", outcome["instance"])
         for outcome in outcomes(FOLDER)
@@ -149,7 +149,7 @@ def _saved_instances() -> list[tuple[str, Outcome]]:
 
 
 def _built(document: Outcome, theorem: Theorem) -> Instance | None:
-    """Build an instance for the statement's algorithms from a saved problem."""
+    """Build a saved problem; return None if no algorithm of the statement fits."""
     try:
         return built(document, theorem.scope.algorithms)
     except DFLTheoryError:
@@ -157,7 +157,7 @@ def _built(document: Outcome, theorem: Theorem) -> Instance | None:
 
 
 def _exact_ratio(instance: Instance, theorem: Theorem) -> float:
-    """Return measured / bound by the exact expectation; 0 where it does not apply."""
+    """Return measured / bound by the exact expectation; 0 if it does not apply."""
     classes = tuple(class_of(name) for name in theorem.scope.algorithms)
     if not isinstance(instance.algorithm, classes):
         return 0.0
@@ -170,7 +170,7 @@ def _exact_ratio(instance: Instance, theorem: Theorem) -> float:
 
 
 def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Search:
-    """One search, with the instance that it found."""
+    """Search a version once; include the instance if it is a counterexample."""
     result = searched_once(theorem, seconds, seed)
     row: Search = {
         "refuted": result.refuted,
@@ -191,29 +191,29 @@ def known_false(row: Row) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Draw the versions, or learn more of those of a file."""
+    """Draw versions into a file, or examine the versions of a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("draw", "known", "search"))
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=15.0)
-    given = parser.parse_args(arguments)
-    if given.action == "draw":
+    options = parser.parse_args(arguments)
+    if options.action == "draw":
         names = [dict(zip(NAMES, version.name, strict=True)) for version in drawn()]
-        write_json(given.file, names)
+        write_json(options.file, names)
         return 0
-    rows: list[Row] = read_json(given.file)
+    rows: list[Row] = read_json(options.file)
     available = {v.name: v.theorem for rule in versions().values() for v in rule}
     for row in rows:
         name = (row["key"], row["variant"], row["mistake"], row["place"])
         theorem = available[name]
-        if given.action == "known":
+        if options.action == "known":
             row["saved"] = saved_witness(theorem) or hand_made_witness(theorem)
             row["for ever"], row["closed form"] = known_without_search(theorem)
             print(name, known_false(row), flush=True)
         elif "search" not in row:
-            row["search"] = looked(theorem, given.seconds)
+            row["search"] = looked(theorem, options.seconds)
             print(name, row["search"]["refuted"], flush=True)
-        write_json(given.file, rows)
+        write_json(options.file, rows)
     return 0
 
 

@@ -1,7 +1,7 @@
-"""Versions of statements with one mistake of a kind that people make.
+"""Versions of statements with one mistake that people typically make.
 
-Each rule of :data:`MISTAKES` yields versions of one statement. A version whose bound is
-nowhere smaller than the original's is not made, as the original implies it.
+Each rule of :data:`MISTAKES` yields versions of one statement. Versions whose bound is
+nowhere smaller than the original one are omitted, because the original implies them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Version:
 def other_aggregate(
     theorem: Theorem, *, stated: str, wrong: Literal["last", "max", "mean"]
 ) -> Iterator[Version]:
-    """Yield the version with another aggregate of the rounds."""
+    """Yield the version in which the aggregate ``stated`` is replaced by ``wrong``."""
     if theorem.lhs.aggregate == stated:
         lhs = replace(theorem.lhs, latex="", aggregate=wrong)
         mistake = f"{wrong} for {stated}"
@@ -54,7 +54,7 @@ def other_aggregate(
 
 
 def shifted_rounds(theorem: Theorem) -> Iterator[Version]:
-    """Yield versions whose rounds, or model that defines f0_gap, are off by one."""
+    """Yield versions in which the rounds, or the start of f0_gap, are off by one."""
     lhs = replace(theorem.lhs, latex="")
     later = replace(lhs, first=lhs.first + 1, last=lhs.last + 1)
     start = replace(lhs, start=lhs.start + 1)
@@ -68,9 +68,9 @@ def shifted_rounds(theorem: Theorem) -> Iterator[Version]:
 def scaled_terms(
     theorem: Theorem, *, mistake: str, names: tuple[str, ...], factor: str
 ) -> Iterator[Version]:
-    """Yield a version for each term and each of the quantities that occurs in it.
+    """Yield a version for each term and each quantity of ``names`` that occurs in it.
 
-    ``factor`` is a formula in the quantity ``x``.
+    The term is multiplied by ``factor``, a formula in which ``x`` is the quantity.
     """
     for term, part in theorem.parts.items():
         for name in names:
@@ -79,7 +79,7 @@ def scaled_terms(
 
 
 def squared_clients(theorem: Theorem) -> Iterator[Version]:
-    """sigma^2/m^2 in place of sigma^2/m."""
+    """Yield versions with sigma^2/m^2 in place of sigma^2/m."""
     for term, part in theorem.parts.items():
         symbols = _symbols(theorem, part)
         if {"sigma_l", "sigma_u", "sigma_v"} & symbols and "m" in symbols:
@@ -87,7 +87,7 @@ def squared_clients(theorem: Theorem) -> Iterator[Version]:
 
 
 def _symbols(theorem: Theorem, part: Expr) -> set[str]:
-    """Names of the quantities of a term, inside of definitions too."""
+    """Return the names of the quantities of a term, including those in definitions."""
     defined = {d.symbol: d.expr for d in theorem.definitions}
     for _ in defined:
         part = part.xreplace(defined)
@@ -97,10 +97,10 @@ def _symbols(theorem: Theorem, part: Expr) -> set[str]:
 def _with_factor(
     theorem: Theorem, mistake: str, term: str, factor: str, name: str
 ) -> Version:
-    """Return the version whose term is multiplied by a factor in one quantity."""
+    """Return the version in which a term is multiplied by a factor in one quantity."""
     formulas = [*theorem.parts.values(), *(d.expr for d in theorem.definitions)]
-    own = next(s for f in formulas for s in f.free_symbols if str(s) == name)
-    scale = parse_expr(factor, local_dict={"x": own})
+    quantity = next(s for f in formulas for s in f.free_symbols if str(s) == name)
+    scale = parse_expr(factor, local_dict={"x": quantity})
     parts = {**theorem.parts, term: scale * theorem.parts[term]}
     return Version(replace(theorem, parts=parts), mistake, term)
 
@@ -109,10 +109,10 @@ def _with_factor(
 
 
 def weakened_condition(theorem: Theorem) -> Iterator[Version]:
-    """Yield versions with a condition that admits twice as much."""
+    """Yield versions in which the left side of a condition is halved."""
     for index, condition in enumerate(theorem.conditions):
         if sp.simplify(2 * condition.left / condition.right) in (2, 4):
-            continue  # such as 2 sigma <= sigma, which then says nothing
+            continue  # would become trivial, as 2 sigma <= 2 sigma
         conditions = [*theorem.conditions]
         conditions[index] = replace(condition, left=condition.left / 2)
         changed = replace(theorem, conditions=tuple(conditions))
@@ -146,26 +146,26 @@ MISTAKES: dict[str, Callable[[Theorem], Iterator[Version]]] = {
 
 
 def originals() -> list[Theorem]:
-    """Return the corrected statements with constants, and those of the paper."""
+    """Return the corrected statements, and those of ``PAPER``, with constants."""
     statements = [*searched(variant="corrected"), *searched(prefix=PAPER)]
     return [theorem for theorem in statements if not theorem.order]
 
 
 def versions() -> dict[str, list[Version]]:
-    """All versions that the original does not imply, by the rule that made them."""
-    found: dict[str, list[Version]] = {}
+    """Return all versions that the original does not imply, by rule."""
+    by_rule: dict[str, list[Version]] = {}
     for name, rule in MISTAKES.items():
-        found[name] = [
+        by_rule[name] = [
             version
             for theorem in originals()
             for version in rule(theorem)
             if not _implied(theorem, version.theorem)
         ]
-    return found
+    return by_rule
 
 
 def _implied(original: Theorem, changed: Theorem) -> bool:
-    """Return whether only the bound is changed, and is smaller at no random point."""
+    """Return whether only the bound differs, and is not smaller at any random point."""
     same = (original.lhs, original.conditions) == (changed.lhs, changed.conditions)
     if not same:
         return False

@@ -1,6 +1,6 @@
-"""What is known of planted versions without a search, from ``planted.toml``.
+"""What is known about planted versions without a search, from ``planted.toml``.
 
-The tables of the file are read here; :func:`unproved` and :func:`unshown` combine
+This module reads the tables of the file. :func:`unproved` and :func:`unshown` combine
 them with the rows of ``docs/power.json``.
 """
 
@@ -32,28 +32,29 @@ PlantedRow = TypedDict(
         "closed form": NotRequired[str | None],
     },
 )
-"""A planted version of a statement and what a search found.
+"""A planted version of a statement, and the result of a search.
 
-``for ever``: the largest measured / bound of the closed forms, by ``closed form``.
+``for ever`` is the largest measured / bound of the closed forms, attained by
+``closed form``.
 """
 
 _KNOWN: dict[str, list[dict[str, str]]] = tomllib.loads(
     Path(__file__).with_name("planted.toml").read_text(encoding="utf-8")
 )
 OPEN = {(row["key"], row["condition"]): row["why"] for row in _KNOWN["open"]}
-"""Statement and condition without which no instance is known to violate it -> why."""
+"""(statement, condition) -> why the statement may hold without the condition."""
 FALSE = {(row["key"], row["version"]): row["why"] for row in _KNOWN["false"]}
-"""Statement and version that a closed form violates -> what does."""
+"""(statement, version) -> the closed form that violates the version."""
 IMPLIED = {(r["key"], r["variant"], r["term"]): r["by"] for r in _KNOWN["implied"]}
-"""Statement, variant and a term that is not necessary -> a smaller proved variant."""
+"""(statement, variant, unnecessary term) -> a proved variant with a smaller bound."""
 UNREACHED = {(r["key"], r["variant"], r["term"]): r["why"] for r in _KNOWN["unreached"]}
-"""Statement, variant and a term that no search can show to be necessary -> why."""
+"""(statement, variant, term) -> why no search can show that the term is necessary."""
 
 
 def unshown(key: str, variant: str, term: str, most: str) -> str:
-    """Say what is known of a term without which the largest ratio is ``most``.
+    """Describe what is known about a term that no search showed to be necessary.
 
-    The reason is included if it is known.
+    ``most`` is the largest measured / bound without the term.
     """
     place = (key, variant, term)
     if place in IMPLIED:
@@ -63,7 +64,7 @@ def unshown(key: str, variant: str, term: str, most: str) -> str:
 
 
 def unproved(row: PlantedRow) -> str | None:
-    """Why a planted version is not known to be false; None where it is false."""
+    """Return why a planted version is not known to be false; None if it is."""
     key, version = row["key"], row["version"]
     reason = OPEN.get((key, version.removeprefix(f"{WITHOUT_CONDITION} ")))
     if reason or row["refuted"] or known_false(row):
@@ -72,27 +73,28 @@ def unproved(row: PlantedRow) -> str | None:
 
 
 def known_false(row: PlantedRow) -> bool:
-    """Return whether a version is known to be false without any search."""
+    """Return whether a version is known to be false without a search."""
     return row.get("for ever", 0.0) > 1 or (row["key"], row["version"]) in FALSE
 
 
 def slack_of_short_horizons(K: int, step: float) -> float:
     r"""Return by how much Corollary B(i) of DFedADMM-SAM exceeds a true bound.
 
-    The excess is that at c = L lam_admm = sqrt(K/T), in units of S^2.
+    The excess is evaluated at c = L lam_admm = sqrt(K/T), the argument ``step``, in
+    units of S^2. It is never negative, so the condition T >= 4 K may be dropped.
 
-    It is never negative, so that its condition T >= 4 K may be dropped. Two bounds hold
-    for every T. For c >= 1/2, by the triangle inequality (every step's gradient is at
-    most S in root mean square), grad f(w) <= L rho + S (1 + c (theta + lam/(1 - lam))).
-    For c < 1, by the sharper Theorem B1, whose noise is that of the steps and no more
-    than V' = min(V, S^2): 2 Delta/(lam_admm T) + c Gamma2 V'/(m (1 - c)) + (L rho + c S
-    (theta + lam/(1 - lam) + 2 p))^2. The corollary has 2.24 c V/(K m) for the noise,
-    and 1.87 for theta or theta + 2 p. So it exceeds the first wherever c (1.87 - theta)
-    >= 1, and the second by c^2 S^2 (1.87^2 - (theta + 2 p)^2) - (Gamma2/(1 - c) -
-    2.24/K) c V'/m at least, of which the worst is m = 1, V' = S^2.
+    Two bounds hold for every T. For c >= 1/2, the triangle inequality gives grad f(w)
+    <= L rho + S (1 + c (theta + lam/(1 - lam))), since every step's gradient is at most
+    S in root mean square. For c < 1, the sharper Theorem B1, whose noise is that of the
+    steps and at most V' = min(V, S^2), gives 2 Delta/(lam_admm T) + c Gamma2 V'/(m (1 -
+    c)) + (L rho + c S (theta + lam/(1 - lam) + 2 p))^2. The corollary has 2.24 c V/(K
+    m) for the noise, and 1.87 in place of theta or theta + 2 p. So it exceeds the first
+    bound if c (1.87 - theta) >= 1, and the second by at least c^2 S^2 (1.87^2 - (theta
+    + 2 p)^2) - (Gamma2/(1 - c) - 2.24/K) c V'/m, which is least for m = 1, V' = S^2.
     """
     c, far = step, float(gamma(1.0, K, K))
-    theta, p = (1 - far) / far, 1 - (1 - 1 / K) ** (K - 1)
+    theta = (1 - far) / far
+    p = 1 - (1 - 1 / K) ** (K - 1)
     first = c * (1.87 - theta) - 1
     if first >= 0:
         return first

@@ -2,17 +2,17 @@
 
     python -m validation.counterexamples.power docs/power.json --seconds 60
 
-searches the versions of :mod:`validation.counterexamples.planted`. Which are false is
-known of those that a search has refuted, of those that a closed form violates
-(:mod:`dfltheory.counterexamples.closed_forms`), and of those that ``planted.toml``
-lists as false. Only the last two are known without a search. Others are listed
-separately, with a reason where that file has one, and are no part of the share that is
-refuted. Seconds are of the processor, so that a busy machine counts no less.
+searches the versions of :mod:`validation.counterexamples.planted`. A version is known
+to be false if a search refuted it, if a closed form violates it
+(:mod:`dfltheory.counterexamples.closed_forms`), or if ``planted.toml`` lists it as
+false; the last two need no search. The other versions are listed separately, with a
+reason if that file has one, and do not count in the share that is refuted. Seconds are
+processor time, so that results do not depend on the load of the machine.
 
-Every row says which search made it (:func:`searcher`). Rows that are in the file
-already are left out where the version was refuted, whichever search did, or where this
-search has looked as long: a run that was stopped goes on, and a better search tries
-again what survived.
+Every row names the search that produced it (:func:`searcher`). Versions in the file are
+skipped if any search refuted them, or if this search has already spent as much time on
+them. So an interrupted run can be continued, and an improved search retries only the
+versions that survived.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ SEARCH = (
     "splits",
     "step_sizes",
 )
-"""The modules on which it depends what a search finds."""
+"""The modules that determine the result of a search."""
 ENOUGH = 1.05
-"""The search for a planted version ends beyond this ratio."""
+"""The search of a planted version stops at this ratio."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class Searched:
-    """One search: the worst problem with its family, if any, and the effort."""
+    """Result of one search: the worst problem with its family, and the effort."""
 
     found: tuple[str, Instance, Certificate] | None
     evaluations: int
@@ -89,7 +89,7 @@ class Searched:
 
     @property
     def refuted(self) -> bool:
-        """Whether the training core confirms that a problem violates the statement."""
+        """Whether the training core confirms that the statement is violated."""
         return self.found is not None and self.found[2].violated
 
     @property
@@ -113,7 +113,7 @@ def searched_once(theorem: Theorem, seconds: float, seed: int) -> Searched:
 
 
 def searcher() -> str:
-    """Return a fingerprint of the search: of its code."""
+    """Return a fingerprint of the code of the search."""
     digest = hashlib.sha256()
     folder = Path(closed_forms.__file__).parent
     files = [folder / f"{name}.py" for name in SEARCH]
@@ -123,13 +123,13 @@ def searcher() -> str:
 
 
 def known_without_search(theorem: Theorem) -> tuple[float, str | None]:
-    """Return the largest measured / bound of the closed forms, and its name."""
+    """Return the largest measured / bound of the closed forms, and that form's name."""
     name, ratio = strongest(theorem)
     return ratio, name if ratio > 0 else None
 
 
 def all_planted(folder: Path) -> list[Planted]:
-    """Return every version; ``folder`` has the outcomes of searches."""
+    """Return all versions; ``folder`` contains the outcomes of searches."""
     return [
         Planted(theorem, version, changed)
         for theorem in examined()
@@ -138,46 +138,46 @@ def all_planted(folder: Path) -> list[Planted]:
 
 
 def main(arguments: list[str]) -> int:
-    """Search every planted version that the file does not have.
+    """Search every planted version that is not in the file yet.
 
-    The file is written after each.
+    The file is written after each search.
     """
-    given = _parser().parse_args(arguments)
-    stored: list[PlantedRow] = read_json(given.file) if given.file.exists() else []
+    options = _parser().parse_args(arguments)
+    stored: list[PlantedRow] = read_json(options.file) if options.file.exists() else []
     rows = {(row["key"], row["variant"], row["version"]): row for row in stored}
-    versions = all_planted(given.file.parent / "counterexamples")
-    if given.closed_forms:
-        for one in versions:
-            if one.name in rows:
-                ratio, form = known_without_search(one.changed)
-                rows[one.name].update({"for ever": ratio, "closed form": form})
-        write_json(given.file, list(rows.values()))
+    versions = all_planted(options.file.parent / "counterexamples")
+    if options.closed_forms:
+        for version in versions:
+            if version.name in rows:
+                ratio, form = known_without_search(version.changed)
+                rows[version.name].update({"for ever": ratio, "closed form": form})
+        write_json(options.file, list(rows.values()))
         return 0
 
-    def priority(one: Planted) -> tuple[bool, bool]:
-        """First what is not searched or known to be false, and what is fast."""
-        row = rows.get(one.name)
-        open_ = row is not None and unproved(row) is not None
-        return open_, one.theorem.scope.two_blocks
+    def priority(version: Planted) -> tuple[bool, bool]:
+        """Sort key: new versions and those known to be false first, then fast ones."""
+        row = rows.get(version.name)
+        is_open = row is not None and unproved(row) is not None
+        return is_open, version.theorem.scope.two_blocks
 
-    wanted = [one for one in versions if _wanted(rows.get(one.name), given.seconds)]
-    for one in sorted(wanted, key=priority)[: given.most]:
-        row = _row(one, given.seconds, given.seed)
-        rows[one.name] = row
-        write_json(given.file, list(rows.values()))
+    wanted = [v for v in versions if _wanted(rows.get(v.name), options.seconds)]
+    for version in sorted(wanted, key=priority)[: options.most]:
+        row = _row(version, options.seconds, options.seed)
+        rows[version.name] = row
+        write_json(options.file, list(rows.values()))
         outcome = "refuted" if row["refuted"] else "survives"
         print(f"{row['key']}, {row['version']}: {outcome}, {row['ratio']}", flush=True)
     return 0
 
 
-def _row(one: Planted, seconds: float, seed: int) -> PlantedRow:
-    """Search a version once, and return what was found."""
-    result = searched_once(one.changed, seconds, seed)
-    ratio, form = known_without_search(one.changed)
+def _row(version: Planted, seconds: float, seed: int) -> PlantedRow:
+    """Search a version once, and return the result as a row."""
+    result = searched_once(version.changed, seconds, seed)
+    ratio, form = known_without_search(version.changed)
     return {
-        "key": one.theorem.key,
-        "variant": one.theorem.variant,
-        "version": one.version,
+        "key": version.theorem.key,
+        "variant": version.theorem.variant,
+        "version": version.version,
         "refuted": result.refuted,
         "ratio": result.ratio,
         "seconds": seconds,
@@ -192,7 +192,7 @@ def _row(one: Planted, seconds: float, seed: int) -> PlantedRow:
 
 
 def _wanted(row: PlantedRow | None, seconds: float) -> bool:
-    """Return whether a version is still to be searched."""
+    """Return whether a version still has to be searched."""
     if row is None:
         return True
     searched = row.get("search") == searcher() and row["seconds"] >= seconds
@@ -205,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "file",
         type=Path,
-        help="rows; shares of terms are read from counterexamples/ next to it",
+        help="file of rows; shares of terms are read from counterexamples/ next to it",
     )
     add(
         "--seconds",
@@ -214,11 +214,11 @@ def _parser() -> argparse.ArgumentParser:
         help="processor time of each version's search",
     )
     add("--seed", type=int, default=0)
-    add("--most", type=int, help="versions to be searched in this call at most")
+    add("--most", type=int, help="maximum number of versions to search in this call")
     add(
         "--closed-forms",
         action="store_true",
-        help="evaluate the closed forms of all rows again; no search",
+        help="only evaluate the closed forms of all rows again, without a search",
     )
     return parser
 

@@ -2,9 +2,9 @@
 
     python -m validation.counterexamples.simple docs/counterexamples [KEY-VARIANT ...]
 
-Each result is FOLDER/simple/KEY-VARIANT.json, and its lines are stored for ``dfltheory
-falsify --show``. Refutations of statements in O(.) are families of problems, whose
-lines are those of their growth law.
+The results are written to FOLDER/simple/KEY-VARIANT.json, and their descriptions in a
+few lines are stored for ``dfltheory falsify --show``. Refutations of statements in O(.)
+are families of problems, which are described by their growth law.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAMES = (
 
 
 def simplified(file: Path) -> Finding:
-    """Return the simplified counterexample of a saved one."""
+    """Simplify a saved counterexample."""
     saved = json.loads(file.read_text(encoding="utf-8"))
     if saved.get("divergence") is None:
         instance, theorem, family = single_instance(file)
@@ -46,14 +46,14 @@ def simplified(file: Path) -> Finding:
 
 
 def lines_of(finding: Finding) -> tuple[str, ...]:
-    """Its lines; for a family those of its growth law."""
+    """Return the lines that describe a finding; for a family, its growth law's."""
     if finding.divergence is not None:
         return growth_laws()[finding.key].lines
     return hand_check_lines(finding)
 
 
 def main(folder: Path, names: list[str]) -> None:
-    """Simplify these files of the folder, and store the lines of all simple ones."""
+    """Simplify the named counterexamples; store the lines of all simplified ones."""
     (folder / "simple").mkdir(exist_ok=True)
     for name in names:
         finding = simplified(folder / f"{name}.json")

@@ -1,12 +1,13 @@
-"""Every theorem and corollary searched, one outcome file each.
+"""Search every theorem and corollary, and write an outcome file for each.
 
     python -m validation.counterexamples.survey DIR --variant corrected --seconds 300
 
-writes DIR/KEY-VARIANT.json: what was searched and for how long, the best ratio, and the
-best candidate, which ``dfltheory falsify --replay`` runs again. Statements whose file
-is there already are left out, so that a survey that was stopped goes on; with
-``--again`` they are searched once more, and the file has the best of both, with all
-candidates and seconds. Exit status 1 when a corrected statement was refuted.
+writes DIR/KEY-VARIANT.json with the extent of the search, the largest ratio, and the
+best candidate, which ``dfltheory falsify --replay`` runs again. Statements with an
+existing file are skipped, so that an interrupted survey can be continued. With
+``--again`` they are searched once more; the file then contains the better result, and
+the total numbers of candidates and seconds. The exit status is 1 if a corrected
+statement is refuted.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def searched(prefix: str = "", variant: str = "") -> Iterator[Theorem]:
-    """Yield the theorems and corollaries that :func:`falsify` searches.
+    """Yield the theorems and corollaries that :func:`falsify` can search.
 
-    They are in the registry's order: those whose left-hand side it measures, and all of
-    whose constants it knows.
+    These are the statements with a measurable left-hand side and known constants, in
+    the registry's order.
     """
     from dfltheory import bounds
     from dfltheory.counterexamples.reach import MEASURES, unknown
@@ -46,7 +47,7 @@ def searched(prefix: str = "", variant: str = "") -> Iterator[Theorem]:
 
 
 def outcome_file(folder: Path, theorem: Theorem) -> Path:
-    """Where the outcome of a statement is kept."""
+    """Return the path of a statement's outcome file."""
     return folder / f"{theorem.key}-{theorem.variant}.json"
 
 
@@ -66,67 +67,67 @@ def _rank(outcome: Outcome) -> tuple[bool, float]:
 def both(before: Outcome, now: Outcome) -> Outcome:
     """Combine the outcomes of two searches of one statement.
 
-    It is that of the better one, with what both looked at.
+    The result is the better outcome, with the evaluations, seconds, families and terms
+    of both.
     """
     better = max(before, now, key=_rank)
     sums = {name: before[name] + now[name] for name in ("evaluations", "seconds")}
-    told = [
-        (n, row["ratio"], row["evaluations"])
-        for one in (before, now)
-        for n, row in one["families"].items()
+    families = [
+        (name, float(row["ratio"]), row["evaluations"])
+        for outcome in (before, now)
+        for name, row in outcome["families"].items()
     ]
-    terms = largest([one.get("terms", {}) for one in (before, now)])
-    first = min((one["first"] for one in (before, now) if "first" in one), default=None)
-    sums["families"] = together(
-        (name, float(ratio), count) for name, ratio, count in told
-    )
+    terms = largest([outcome.get("terms", {}) for outcome in (before, now)])
+    times = [outcome["first"] for outcome in (before, now) if "first" in outcome]
+    first = min(times, default=None)
+    sums["families"] = together(families)
     return better | sums | {n: v for n, v in (("terms", terms), ("first", first)) if v}
 
 
 def main(arguments: list[str]) -> int:
-    """Search, write, tell."""
+    """Search statements and write their outcomes; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m validation.counterexamples.survey", description=__doc__
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "--seconds", type=float, default=300.0, help="budget of each statement"
+        "--seconds", type=float, default=300.0, help="time limit for each statement"
     )
     parser.add_argument(
         "--variant",
         default="",
-        help="variants that begin so; corrected is the nightly survey",
+        help="only variants with this prefix; the nightly survey uses 'corrected'",
     )
-    parser.add_argument("--key", default="", help="keys that begin so")
+    parser.add_argument("--key", default="", help="only keys with this prefix")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--again", action="store_true", help="search those that have a file, too"
+        "--again", action="store_true", help="also search statements with a file"
     )
     parser.add_argument(
         "--enough", type=float, default=math.inf, help="stop a search beyond this ratio"
     )
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     status = 0
-    for theorem in searched(given.key, given.variant):
-        path = outcome_file(given.folder, theorem)
-        if path.exists() and not given.again:
+    for theorem in searched(options.key, options.variant):
+        path = outcome_file(options.folder, theorem)
+        if path.exists() and not options.again:
             continue
-        found = falsify(
-            theorem, seconds=given.seconds, seed=given.seed, enough=given.enough
+        finding = falsify(
+            theorem, seconds=options.seconds, seed=options.seed, enough=options.enough
         )
-        print(found, flush=True)
+        print(finding, flush=True)
         try:
             before = read_document(path) if path.exists() else None
-            found.record(
-                path, command(theorem, given.seconds, given.seed, given.enough)
+            finding.record(
+                path, command(theorem, options.seconds, options.seed, options.enough)
             )
             if before is not None:
                 write_json(path, both(before, read_document(path)))
         except OSError:
-            # what was found must not be lost
-            print(json_text(found.to_dict()), flush=True)
+            # print the finding, which would otherwise be lost
+            print(json_text(finding.to_dict()), flush=True)
             raise
-        if found.violated and theorem.variant.startswith("corrected"):
+        if finding.violated and theorem.variant.startswith("corrected"):
             status = 1
     return status
 

@@ -1,1 +1,1 @@
-"""Writers of the generated pages of the documentation."""
+"""Generators of pages of the documentation."""

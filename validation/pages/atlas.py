@@ -1,4 +1,4 @@
-"""Writer of docs/atlas.md and its pictures: ``python -m validation.pages.atlas PAGE``."""
+"""Generate docs/atlas.md and its pictures: ``python -m validation.pages.atlas PAGE``."""
 
 from __future__ import annotations
 
@@ -65,18 +65,19 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
 
 
 def assumed(entries: Iterable[Entry]) -> str:
-    """Return a sentence on the assumed constants, with their usual values."""
-    found: dict[str, float] = {}
+    """Return a sentence that lists the assumed constants and their values."""
+    constants: dict[str, float] = {}
     for entry in entries:
-        found.update(entry.assumed)
-    if not found:
+        constants.update(entry.assumed)
+    if not constants:
         return "No constant was assumed."
-    values = ", ".join(f"{name} = {value:g}" for name, value in sorted(found.items()))
+    pairs = sorted(constants.items())
+    values = ", ".join(f"{name} = {value:g}" for name, value in pairs)
     return f"Assumed, since not given: {values}."
 
 
 def places() -> Iterator[str]:
-    """Yield a table for each left-hand side that some theorem bounds with constants."""
+    """Yield a heading and tables for each left-hand side that a theorem bounds."""
     stated = [t for t in registry.statements() if t.kind in STATED]
     for measure in sorted({theorem.lhs.measure for theorem in stated}):
         yield f"### {measure}"
@@ -84,22 +85,22 @@ def places() -> Iterator[str]:
 
 
 def _of_measure(measure: str) -> Iterator[str]:
-    """Yield the table of one left-hand side, and what it leaves out.
+    """Yield the table of one left-hand side, and lists of the theorems it omits.
 
     A second table has the theorems that are silent only because gradients are noisy.
     """
-    found = atlas(None, measure=measure, truth=True, **PLACE).entries
-    rows = [_row(entry, PLACE) for entry in found if entry.status != NOT_GIVEN]
+    entries = atlas(None, measure=measure, truth=True, **PLACE).entries
+    rows = [_row(entry, PLACE) for entry in entries if entry.status != NOT_GIVEN]
     if rows:
         yield table(HEAD, rows)
-        yield assumed(found)
-    silent = [entry.theorem for entry in found if entry.status == "silent"]
+        yield assumed(entries)
+    silent = [entry.theorem for entry in entries if entry.status == "silent"]
     if silent:
         yield from _without_noise(measure, silent)
-    orders = [_name(entry.theorem) for entry in found if entry.theorem.order]
+    orders = [_name(entry.theorem) for entry in entries if entry.theorem.order]
     if orders:
         yield f"Constant not given, as they are stated as O(.): {', '.join(orders)}."
-    not_given = [e.theorem for e in found if e.status == NOT_GIVEN]
+    not_given = [entry.theorem for entry in entries if entry.status == NOT_GIVEN]
     on_networks = [_name(theorem) for theorem in not_given if not theorem.order]
     if on_networks:
         yield (
@@ -111,16 +112,17 @@ def _of_measure(measure: str) -> Iterator[str]:
 def _without_noise(measure: str, theorems: Sequence[Theorem]) -> Iterator[str]:
     """Yield the table of theorems that are not silent if gradients are exact."""
     exact = PLACE | {"sigma_l": 0.0}
-    found = atlas(None, measure=measure, theorems=theorems, truth=True, **exact).entries
-    rows = [_row(entry, exact) for entry in found if entry.status != "silent"]
+    result = atlas(None, measure=measure, theorems=theorems, truth=True, **exact)
+    entries = result.entries
+    rows = [_row(entry, exact) for entry in entries if entry.status != "silent"]
     if rows:
-        yield "Those that want exact gradients, at sigma_l = 0:"
+        yield "Theorems that require exact gradients, at sigma_l = 0:"
         yield table(HEAD, rows)
-        yield assumed(found)
+        yield assumed(entries)
 
 
 def _moved_row(wrong: Theorem, right: Sequence[Theorem]) -> list[str]:
-    """Return the printed bound next to the least corrected one."""
+    """Return a row that compares the printed bound with the smallest corrected one."""
     old = float(best_bounds(wrong, PLACE)[0][0])
     new, best = min((_least_bound(theorem), theorem.variant) for theorem in right)
     first = np.nanmin([first_round(theorem, PLACE) for theorem in right])
@@ -141,7 +143,7 @@ def _least_bound(theorem: Theorem) -> float:
 
 
 def moved() -> str:
-    """How the answer moves when what is printed is replaced by what is proved."""
+    """Return the table that compares printed bounds with corrected ones."""
     stated = [theorem for theorem in registry.statements() if not theorem.order]
     rows = []
     for wrong in stated:
@@ -175,7 +177,7 @@ def markdown() -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the page, and its pictures into the folder that is named as it is."""
+    """Write the page, and its pictures into the folder with the page's name."""
     page = Path(arguments[0])
     folder = page.with_suffix("")
     folder.mkdir(exist_ok=True)

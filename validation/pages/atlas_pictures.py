@@ -1,4 +1,4 @@
-"""The pictures of docs/atlas.md: the least bounds over planes of two constants."""
+"""The pictures of docs/atlas.md: the smallest bounds over planes of two constants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLACE: dict[str, Any] = {
     "f0_gap": 1.0,
     "x0_sq": 1.0,
 }
-"""Where the tables are made, and what the planes' other quantities are."""
+"""Constants of the tables, and the constants that are fixed in the planes."""
 POINTS = 36
 """Number of values of each quantity of a plane."""
 OPACITY = 0.55
@@ -43,7 +43,7 @@ OPACITY = 0.55
 
 @dataclass(frozen=True)
 class Axis:
-    """Values of a quantity: 10^low to 10^high; lam comes close to 1 instead."""
+    """Values of a quantity from 10^low to 10^high; for lam, values of 1 - lam."""
 
     name: str
     low: float
@@ -86,7 +86,7 @@ PLANES = {
 
 
 def draw(folder: Path) -> None:
-    """Draw each plane: left the printed theorems, right the corrected ones."""
+    """Draw each plane, with printed theorems on the left and corrected on the right."""
     import matplotlib.pyplot as plt
 
     groups = {kind: _compared(kind) for kind in ("printed", "corrected")}
@@ -119,7 +119,7 @@ def _compared(kind: str) -> list[Theorem]:
 def _draw_plane(
     ax: Axes, plane: Plane, theorems: Sequence[Theorem], colors: dict[str, str]
 ) -> None:
-    """Color where each theorem's bound is the least, and draw lines of that bound."""
+    """Color the region in which each theorem's bound is smallest; draw its contours."""
     from matplotlib.colors import ListedColormap
 
     x, y = plane.across.values, plane.up.values

@@ -1,9 +1,9 @@
-"""Writer of docs/audit.md, docs/audit.json and the table of statements in docs/covered.md.
+"""Generate docs/audit.md, docs/audit.json and the table of statements in docs/covered.md.
 
 ``python -m validation.pages.audit docs/audit.md docs/covered.md`` writes them. The page
-counts the findings of the audit, papers with mistakes first. The audit takes a minute, so
-that the page carries a digest of the code that it follows from: a test compares that
-without an audit.
+counts the findings of the audit, papers with errors first. Since the audit takes a
+minute, the page contains a digest of the code on which it depends; a test compares the
+digest without running the audit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dfltheory.markdown import table as markdown_table
 from validation.papers.erratum import errata
 
 CODE = AUDITING
-"""The code from which the page follows."""
+"""The code on which the page depends."""
 
 _INTRODUCTION = """# What the audit finds
 
@@ -49,11 +49,11 @@ before. `dfltheory audit KEY --check conditions` prints the constants and the la
 _VACUOUS_HEADS = ("statement", "variant", "informative from T", "ratio before")
 _HEADS = ("statement", "variant", "errors", "warnings", "command")
 TABLE = "<!-- statements: make generated -->"
-"""The line above and below the table of statements."""
+"""The line that encloses the table of statements."""
 
 
 def table() -> str:
-    """Return the papers with their theorems and corollaries and variants.
+    """Return the table of papers with their theorems, corollaries and variants.
 
     A paper without theorems and corollaries is listed with all its statements.
     """
@@ -71,12 +71,12 @@ def table() -> str:
 
 
 def with_table(page: str) -> str:
-    """Return a page with the table of today between its two marks."""
+    """Return a page with the current table inserted between its two marks."""
     return between(page, TABLE, table())
 
 
 def markdown(findings: Iterable[Finding]) -> str:
-    """Return the page: papers with errors, the most errors first; then the others."""
+    """Return the page: papers by decreasing number of errors, then those without."""
     found = list(findings)
     checks = ", ".join(f"`{name}`" for name in CHECKS)
     lines = [_INTRODUCTION.format(checks=checks, digest=code_digest(*CODE))]
@@ -118,7 +118,7 @@ def _section(paper: str, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _checks(findings: Iterable[Finding], severity: str) -> str:
-    """How many findings of a severity, and by which checks."""
+    """Return the number of findings of a severity, in total and by check."""
     by_check = Counter(f.check for f in findings if f.severity == severity)
     names = ", ".join(f"{name} {count}" for name, count in by_check.items())
     return f"{sum(by_check.values())} ({names})" if by_check else ""
@@ -136,7 +136,7 @@ def _others(papers: Iterable[str], findings: Sequence[Finding]) -> str:
 
 
 def _vacuous(findings: Iterable[Finding]) -> Iterator[str]:
-    """From which T on each bound says more than is known without a proof."""
+    """Yield the section on the first T at which each bound is nonvacuous."""
     rows = []
     for finding in findings:
         first = finding.evidence.get("first")
@@ -152,7 +152,7 @@ def _vacuous(findings: Iterable[Finding]) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the audit's page, its counts, and the table into pages with its marks."""
+    """Write the audit's page and counts, and insert the table into another page."""
     if len(arguments) not in (1, 2):
         print("usage: python -m validation.pages.audit AUDIT [PAGE]", file=sys.stderr)
         return 2
@@ -165,11 +165,11 @@ def main(arguments: list[str]) -> int:
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, dict[str, int]]:
-    """key:variant -> severity -> how many findings."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    """Return the number of findings by ``key:variant`` and severity."""
+    by_claim: dict[str, Counter[str]] = defaultdict(Counter)
     for finding in findings:
-        found[f"{finding.key}:{finding.variant}"][finding.severity] += 1
-    return {claim: dict(sorted(number.items())) for claim, number in found.items()}
+        by_claim[f"{finding.key}:{finding.variant}"][finding.severity] += 1
+    return {claim: dict(sorted(number.items())) for claim, number in by_claim.items()}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Writer of the fields in docs/experiment-files.md.
+"""Generate the list of fields in docs/experiment-files.md.
 
 After a change of options or docstrings, ``python -m validation.pages.config
-docs/experiment-files.md`` writes them below the page's mark.
+docs/experiment-files.md`` updates the list below the page's mark.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def renew(page: Path) -> None:
     Raises
     ------
     InputError
-        The page has no mark.
+        If the page has no mark.
     """
     written, mark, _ = page.read_text(encoding="utf-8").partition(MARK)
     if not mark:
@@ -90,7 +90,7 @@ def _default(name: str, schema: Schema) -> str:
 
 
 def words(field: Schema) -> str:
-    """Return the JSON schema of a field in words, as ``an integer >= 1``."""
+    """Describe the JSON schema of a field, for instance as ``an integer >= 1``."""
     if "anyOf" in field:
         alternatives = [
             words(kind) for kind in field["anyOf"] if kind.get("type") != "null"
@@ -127,7 +127,7 @@ def _list_in_words(field: Schema) -> str:
 
 
 def meaning(section: str, name: str) -> str:
-    """Return what a docstring says about the options of a name, in one line."""
+    """Return the docstring's description of a name's options, in one line."""
     text = inspect.getdoc(builder(section, name)) or ""
     if section == "task" and _PARAMETERS in text:
         text = "; ".join(_parameters(text))
@@ -158,7 +158,7 @@ def _parameters(docstring: str) -> list[str]:
 
 
 def _options(docstring: str) -> list[str]:
-    """Return each parameter without its type: `k`: Number of neighbors."""
+    """Return each parameter without its type, as "`k`: Number of neighbors."."""
     entries = re.findall(
         r"^(\w+) : .*\n((?:    .*\n?)+)", _parameter_block(docstring), re.M
     )
@@ -166,7 +166,7 @@ def _options(docstring: str) -> list[str]:
 
 
 def _keys(section: str, name: str) -> str:
-    """Return the options of a name with their defaults."""
+    """Return the options of a name and their defaults, in one line."""
     schema = section_model(section, name).model_json_schema()
     own = FILE_SECTIONS[section].model_fields
     keys = []

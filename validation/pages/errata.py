@@ -1,7 +1,7 @@
-"""Writer of docs/errata: ``python -m validation.pages.errata docs``.
+"""Generate docs/errata: ``python -m validation.pages.errata docs``.
 
-It writes ``index.md`` (a table of the main statements), a page and a coverage list for
-each paper, and the pictures of the counterexamples.
+The files are ``index.md`` with a table of the main statements, a page and a coverage
+list for each paper, and the pictures of the counterexamples.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _counts(entries: list[Erratum]) -> str:
 
 
 def paper_page(paper: str, docs: Path) -> str:
-    """Return the text of a paper's page; ``docs`` holds the saved counterexamples."""
+    """Return the text of a paper's page; ``docs`` contains the counterexamples."""
     said, entries = registry.paper(paper), errata(paper)
     lines = [
         f"# Errata of {said.title}",
@@ -216,7 +216,7 @@ def _picture(note: StatementNote, docs: Path) -> Iterator[str]:
 
 
 def picture_name(note: StatementNote) -> str:
-    """Return the file of a statement's picture."""
+    """Return the file name of a statement's picture."""
     return f"{note.claim.replace(':', '-')}.svg"
 
 
@@ -246,7 +246,7 @@ def _corrected(note: StatementNote) -> Iterator[str]:
 
 
 def _before(note: StatementNote) -> list[StatementNote]:
-    """Return the notes whose sections come before that of this one."""
+    """Return the notes whose sections precede that of ``note``."""
     all_notes = notes(note.claim.split(".")[0])
     return list(all_notes[: all_notes.index(note)])
 

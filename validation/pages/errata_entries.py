@@ -1,4 +1,4 @@
-"""Errata as Markdown: one entry, what its witness shows, and the verdict on a statement."""
+"""Errata as Markdown: entries, their witnesses, and the verdict on a statement."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from validation.papers.lines import Side
 from validation.papers.witness_comparison import Comparison, compare
 
 _SIMPLE = 10**5
-"""Numerator and denominator up to which a number is shown as a fraction."""
+"""Largest numerator and denominator of a number that is shown as a fraction."""
 
 
 def entry_lines(erratum: Erratum) -> list[str]:
-    """One erratum: heading, what is wrong, what is right."""
+    """Return the lines of an entry: heading, what is wrong, and the correction."""
     found = f"Found by {erratum.found_by}; verified by {', '.join(erratum.verified_by)}"
     return [
         f"### {erratum.id} {{: #{erratum.id.lower()} }}",
@@ -36,7 +36,7 @@ def entry_lines(erratum: Erratum) -> list[str]:
 
 
 def typo_line(erratum: Erratum) -> str:
-    """Return a typo in one line of a list."""
+    """Return the line of a typo in the list of typos."""
     return (
         f"- **{erratum.id}**{{: #{erratum.id.lower()} }} *{erratum.place}.* Printed:"
         f" {_sentence(erratum.quotation)} {erratum.cause} **Correction.**"
@@ -49,7 +49,7 @@ def _sentence(text: str) -> str:
 
 
 def witness_words(erratum: Erratum) -> str:
-    """Return what the witness of an erratum shows, in a sentence."""
+    """Return a sentence on what the witness of an erratum shows."""
     witness = erratum.witness
     if witness is None:
         return f"No witness: {erratum.no_witness}."
@@ -88,7 +88,7 @@ def _sides(erratum: Erratum, compared: Comparison) -> str:
 
 
 def example_lines(erratum: Erratum) -> list[str]:
-    """Return the words of a witness with the numbers that are evaluated."""
+    """Return the description of a witness with its computed numbers filled in."""
     witness, compared = erratum.witness, compare(erratum)
     assert witness is not None
     left, printed, corrected = compared.rows[-1]
@@ -119,7 +119,7 @@ def _ratio(left: Side, printed: Side) -> str:
 
 
 def number(value: Side) -> str:
-    """Return a number as LaTeX: a fraction if it is simple, else three digits."""
+    """Format a number in LaTeX, as a fraction if it is simple, else with three digits."""
     exact: Expr = sp.sympify(value)
     if not np.isfinite(float(exact)):
         return r"\infty"
@@ -135,7 +135,7 @@ def number(value: Side) -> str:
 
 
 def saved_growth(file: Path) -> str:
-    """How measured/claimed grows along a saved family of problems."""
+    """Describe how measured/claimed grows along a saved family of problems."""
     family = read_json(file)["divergence"]
     ratios = ", ".join(f"{ratio:.3g}" for ratio in family["ratios"])
     return (
@@ -155,20 +155,21 @@ def claim_of(theorem: Theorem) -> str:
 
 
 def bearing_on(theorem: Theorem) -> list[Erratum]:
-    """Return the errata that affect a statement, the worst severity first."""
+    """Return the errata that affect a statement, the most severe first."""
     claim = claim_of(theorem)
-    own = [
+    affecting = [
         entry
         for entry in errata(theorem.key.split(".")[0])
         if claim in (*entry.bears_on, *entry.refutes)
     ]
-    return [entry for s in SEVERITIES for entry in own if entry.severity == s]
+    return [entry for s in SEVERITIES for entry in affecting if entry.severity == s]
 
 
 def causes_of(theorem: Theorem) -> list[Erratum]:
     """Return the errata that make a statement false.
 
-    Their corrections explain a saved counterexample, or their witnesses contradict it.
+    Either the correction explains a saved counterexample to the statement, or the
+    witness contradicts the statement.
     """
     claim = claim_of(theorem)
     return [entry for entry in bearing_on(theorem) if _makes_false(entry, claim)]
@@ -192,12 +193,12 @@ def verdict(theorem: Theorem) -> str:
 
 
 def links(entries: Iterable[Erratum], page: str = "") -> str:
-    """Links to entries; ``page``: of another page."""
+    """Return links to entries, which are on another page if ``page`` is given."""
     return ", ".join(f"[{entry.id}]({page}#{entry.id.lower()})" for entry in entries)
 
 
 def others(entries: Sequence[Erratum], named: Sequence[Erratum]) -> list[Erratum]:
-    """Return the entries that are not among the named ones."""
+    """Return the entries that are not in ``named``."""
     return [entry for entry in entries if entry not in named]
 
 

@@ -28,9 +28,9 @@ SIZE = (6.4, 2.4)
 
 
 def draw(note: StatementNote, docs: Path, file: Path) -> None:
-    """Draw the clients' gradients and the bounds over T.
+    """Draw the clients' gradients, and the bounds over T.
 
-    Of a statement in O(.), draw the growth of measured/claimed along its saved family.
+    For a statement in O(.), draw the growth of measured/claimed along its saved family.
     """
     theorem = statement(note.claim)
     name = f"{theorem.key}-{theorem.variant}.json"
@@ -48,7 +48,7 @@ def draw(note: StatementNote, docs: Path, file: Path) -> None:
 
 
 def _slopes(axes: Axes, task: Outcome) -> None:
-    """Draw the derivatives of the clients, a constant and ramps."""
+    """Draw the derivative of each client, a constant plus ramps."""
     knots, widths = np.array(task["knots"]), np.array(task["widths"])
     ends = (knots + widths).max() + 0.7
     x = np.linspace(knots.min() - 0.7, ends, 400)
@@ -69,7 +69,7 @@ def _slopes(axes: Axes, task: Outcome) -> None:
 
 
 def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
-    """Draw the measured value, and both bounds, over T."""
+    """Draw the measured value and both bounds over T."""
     witness = entry.witness
     assert witness is not None
     (values,) = points(witness)
@@ -87,7 +87,7 @@ def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
 
 
 def _growth(axes: Axes, family: Outcome) -> None:
-    """Measured over claimed along the members of a family."""
+    """Draw measured/claimed along the members of a family."""
     axes.loglog(family["values"], family["ratios"], "ko-")
     growing = next(iter(paces(family["parameter"])))
     axes.set(

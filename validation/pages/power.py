@@ -1,7 +1,7 @@
-"""Writer of docs/power.md: ``python -m validation.pages.power FOLDER FILE``.
+"""Generate docs/power.md: ``python -m validation.pages.power FOLDER FILE``.
 
-It says which planted false versions of the corrected statements the searches refute, and
-which terms of the corrected bounds are necessary.
+The page says which planted false versions of the corrected statements the searches
+refute, and which terms of the corrected bounds are necessary.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ _MISTAKE_HEADS = (
 _TERMS = """
 ## Term by term
 
-*Necessary*: the largest measured / (bound without the term) that was found; above 1 the bound is false
-without it. *Largest share reached*: the largest measured / bound among problems where the term is half of the
-bound or more.
+*Necessary*: the largest measured / (bound without the term) that was found; if it exceeds 1, the bound is false
+without the term. *Largest share reached*: the largest measured / bound among problems in which the term is at
+least half of the bound.
 
 """
 _TERM_HEADS = ("statement", "term", "necessary", "largest share reached")
 
 
 def markdown(folder: Path) -> str:
-    """Return the page from the outcome files in ``folder`` and the power next to it."""
+    """Return the page from the outcomes in ``folder`` and ``power.json`` next to it."""
     file = folder.parent / "power.json"
     versions: list[PlantedRow] = read_json(file) if file.exists() else []
     lines = [_INTRODUCTION]
@@ -72,7 +72,7 @@ def markdown(folder: Path) -> str:
 
 
 def human_mistakes_section(file: Path = MISTAKES_FILE) -> str:
-    """Return what was drawn, what is known of it, and which share the search refutes."""
+    """Return the section on typical mistakes and the share that the search refutes."""
     rows: list[human_mistakes.Row] = read_json(file)
     searched = [row["search"] for row in rows if "search" in row]
     false = [
@@ -83,16 +83,15 @@ def human_mistakes_section(file: Path = MISTAKES_FILE) -> str:
     known = sum(map(human_mistakes.known_false, rows))
     lines = [
         "\n## Mistakes that people make\n",
-        f"{len(rows)} versions with one mistake each were drawn by a seed"
-        " (`python -m validation.counterexamples.human_mistakes`) from the corrected"
-        " statements. Some of them are true. A closed form, a saved problem or one made"
-        f" by hand shows {known} to be false without a search."
+        f"{len(rows)} versions of the corrected statements with one mistake each were"
+        " drawn at random (`python -m validation.counterexamples.human_mistakes`)."
+        " Some of them are true. A closed form, a saved problem or a hand-made one"
+        f" shows that {known} of them are false, without a search."
         f" **{len(searched)} of the {len(rows)} were searched**, for"
-        f" {_seconds(searched)} s of processor each. Refuted: {_share(false)} of those"
-        " that are known to be false without a search,"
-        f" {_share(searched)} of all that were searched, none of"
-        " which is proved true. With so few searches these shares say little about the"
-        " others.\n",
+        f" {_seconds(searched)} s of processor time each. The search refuted"
+        f" {_share(false)} of those known to be false without a search, and"
+        f" {_share(searched)} of all that were searched, none of which is proved to be"
+        " true. \n",
         table(_MISTAKE_HEADS, _mistakes(rows)),
     ]
     return "\n".join(lines)
@@ -105,7 +104,7 @@ def _share(searches: Sequence[human_mistakes.Search]) -> str:
 
 
 def _mistakes(rows: Sequence[human_mistakes.Row]) -> Iterator[tuple[object, ...]]:
-    """Yield a row of each kind of mistake."""
+    """Yield a table row for each kind of mistake."""
     for mistake in dict.fromkeys(row["mistake"] for row in rows):
         mine = [row for row in rows if row["mistake"] == mistake]
         searches = [row["search"] for row in mine if "search" in row]
@@ -117,7 +116,7 @@ def _mistakes(rows: Sequence[human_mistakes.Row]) -> Iterator[tuple[object, ...]
 def _terms(
     outcomes: Sequence[Outcome], versions: Iterable[PlantedRow]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield a row of every term of the corrected bounds: need and tightness."""
+    """Yield a table row for every term of the corrected bounds."""
     refuted = {
         (one["key"], one["variant"], one["version"]): one
         for one in versions
@@ -174,7 +173,7 @@ def _refuted(versions: list[PlantedRow]) -> int:
 
 
 def _seconds(searches: Iterable[PlantedRow | human_mistakes.Search]) -> str:
-    """Return the different durations of searches, in words."""
+    """Return the distinct durations of searches as text."""
     durations = sorted({search["seconds"] for search in searches})
     return " or ".join(f"{seconds:g}" for seconds in durations)
 
@@ -192,10 +191,10 @@ def _necessary(false: list[PlantedRow]) -> str:
 
 
 def bracket(versions: list[PlantedRow]) -> tuple[float, float]:
-    """Return the least and the largest share of the false versions that are refuted.
+    """Return a lower and an upper bound of the share of false versions refuted.
 
-    At least: refuted / (planted, less those that have a reason to be true); at most:
-    refuted / known false.
+    The lower bound is refuted / (planted, except those with a reason to be true); the
+    upper bound is refuted / known to be false.
     """
     false = [one for one in versions if unproved(one) is None]
     possible = [one for one in versions if unproved(one) in (None, UNSEEN)]
@@ -203,7 +202,7 @@ def bracket(versions: list[PlantedRow]) -> tuple[float, float]:
 
 
 def _left(versions: list[PlantedRow], folder: Path) -> str:
-    """How many versions are planted and were not searched yet."""
+    """Return a sentence on the number of versions not searched yet, if any."""
     left = len(all_planted(folder)) - len(versions)
     return f" {left} more are planted, and were not searched yet." if left else ""
 
@@ -213,7 +212,7 @@ def _kind(one: PlantedRow) -> str:
 
 
 def _kinds(versions: list[PlantedRow]) -> str:
-    """Return the table of the kinds of planted versions."""
+    """Return the table of planted versions by kind."""
     rows: list[tuple[object, ...]] = []
     for begins, name in KINDS.items():
         mine = [one for one in versions if _kind(one) == begins]
@@ -249,9 +248,9 @@ def _why_false(one: PlantedRow) -> str:
 
 
 def _unknown(versions: list[PlantedRow]) -> list[str]:
-    """Return the versions that are not known to be false.
+    """Return a list of the versions that are not known to be false.
 
-    Each has a reason to be true, or no search has refuted it.
+    For each, it gives a reason to be true, or says that no search has refuted it.
     """
     rows: list[str] = []
     silent: dict[str, list[str]] = {}
@@ -268,7 +267,7 @@ def _unknown(versions: list[PlantedRow]) -> list[str]:
 
 
 def _searches(versions: list[PlantedRow]) -> str:
-    """Return how many versions each search was the last to examine."""
+    """Return how many versions were last examined by which search, and when."""
     days: dict[str, list[str]] = defaultdict(list)
     for one in versions:
         days[one.get("search", "unnamed")].append(one.get("date", ""))

@@ -1,9 +1,9 @@
-"""Writer of docs/proofs.md: what is proved, by which rules, and what is trusted.
+"""Generate docs/proofs.md: what is proved, by which rules, and what is trusted.
 
-``python -m validation.pages.proofs docs/proofs.md`` writes it, and
-``docs/proofs.json``, the results of the checks by hash of the statement, from which
-``python -m validation.statuses`` takes them. It takes a minute or two, since every
-script runs.
+``python -m validation.pages.proofs docs/proofs.md`` writes the page and
+``docs/proofs.json``, which contains the results of the checks by hash of the statement
+and is read by ``python -m validation.statuses``. This takes a minute or two, since it
+runs every proof script.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from validation import papers
 from validation.papers import checked, scripts
 
 Method = Literal["kernel-checked", "paper"]
-"""How a statement is proved: see the page's introduction."""
+"""How a statement is proved; explained in the page's introduction."""
 PROOFS = PACKAGE / "proofs"
 _LANGUAGE = ("weights", "vectors", "moments", "hypotheses")
 CODE = (PACKAGE / "bounds", PACKAGE / "proofs", Path(papers.__file__).parent)
-"""The code from which the page follows."""
+"""The code on which the page depends."""
 
 _INTRODUCTION = """# What a machine has checked
 
@@ -82,23 +82,23 @@ What is *not* trusted: how the weights of a script were found, and any floating-
 
 
 def examine() -> dict[Theorem, Method]:
-    """How each corrected theorem and corollary is proved: every script runs."""
-    found: dict[Theorem, Method] = {}
+    """Run every proof script; return how each corrected statement is proved."""
+    methods: dict[Theorem, Method] = {}
     for t in filter(_main, registry.statements()):
         claim = f"{t.key}:{t.variant}"
-        found[t] = (
+        methods[t] = (
             "kernel-checked"
             if claim in scripts() and checked(claim).proved
             else "paper"
         )
-    return found
+    return methods
 
 
 def proof_results(methods: dict[Theorem, Method]) -> dict[str, Any]:
-    """Return what was proved, by hash of the statement.
+    """Return the results of proof checks, by hash of the statement.
 
-    Each result has the method, the hypotheses used, and a corollary's parent.
-    Statements that are proved on paper alone are left out.
+    Each result has the method, the hypotheses used and, for a corollary, its parent.
+    Statements that are only proved on paper are omitted.
     """
     results: dict[str, Any] = {}
     for theorem, method in methods.items():
@@ -257,9 +257,9 @@ def _length(path: str | Path | None) -> int:
 
 
 def _plain(text: str) -> str:
-    """Return a cell of a table with the signs of Markdown escaped.
+    """Escape special characters of Markdown in a table cell.
 
-    Formulas, between dollar signs, stay, but for pipes.
+    In formulas, which are between dollar signs, only pipes are escaped.
     """
     parts = text.split("$")
     for i, part in enumerate(parts):
@@ -268,20 +268,20 @@ def _plain(text: str) -> str:
             continue
         for sign in ("\\", "*", "_", "|", "["):
             part = part.replace(sign, "\\" + sign)
-        # whose backslash some readers of Markdown print
+        # some Markdown renderers would print a backslash before "<"
         parts[i] = part.replace("<", "&lt;")
     return "$".join(parts)
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page."""
+    """Write the page and its data."""
     if len(arguments) != 2:
         print("usage: python -m validation.pages.proofs PAGE", file=sys.stderr)
         return 2
-    found = examine()
+    methods = examine()
     page = Path(arguments[1])
-    write_text(page, markdown(found))
-    write_json(page.with_suffix(".json"), proof_results(found))
+    write_text(page, markdown(methods))
+    write_json(page.with_suffix(".json"), proof_results(methods))
     return 0
 
 

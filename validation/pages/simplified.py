@@ -20,17 +20,17 @@ HEADS = ("statement", "ratio", "clients", "pieces", "digits", "rounds")
 _INTRODUCTION = """
 ## The refutations of the main statements, simplified
 
-Each cell: as the search found it, and simplified (`dfltheory falsify --simplify`). Digits:
-the most significant digits of one number of the problem. Ratio: measured over bound; for a
-family of problems, which refutes a statement in O(.), measured over expression as a
-function of the parameter that grows. `dfltheory falsify --show KEY:printed` prints each in
-five lines, and `tests/counterexamples/test_by_hand.py` derives them in fractions without
-the package.
+Each cell shows the value before and after simplification (`dfltheory falsify --simplify`).
+*Digits*: the largest number of significant digits of any number in the problem. *Ratio*:
+measured / bound; for a family of problems, which refutes a statement in O(.), measured /
+expression as a function of the growing parameter. `dfltheory falsify --show KEY:printed`
+prints each problem in five lines, and `tests/counterexamples/test_by_hand.py` derives the
+ratios in fractions without the package.
 """
 
 
 def section(folder: Path) -> str:
-    """Return the table of the counterexamples in ``folder`` and ``folder/simple``."""
+    """Return the section on the counterexamples in ``folder`` and ``folder/simple``."""
     names = [name for name in NAMES if (folder / "simple" / f"{name}.json").exists()]
     if not names:
         return ""
@@ -39,7 +39,7 @@ def section(folder: Path) -> str:
 
 
 def most_digits(saved: Outcome) -> int:
-    """Return the most digits of one number of a saved instance or family."""
+    """Return the largest number of significant digits in an instance or family."""
     family = saved.get("divergence")
     if family is None:
         sizes = [size for _, size in numbers_of(saved["instance"])]

@@ -1,8 +1,8 @@
-"""docs/standard.md, the field's standard theorems side by side.
+"""Generate docs/standard.md, a comparison of the field's standard theorems.
 
 ``python -m validation.pages.standard --measure`` performs the runs and writes
-``docs/standard.json``; ``python -m validation.pages.standard docs/standard.md`` writes
-the page from it and from the searches in ``docs/standard_searches.json``.
+``docs/standard.json``. ``python -m validation.pages.standard docs/standard.md`` writes
+the page from that file and the searches in ``docs/standard_searches.json``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ BOUNDS = (
     ("vogels2023.theorem_6", "homogeneous"),
     ("vogels2023.theorem_9", "restated"),
 )
-"""Statements with constants on what runs measure."""
+"""Statements with constants whose left-hand side can be measured."""
 OTHERS: dict[tuple[str, str], str] = {
     ("yuan2023.lemma_10", "printed"): "left-hand side that no run records",
     ("yuan2023.lemma_10", "restated"): "right-hand side of the run itself",
@@ -68,16 +68,17 @@ OTHERS: dict[tuple[str, str], str] = {
     ("lu_desa2023.theorem_1", "restated"): "a lower bound, an order",
     ("lu_desa2023.corollary_2", "restated"): "a lower bound, an order",
 }
-"""Statements without a row in the comparison, and why."""
+"""Statement without a row in the comparison -> the reason."""
 
 
 STEP_OF = {("yuan2023.consensus", "composed"): ("yuan2023.theorem_11", "appendix")}
-"""Statements that are least at a step size of 0, and whose step size they take."""
+"""Statement whose bound is smallest at step size 0 -> statement whose step size it uses.
+"""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A network by name, heterogeneity ``zeta``, noise, and rounds."""
+    """A network, the heterogeneity ``zeta``, the noise ``sigma``, and the rounds."""
 
     title: str
     network: str
@@ -87,13 +88,13 @@ class Setting:
 
     @property
     def matrix(self) -> Array:
-        """(I + W)/2 with Metropolis weights W."""
+        """The mixing matrix (I + W)/2 with Metropolis weights W."""
         graph = getattr(dfl.graphs, self.network)(CLIENTS)
         W = np.asarray(dfl.graphs.metropolis(graph))
         return (np.eye(CLIENTS) + W) / 2
 
     def task(self) -> Quadratic:
-        """Quadratics of one Hessian with eigenvalues from 0.1 to 1."""
+        """Return quadratics with a common Hessian with eigenvalues from 0.1 to 1."""
         return dfl.tasks.quadratic(
             m=CLIENTS, d=DIMENSION, zeta=self.zeta, sigma=self.sigma, seed=0
         )
@@ -107,7 +108,7 @@ SETTINGS = (
 
 
 def algorithm_of(theorem: Theorem, eta: float) -> dfl.algorithms.Algorithm:
-    """Return the algorithm of the statement's scope."""
+    """Return the first algorithm in the statement's scope."""
     name = str(theorem.scope.algorithms[0])
     required = theorem.scope.hyperparameters
     options: dict[str, Any] = {
@@ -120,7 +121,7 @@ def algorithm_of(theorem: Theorem, eta: float) -> dfl.algorithms.Algorithm:
 
 
 def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> History:
-    """Return the run of the statement's algorithm with one step size."""
+    """Run the statement's algorithm with step size ``eta``."""
     algorithm = algorithm_of(theorem, eta)
     return dfl.train(
         algorithm,
@@ -134,7 +135,7 @@ def trained(setting: Setting, theorem: Theorem, eta: float, rounds: int) -> Hist
 
 
 def convex_constants(task: Quadratic) -> dict[str, Any]:
-    """Constants of quadratics with one Hessian that runs do not report."""
+    """Return the constants of the quadratics that runs do not report."""
     mu = task.constants.mu
     assert mu is not None
     return {"mu_each": mu, "sigma_star": task.zeta}
@@ -147,14 +148,14 @@ def values_of(setting: Setting, theorem: Theorem) -> Values:
 
 def values_in(run: History, setting: Setting, theorem: Theorem) -> Values:
     """Return the constants of a run in the setting, by name."""
-    found = dict(run_values(run, theorem)) | convex_constants(setting.task())
-    return {name: found[name] for name in theorem.needs if name in found}
+    values = dict(run_values(run, theorem)) | convex_constants(setting.task())
+    return {name: values[name] for name in theorem.needs if name in values}
 
 
 def best(theorem: Theorem, values: Values, T: int) -> tuple[float, float]:
-    """Return the least bound at horizon T and its step size.
+    """Return the smallest bound at horizon T and its step size.
 
-    The result is (inf, nan) where no step size is admissible.
+    The result is (inf, nan) if no step size is admissible.
     """
     at: dict[str, Any] = {**values, "T": float(T)}
     steps = STEPS / float(values["L"])
@@ -172,7 +173,7 @@ def best(theorem: Theorem, values: Values, T: int) -> tuple[float, float]:
 
 
 def start_of(run: History, measure: str) -> float:
-    """Return the measure before round 0."""
+    """Return the initial value of a measure."""
     if measure == "f_gap":
         return float(run.loss[:, 0].mean() - run.constants.f_star)
     return float(run.measures()[measure][:, 0].mean())
@@ -193,14 +194,14 @@ def bound_of(
 
 
 def row(setting: Setting, key: str, variant: str) -> Row:
-    """One statement in one setting."""
+    """Compare one statement with a run in one setting."""
     theorem = bounds.get(key, variant)
     short = trained(setting, theorem, 1e-3, 1)
     values = values_in(short, setting, theorem)
     bound, eta = bound_of(setting, key, variant, values)
     start = start_of(short, theorem.lhs.measure)
     informative = (int(T) for T in HORIZONS if best(theorem, values, int(T))[0] < start)
-    found: Row = {
+    result: Row = {
         "key": key,
         "variant": variant,
         "setting": setting.title,
@@ -211,10 +212,10 @@ def row(setting: Setting, key: str, variant: str) -> Row:
     if math.isfinite(bound):
         run = trained(setting, theorem, eta, setting.rounds)
         verdict = dfl.compare(run, theorem, **convex_constants(setting.task()))
-        found["kind"] = verdict.kind
-        found["eta"], found["bound"] = eta, bound
-        found["measured"] = bound * verdict.ratio
-    return found
+        result["kind"] = verdict.kind
+        result["eta"], result["bound"] = eta, bound
+        result["measured"] = bound * verdict.ratio
+    return result
 
 
 def measured() -> list[Row]:
@@ -223,7 +224,7 @@ def measured() -> list[Row]:
 
 
 def measure() -> None:
-    """Write every statement in every setting; rows of the file are kept."""
+    """Measure every statement in every setting; keep the rows already in the file."""
     rows = measured()
     known = {(entry["key"], entry["variant"], entry["setting"]) for entry in rows}
     for setting in SETTINGS:
@@ -239,16 +240,16 @@ TITLES = [setting.title for setting in SETTINGS]
 COLUMNS = filled(
     "standard_columns", clients=CLIENTS, settings="; ".join(TITLES)
 ).rstrip()
-"""What the columns of the table mean."""
+"""Legend of the table's columns."""
 
 
 def everything() -> str:
-    """Return the table of all statements, of docs/standard.md and docs/atlas.md."""
+    """Return the table of all statements, for docs/standard.md and docs/atlas.md."""
     return overview(BOUNDS, OTHERS, measured(), read_json(SEARCHED), TITLES)
 
 
 def for_users() -> str:
-    """Return the least bounds for D-PSGD in the three settings."""
+    """Return the smallest bounds for D-PSGD in the three settings."""
     return in_short(measured(), TITLES)
 
 
@@ -274,7 +275,7 @@ def markdown() -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the measurements, or the page."""
+    """Perform the runs if the argument is ``--measure``; else write the page."""
     if arguments == ["--measure"]:
         measure()
         return

@@ -1,4 +1,4 @@
-"""The figure of docs/standard.md, from the measurements in ``docs/standard.json``."""
+"""The figure of docs/standard.md, drawn from ``docs/standard.json``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKERS = ("o", "s", "^")
 
 
 def label(key: str, variant: str) -> str:
-    """Return author, year and number of a statement, short enough for the figure."""
+    """Return a short label of a statement: author and number."""
     source = bounds.get(key, variant).source.split(", ")
     author = source[0].replace(" and Joshi", "").replace(" et al.", "")
     number = source[2].removeprefix("proof of ")
@@ -28,7 +28,7 @@ def label(key: str, variant: str) -> str:
 
 
 def paper_standard() -> Axes:
-    """Bound / measured value of each statement in each setting."""
+    """Draw bound / measured value of each statement in each setting."""
     import matplotlib.pyplot as plt
 
     rows = {name: i for i, name in enumerate(reversed(BOUNDS))}

@@ -1,4 +1,4 @@
-"""Searches of the standard theorems by processor time, for docs/standard.md.
+"""Search the standard theorems for counterexamples, for docs/standard.md.
 
 ``python -m validation.pages.standard_searches KEY VARIANT [SECONDS]`` searches one
 statement for the given processor time, 300 s by default, and stores the result in
@@ -29,16 +29,16 @@ SECONDS, SEED = 300.0, 0
 def searched(theorem: Theorem, seconds: float = SECONDS) -> Search:
     """Search a statement with constants for the given processor time.
 
-    The time is divided equally between the readings of its scope; the row is that of
-    the sharpest instance.
+    The time is divided equally between the readings of its scope. The result has the
+    sharpest instance, and the candidates and needed terms of all readings.
     """
     started = time.process_time()
-    asked = readings(theorem)
-    found = [_best(reading, seconds / len(asked)) for _, reading in asked]
-    row = max(found, key=_ratio)
-    needed = {name for one in found for name in one.get("needed", ())}
-    row["candidates"] = sum(one["candidates"] for one in found)
-    row["refuted"] = any(one["refuted"] for one in found)
+    scopes = readings(theorem)
+    rows = [_best(reading, seconds / len(scopes)) for _, reading in scopes]
+    row = max(rows, key=_ratio)
+    needed = {name for result in rows for name in result.get("needed", ())}
+    row["candidates"] = sum(result["candidates"] for result in rows)
+    row["refuted"] = any(result["refuted"] for result in rows)
     row["needed"] = [name for name in theorem.parts if name in needed]
     row["seconds"] = round(seconds)
     row["processor"] = round(time.process_time() - started)
@@ -50,7 +50,10 @@ def _ratio(row: Search) -> float:
 
 
 def _best(theorem: Theorem, seconds: float) -> Search:
-    """One reading. ``needed`` are the terms whose omission a candidate refutes."""
+    """Search one reading.
+
+    ``needed`` lists the terms without which a candidate refutes the statement.
+    """
     arms = search(
         theorem, search_spaces(theorem), seconds, SEED, math.inf, clock=processor
     )
@@ -85,10 +88,10 @@ def store(theorem: Theorem, row: Search) -> None:
 
 
 def combined(first: Search, second: Search) -> Search:
-    """Return two searches of one statement as one row.
+    """Combine two searches of one statement.
 
-    The instance is the sharper of the two, the time and the candidates are those of
-    the longer search, and a term is needed if either search needs it.
+    The result has the sharper instance, and the time and the candidates of the longer
+    search. A term is needed if it is in either search.
     """
     sharper, other = sorted((first, second), key=_ratio, reverse=True)
     longer = max((first, second), key=_seconds)
@@ -116,7 +119,7 @@ def _seconds(row: Search) -> float:
 
 
 def main(arguments: list[str]) -> None:
-    """Search one statement and store what was found."""
+    """Search one statement and store the result."""
     key, variant, *rest = arguments
     theorem = bounds.get(key, variant)
     seconds = float(rest[0]) if rest else SECONDS

@@ -1,4 +1,4 @@
-"""Tables of docs/standard.md, which docs/atlas.md repeats in part."""
+"""Tables of docs/standard.md, some of which docs/atlas.md repeats."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Row(TypedDict):
-    """One statement in one setting; without a bound where no step size is admissible.
+    """One statement in one setting, without a bound if no step size is admissible.
 
-    ``start`` is the measure before round 0; from ``informative_from`` rounds on, the
-    bound at its best step size is below it.
+    ``start`` is the initial value of the measure. From ``informative_from`` rounds on,
+    the bound at its best step size is below it.
     """
 
     key: str
@@ -32,7 +32,7 @@ class Row(TypedDict):
 
 
 class Search(TypedDict):
-    """The sharpest instance that a search found; ``needed`` are the terms it needs."""
+    """The sharpest instance of a search, and the terms that the bound needs."""
 
     ratio: float
     candidates: int
@@ -47,7 +47,7 @@ class Search(TypedDict):
 
 Name = tuple[str, str]
 USER = "DPSGD"
-"""The algorithm whose user is addressed."""
+"""The algorithm for whose users the bounds are summarized."""
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -58,12 +58,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def place_of(theorem: Theorem) -> str:
-    """Return the place in the paper, without the paper's name."""
+    """Return the place in the paper without the paper's name."""
     return theorem.source.split(", ", 2)[2]
 
 
 def ratio_of(entry: Row) -> float:
-    """Return bound / measured; inf where there is no bound."""
+    """Return bound / measured; inf if there is no bound."""
     if "bound" not in entry or "measured" not in entry:
         return math.inf
     return float(entry["bound"]) / float(entry["measured"])
@@ -99,14 +99,14 @@ def overview(
 
 
 def identity(name: Name) -> list[str]:
-    """Return the cells that say what a statement is."""
+    """Return the cells that identify a statement: name, place and left-hand side."""
     theorem = bounds.get(*name)
     measure = f"`{theorem.lhs.measure}`, {theorem.lhs.aggregate}"
     return [f"`{name[0]}` {name[1]}", place_of(theorem), measure]
 
 
 def search_cells(search: Search) -> list[str]:
-    """Return the sharpest instance, its ratio and the terms that were seen."""
+    """Return the cells of a search: sharpest instance, ratio and needed terms."""
     kind = "of processor" if "processor" in search else "by the clock"
     effort = f"{search.get('seconds')} s {kind}, {search['candidates']} candidates"
     needed = ""
@@ -136,7 +136,7 @@ def _ratio(entry: Row) -> str:
 
 
 def comparison(entries: Iterable[Row]) -> str:
-    """Return the statements in one setting, the tightest first."""
+    """Return the table of the statements in one setting, the tightest first."""
     rows = []
     for entry in sorted(entries, key=ratio_of):
         first = "never" if entry["informative_from"] is None else "T = "
@@ -168,7 +168,7 @@ def comparison(entries: Iterable[Row]) -> str:
 
 
 def tightest(entries: Iterable[Row]) -> str:
-    """Return a sentence on the least bounds for D-PSGD, by measure."""
+    """Return a sentence with the smallest bound for D-PSGD on each measure."""
     words: dict[str, str] = {}
     for entry in sorted(entries, key=_bound):
         theorem = bounds.get(entry["key"], entry["variant"])
@@ -179,7 +179,7 @@ def tightest(entries: Iterable[Row]) -> str:
                 f"of `{measure}` {number(entry['bound'])} by `{entry['key']}`,"
                 f" {number(ratio_of(entry))} times the measured value"
             )
-    return f"The least bounds for D-PSGD: {'; '.join(words.values())}."
+    return f"The smallest bounds for D-PSGD: {'; '.join(words.values())}."
 
 
 def _bound(entry: Row) -> float:
@@ -187,7 +187,7 @@ def _bound(entry: Row) -> float:
 
 
 def in_short(entries: Sequence[Row], settings: Iterable[str]) -> str:
-    """Return what a D-PSGD user gets, one line for each setting."""
+    """Return the smallest bounds for D-PSGD users, one line for each setting."""
     lines = []
     for setting in settings:
         own = [entry for entry in entries if entry["setting"] == setting]

@@ -1,4 +1,4 @@
-"""Templates of generated pages: Markdown files with the names of jinja2."""
+"""Templates of generated pages: Markdown files with jinja2 variables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ENVIRONMENT = jinja2.Environment(
 
 
 def filled(name: str, **values: object) -> str:
-    """Return ``templates/NAME.md`` with these values.
+    """Return ``templates/NAME.md`` with the variables replaced by values.
 
     Raises
     ------
     jinja2.UndefinedError
-        The template has a name without a value.
+        If the template has a variable without a value.
     """
     return _ENVIRONMENT.get_template(f"{name}.md").render(values)
 

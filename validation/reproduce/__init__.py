@@ -1,7 +1,10 @@
-"""The papers' tables and figures: what they print, and the same comparison run here.
+"""The papers' tables and figures: printed numbers, and the same comparisons run here.
 
-``papers/<paper>.toml`` holds what a paper prints and its settings, ``items.py`` reads
-it; ``scales.py`` says at which size it is run and what is reduced; ``cells.py`` runs
-one entry; ``outcome.py`` shows the paper's numbers and ours; ``pictures.py`` draws
-them; ``__main__.py`` is the command line.
+``papers/<paper>.toml``  printed numbers and settings of a paper
+``items.py``             reads these files
+``scales.py``            full and reduced sizes of the experiments
+``cells.py``             runs one entry of a table
+``outcome.py``           compares the paper's numbers with ours
+``pictures.py``          draws figures
+``__main__.py``          command line
 """

@@ -1,4 +1,4 @@
-"""Command line of the papers' tables and figures: list, show and run them."""
+"""List, show and run the papers' tables and figures."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ def _perform(options: argparse.Namespace) -> int:
 
 
 def index(folder: Path) -> str:
-    """Return a page of all keys, with links to the results in ``folder``."""
+    """Return the page that lists all keys, with links to the results in ``folder``."""
     lines = [
         "# The papers' tables and figures",
         (
-            "Every table and figure of the four papers (the DFedSAM poster repeats that"
-            " paper's tables 1 and 2 and figure 3) is known with its setting and its"
-            " printed numbers, and can be run at the paper's scale or at a reduced one."
-            " Each page declares its reductions; nothing is claimed beyond what was"
-            " run."
+            "Every table and figure of the four papers is available with its settings"
+            " and printed numbers, and can be run at the paper's scale or at a reduced"
+            " one. (The DFedSAM poster repeats tables 1 and 2 and figure 3 of that"
+            " paper.) Each page lists its reductions; nothing is claimed beyond what"
+            " was run."
         ),
         (
-            "Figure 4 of DFedADMM and figures 4 and 5(a) of DFedSAM were run by today's"
-            " code; the others before 2026-11-22, when Dirichlet clients were drawn in"
-            " another way, so that their commands give other numbers now: DFedADMM's"
-            " figure 4, run again, is between 2.0 points less and 3.3 more."
+            "Figure 4 of DFedADMM and figures 4 and 5(a) of DFedSAM were run with the"
+            " current code. The others were run before 2026-11-22, when Dirichlet"
+            " clients were drawn differently, so their commands now give different"
+            " numbers: DFedADMM's figure 4, run again, differs by -2.0 to +3.3 points."
         ),
         (
-            "`python -m validation.reproduce --list` prints this list, `python -m"
-            " validation.reproduce KEY --show` one with its numbers; `python -m"
-            " validation.reproduce KEY --scale full --device cuda` runs it as the paper"
-            " does, for which a GPU is wanted."
+            "`python -m validation.reproduce --list` prints this list, and `python -m"
+            " validation.reproduce KEY --show` prints one item with its numbers."
+            " `python -m validation.reproduce KEY --scale full --device cuda` runs it"
+            " at the paper's scale, which needs a GPU."
         ),
     ]
     rows = []
@@ -83,21 +83,21 @@ def index(folder: Path) -> str:
 
 
 def print_list() -> None:
-    """All keys, with what each needs and shows."""
-    print("Tables and figures, the image sets that they need, and what they show:\n")
+    """Print all keys, with the title and the required image sets of each."""
+    print("Tables and figures, with the image sets that they need:\n")
     for key, item in items().items():
         needs = ", ".join(item.papers_datasets) or "none"
         print(f"  {key:<26}  {item.title}\n{'':30}{item.source}; data: {needs}")
     print(
         "\nShow one with its printed numbers:  python -m validation.reproduce KEY"
         " --show\nRun one on a few cores:             python -m validation.reproduce"
-        " KEY --scale small --seeds 2\nRun one as the paper does (GPU):    python -m"
+        " KEY --scale small --seeds 2\nRun one at the paper's scale (GPU): python -m"
         " validation.reproduce KEY --scale full --device cuda"
     )
 
 
 def print_item(item: Item) -> None:
-    """One item: setting, printed numbers, what is run for it."""
+    """Print an item: its setting, its printed numbers and the number of runs."""
     print(f"{item.key}: {item.title}\n{item.source}")
     print(f"setting: {item.setting} {item.unsaid}".rstrip())
     runs = len({repr(cell) for cell in item.cells().values()})
@@ -114,37 +114,38 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m validation.reproduce", description=__doc__
     )
     add = parser.add_argument
-    add("keys", nargs="*", metavar="KEY", help="as dfedadmm.table_2; none: the list")
-    index = "write the page that lists all, with links to results there"
+    keys = "such as dfedadmm.table_2; without keys, the list is printed"
+    add("keys", nargs="*", metavar="KEY", help=keys)
+    index = "write the page that lists all keys into FOLDER, with links to its results"
     add("--index", type=Path, metavar="FOLDER", help=index)
-    add("--list", action="store_true", help="every table and figure that is known")
+    add("--list", action="store_true", help="list all tables and figures")
     add(
         "--show",
         action="store_true",
-        help="the setting and the printed numbers; run nothing",
+        help="print the setting and the printed numbers, without running anything",
     )
     text = (
-        "full: the paper's (GPUs); small: minutes to an hour on a few cores; tiny:"
-        " tries the machinery"
+        "full: the paper's (needs a GPU); small: minutes to an hour on a few cores;"
+        " tiny: a smoke test"
     )
     add("--scale", choices=SCALES, default="small", help=text)
     add(
         "--seeds",
         type=int,
         default=1,
-        help="runs with other chance, division and start",
+        help="number of runs with different randomness, partition and start",
     )
     add(
         "--jobs",
         type=int,
         default=min(4, os.cpu_count() or 1),
-        help="runs at once, a thread each",
+        help="number of parallel runs, with one thread each",
     )
     add("--device", default="cpu", help="cpu or cuda")
     add(
         "--data-root",
         type=Path,
-        help="folder of the official image files; else $DFLTHEORY_DATA_ROOT",
+        help="folder of the official image files (default: $DFLTHEORY_DATA_ROOT)",
     )
     add(
         "--out",

@@ -1,8 +1,8 @@
-"""One entry of a table: a method on a data set, division, network and seed.
+"""Cells of a table: a method on a data set, partition, network and seed.
 
-A cell that has been run is one JSON file, named by a digest of the document that says
-what was run. It is written when the run has ended, so that a killed command goes on
-where it was, and tables share cells.
+The result of a cell is stored in a JSON file, which is named by a digest of the
+document that describes the run. It is written at the end of the run, so that an
+interrupted command can be continued and tables can share cells.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TOPOLOGIES = {"ring": "ring", "grid": "grid", "exp": "exponential", "full": "com
 
 
 Measured = float | list[float] | list[list[float]]
-"""A number at the end of a run, or the places and heights of a loss surface."""
+"""A number at the end of a run, or the grid or the values of a loss surface."""
 
 
 class TaskSection(TypedDict):
@@ -56,7 +56,7 @@ class TaskSection(TypedDict):
 
 
 class RunSection(TypedDict):
-    """Rounds, root seed and the rounds between measurements."""
+    """Number of rounds, root seed and interval of measurements."""
 
     rounds: int
     seed: int
@@ -64,16 +64,16 @@ class RunSection(TypedDict):
 
 
 class ImageCounts(TypedDict):
-    """How many images are drawn first; None: all are taken."""
+    """Numbers of images that are drawn from the image set; None for all."""
 
     train: int | None
     test: int | None
 
 
 class Document(TypedDict):
-    """What is run: the sections of an experiment, and more.
+    """Description of a run: the sections of an experiment file, and more.
 
-    ``epochs`` is local work, ``probe`` whether sharpness is measured.
+    ``epochs`` is the local work; ``probe`` says whether sharpness is measured.
     """
 
     task: TaskSection
@@ -88,12 +88,12 @@ class Document(TypedDict):
 
 @dataclass(frozen=True)
 class Cell:
-    """What the paper varies.
+    """What a paper varies between the entries of its tables.
 
-    ``partition``: ``iid``, ``dirichlet 0.3`` or ``classes 2``; ``topology``: a name of
-    :data:`TOPOLOGIES` or ``random``; ``hyperparameters`` and ``epochs`` replace
-    the paper's usual ones; ``rounds`` and ``clients`` where they are not its usual
-    ones; ``probe``: measure sharpness at the end.
+    ``partition`` is ``iid``, ``dirichlet 0.3`` or ``classes 2``. ``topology`` is a name
+    in :data:`TOPOLOGIES` or ``random``. ``hyperparameters``, ``epochs``, ``rounds`` and
+    ``clients`` replace the paper's usual ones. If ``probe``, sharpness is measured at
+    the end.
     """
 
     paper: str
@@ -132,22 +132,22 @@ class Cell:
         )
 
     def document(self, scale: Scale, seed: int) -> Document:
-        """Return what is run at this scale."""
-        own, setup = scale.of(self.dataset), self.setup()
+        """Return the description of the run at a scale and seed."""
+        size, setup = scale.of(self.dataset), self.setup()
         m = max(2, scale.scaled(self.clients, self.dataset))
-        rounds = own.rounds or setup.rounds
+        rounds = size.rounds or setup.rounds
         task: TaskSection = {
             "name": self.dataset,
             "m": m,
-            "model": own.model or self.papers_model,
-            "batch": own.batch,
+            "model": size.model or self.papers_model,
+            "batch": size.batch,
             "seed": seed,
             "sampling": "epochs",
             "test": "own" if self.personal else "all",
             "partition": "iid",
         }
         kind, _, value = self.partition.partition(" ")
-        if kind == "dirichlet":  # as the papers' code
+        if kind == "dirichlet":  # as in the papers' code
             task["partition"], task["alpha"] = "dirichlet_by_image", float(value)
         elif kind == "classes":
             task["partition"], task["classes_per_client"] = "shards", int(value)
@@ -164,8 +164,8 @@ class Cell:
                 "evaluate_every": max(1, rounds // scale.measurements),
             },
             "images": {
-                "train": own.images and own.images * own.clients,
-                "test": own.tests,
+                "train": size.images and size.images * size.clients,
+                "test": size.tests,
             },
             "papers_model": self.papers_model,
             "probe": self.probe,
@@ -177,8 +177,8 @@ class Cell:
     def _network(self, m: int) -> dict[str, object]:
         """Return the section of the network.
 
-        Fixed topologies have Metropolis weights; on random ones every client draws its
-        neighbors anew in every round, and push-sum methods get a directed one.
+        Fixed topologies have Metropolis weights. On random ones, every client draws new
+        neighbors in every round; the graph is directed for push-sum methods.
         """
         if self.topology in TOPOLOGIES:
             return {"name": TOPOLOGIES[self.topology], "weights": "metropolis"}
@@ -187,8 +187,8 @@ class Cell:
         k, directed = min(self.neighbors, m - 1), self.setup().gossip_directed
         if self.method == "dfedsgpsm-s":
             return {"name": "loss_driven", "k": k}
-        # a link of a symmetric network works both ways: about as many draw a client as
-        # it draws
+        # in a symmetric network, a client is also linked to the clients that draw it,
+        # about as many as it draws itself
         return {
             "name": "random_neighbors",
             "k": k if directed else max(1, k // 2),
@@ -198,10 +198,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """What a cell gave.
+    """Result of a cell.
 
-    ``measures`` over the measured ``rounds`` (accuracies in percent), numbers at the
-    end in ``final``, and the round at which the run ``diverged``.
+    ``measures`` has the values at the measured ``rounds`` (accuracies in percent),
+    ``final`` the values at the end, and ``diverged`` is the round of divergence, if
+    any.
     """
 
     document: Document
@@ -212,12 +213,12 @@ class Result:
     diverged: int | None
 
     def last(self, measure: str) -> float:
-        """Return the measure at the end: nan if the run diverged."""
+        """Return the last value of a measure; nan if the run diverged."""
         values = self.measures[measure]
         return float(values[-1]) if self.diverged is None else math.nan
 
     def rounds_to(self, accuracy: float, measure: str = "accuracy") -> float:
-        """Return the first measured round with this accuracy; inf if there is none."""
+        """Return the first measured round with this accuracy; inf if never reached."""
         for t, reached in zip(self.rounds, self.measures[measure]):
             if float(reached) >= accuracy:
                 return t
@@ -227,7 +228,7 @@ class Result:
 def digest(document: Document) -> str:
     """Return the name of a cell's file.
 
-    It depends on the document and on the format of random numbers.
+    It depends on the document and on the version of the random number format.
     """
     return value_digest({"random_format": RANDOM_FORMAT, **document})
 
@@ -235,7 +236,7 @@ def digest(document: Document) -> str:
 def perform(
     document: Document, folder: Path, data_root: Path | None, device: str
 ) -> Result:
-    """Return the cell's result: read from its file, or run and written."""
+    """Return a cell's result: load its file, or run it and write the file."""
     path = folder / f"{digest(document)}.json"
     if not path.exists():
         write_json(path, run(document, data_root, device).__dict__)
@@ -245,7 +246,7 @@ def perform(
 def run(
     document: Document, data_root: Path | None = None, device: str = "cpu"
 ) -> Result:
-    """Train, and measure."""
+    """Train as described by ``document``, and return the measured values."""
     images = some_images(document, data_root)
     instance = instance_of(document, images, device)
     task, algorithm = instance.task, instance.algorithm
@@ -276,7 +277,7 @@ _all_images = lru_cache(maxsize=2)(load)
 
 
 def some_images(document: Document, root: Path | None) -> ImageSet:
-    """Return so many training and test images, drawn by the seed."""
+    """Return the training and test images that the document's seed draws."""
     images = _all_images(document["task"]["name"], root)
     rng = np.random.default_rng([document["run"]["seed"], 7])
     counts = document["images"]
@@ -292,14 +293,14 @@ def some_images(document: Document, root: Path | None) -> ImageSet:
 
 
 def _drawn(rng: np.random.Generator, length: int, count: int) -> NDArray[np.int64]:
-    """Return the sorted indices of images that are drawn."""
+    """Return the sorted indices of ``count`` random images."""
     return np.sort(rng.choice(length, min(count, length), replace=False))
 
 
 def instance_of(
     document: Document, images: ImageSet, device: str = "cpu"
 ) -> dfl.Instance:
-    """Return the document as objects."""
+    """Build the instance that a document describes."""
     task = make_task(document["task"], images, device)
     options: dict[str, Any] = dict(document["algorithm"])
     build = dfl.algorithms.get(str(options.pop("name")))
@@ -315,7 +316,7 @@ def instance_of(
 def make_task(
     section: TaskSection, images: ImageSet, device: str
 ) -> dfl.tasks.Supervised:
-    """Return the federated problem."""
+    """Build the federated problem of a task section."""
     options: dict[str, Any] = dict(section)
     del options["name"]
     options["model"] = module(section["model"], images, section["seed"])
@@ -323,7 +324,7 @@ def make_task(
 
 
 def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
-    """Return a network by its name, drawn by the seed."""
+    """Return a network by name, with parameters initialized by the seed."""
     channels, side, _ = images.shape
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -333,9 +334,9 @@ def module(name: str, images: ImageSet, seed: int) -> torch.nn.Module:
 
 
 def radius(document: Document, images: ImageSet) -> dict[str, float]:
-    """Return SAM's radius for a network that is not the paper's.
+    """Return SAM's radius for a network that is not the paper's; else nothing.
 
-    It is as large relative to the initial parameters.
+    The ratio of the radius to the norm of the initial parameters is that of the paper.
     """
     rho = document["algorithm"].get("rho")
     names = (document["task"]["model"], document["papers_model"])
@@ -356,7 +357,7 @@ def norm(network: torch.nn.Module) -> float:
 def train_accuracy(
     document: Document, images: ImageSet, x: torch.Tensor, device: str
 ) -> float:
-    """Share of the training images that the model x (d,) classifies rightly."""
+    """Return the accuracy of the model x (d,) on the training images."""
     same = replace(images, test_x=images.train_x, test_y=images.train_y)
     section: TaskSection = {**document["task"], "test": "all"}
     accuracy = make_task(section, same, device).accuracy(x[None])
@@ -368,27 +369,29 @@ class Personal:
     """A callback that evaluates every client's own model after local work.
 
     The DFedMDC paper says of FedAvg that "the local model is also the comparable
-    personalized model": what a client has after its own local work. So every client
-    takes one more round of it, without communication, from the models at hand, and is
-    judged on its own test images; the run itself is not changed.
+    personalized model", that is the model after the client's local work. So every
+    client performs the local work of one more round, without communication, from its
+    current model, and is evaluated on its own test images. The run itself is not
+    changed.
     """
 
     def __init__(self, instance: dfl.Instance):
         self._of = instance
-        self._found: dict[int, float] = {}
+        self._accuracies: dict[int, float] = {}
 
     def __call__(self, t: int, state: State, recorder: object) -> None:
         """Evaluate the clients' models at the measured rounds."""
         of = self._of
         if t % of.evaluate_every == 0 or t == of.rounds:
-            # minibatches of a seed index that no run has: the run's own chance is not
-            # used up
+            # a seed index that no run has, so that the run's random numbers do not
+            # change
             generators = RunGenerators(of.seed, [of.rounds], of.task.device)
-            chance = RoundOracle(of.task, generators, t, of.rounds)
-            own = of.task.client_accuracy(of.algorithm.local_update(state, chance).z)
-            assert own is not None
-            self._found[t] = 100 * float(own.mean())
+            oracle = RoundOracle(of.task, generators, t, of.rounds)
+            local_models = of.algorithm.local_update(state, oracle).z
+            accuracies = of.task.client_accuracy(local_models)
+            assert accuracies is not None
+            self._accuracies[t] = 100 * float(accuracies.mean())
 
     def accuracies(self, rounds: Sequence[int]) -> list[float]:
-        """In percent, at the measured rounds; nan before round 1."""
-        return [self._found.get(t, math.nan) for t in rounds]
+        """Return accuracies in percent at the measured rounds; nan before round 1."""
+        return [self._accuracies.get(t, math.nan) for t in rounds]

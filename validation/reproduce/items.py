@@ -1,6 +1,6 @@
-"""Tables and figures of the papers: entries, printed numbers, orderings.
+"""Tables and figures of the papers: entries, printed numbers and orderings.
 
-``papers/<paper>.toml`` holds those of one paper; :func:`items` reads all of them.
+They are stored in ``papers/<paper>.toml``; :func:`items` reads all of them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Settings = Mapping[str, Any]
 Entry = tuple[str, str]
 """(row, column)."""
 Printed = float | str | None
-"""A number as printed, text where the paper prints text (``>300``, ``-``), None where
-it cannot be read.
+"""A printed number; text if the paper prints text (``>300``, ``-``); None if it cannot
+be read.
 """
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that is read from a run: ``of`` the result, with unit and direction."""
+    """A number computed from a result by ``of``, with its unit and direction."""
 
     name: str
     of: Callable[[Result], float]
@@ -67,7 +67,7 @@ MEASURES = {
     "train": Measure("training accuracy of the mean model", _train),
     "gap": Measure("training less test accuracy", _gap, "less"),
     "personal": Measure(
-        "mean over clients of a client's own model's accuracy on its own test images",
+        "mean accuracy of the clients' own models on their own test images",
         _personal,
     ),
     "sharpness": Measure(
@@ -77,7 +77,7 @@ MEASURES = {
 
 
 def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
-    """Return the measure of the first round with this accuracy; inf if never."""
+    """Return the measure "first round with this accuracy"; inf if never reached."""
     measure = "client_accuracy" if personal else "accuracy"
 
     def rounds(result: Result) -> float:
@@ -88,10 +88,10 @@ def rounds_to(accuracy: float, *, personal: bool = False) -> Measure:
 
 @dataclass(frozen=True)
 class Line:
-    """A row or a column: its label and what it sets of a :class:`.cells.Cell`.
+    """A row or a column: its label, and the fields of :class:`.cells.Cell` it sets.
 
-    A column may have its own measure, or the accuracy to which rounds are counted
-    (``target``).
+    A column may have its own measure, or a ``target``, the accuracy until which rounds
+    are counted.
     """
 
     label: str
@@ -102,13 +102,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Order:
-    """An ordering that the paper reads from its table.
+    """An ordering that the paper states about its table.
 
-    It is claimed in every entry of ``along`` (columns, or rows; empty: all).
-
-    Each of ``better`` is better than each of ``over``, or each line of ``rising``
-    columns than the one before it, or of each two lines of ``pairs`` the first than the
-    second.
+    It states that each line of ``better`` is better than each line of ``over``, that
+    each column of ``rising`` is better than the one before it, or that the first line
+    of each of ``pairs`` is better than the second. This is claimed for all columns (or
+    rows) in ``along``; for all of the table if ``along`` is empty.
     """
 
     text: str
@@ -126,7 +125,7 @@ class Order:
 
     @property
     def beats(self) -> list[tuple[str, str]]:
-        """Lines of which the first is the better one."""
+        """Pairs of lines, the better one first."""
         lines = [(a, b) for a, b in product(self.better, self.over) if a != b]
         rising = [(later, earlier) for earlier, later in pairwise(self.rising)]
         return [*lines, *rising, *self.pairs]
@@ -134,7 +133,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows that share a panel, where curves have a single column."""
+    """Rows that share a panel, for curves with a single column."""
 
     title: str
     rows: Sequence[str]
@@ -144,12 +143,17 @@ class Panel:
 class Item:
     """One table or figure.
 
-    ``key``: ``<paper>.table_<n>`` or ``<paper>.figure_<n>``; ``setting``: the paper's,
-    in words; ``base``: what all entries have in common; ``printed``: row -> its printed
-    numbers, in the order of the columns (empty where the paper only draws); ``form``:
-    how it is drawn; ``unsaid``: what the paper leaves open, and what is taken
-    for it;
-    ``axis``: what curves are drawn over, so many a round (``per_round`` of a row; 1).
+    Attributes
+    ----------
+    key : ``<paper>.table_<n>`` or ``<paper>.figure_<n>``
+    setting : description of the paper's setting
+    base : fields of a cell that all entries share
+    printed : row -> its printed numbers, in the order of the columns; empty if the
+        paper only shows a figure
+    form : how the item is drawn
+    unsaid : what the paper does not specify, and what is used instead
+    axis : label of the axis over which curves are drawn
+    per_round : row -> units of ``axis`` in a round; 1 by default
     """
 
     key: str
@@ -195,11 +199,11 @@ class Item:
 
     @property
     def papers_datasets(self) -> list[str]:
-        """The image sets that its entries need, in their order."""
+        """The image sets that the entries need, in order."""
         return list(dict.fromkeys(cell.dataset for cell in self.cells().values()))
 
     def cells(self) -> dict[Entry, Cell]:
-        """Return what is run for each entry."""
+        """Return the cell of each entry."""
         cells = {}
         for row in self.rows:
             for column in self.columns:
@@ -208,14 +212,14 @@ class Item:
         return cells
 
     def measures(self, column: str) -> Measure:
-        """Return what a column shows."""
+        """Return the measure that a column shows."""
         line = self.columns[self.column_labels.index(column)]
         if line.target is not None:
             return rounds_to(line.target, personal=self.measure == "personal")
         return MEASURES[line.measure or self.measure]
 
     def pairs(self, order: Order) -> list[tuple[Entry, Entry]]:
-        """Return the entries that an order compares, the better one first."""
+        """Return the pairs of entries that an order compares, the better one first."""
         if order.compares_columns:
             rows = product(order.along or self.row_labels, order.beats)
             return [((row, a), (row, b)) for row, (a, b) in rows]
@@ -223,7 +227,7 @@ class Item:
         return [((a, column), (b, column)) for column, (a, b) in columns]
 
     def number(self, entry: Entry) -> Printed:
-        """Return what the paper prints for an entry."""
+        """Return the printed number of an entry."""
         row, column = entry
         if row not in self.printed:
             return None
@@ -231,23 +235,23 @@ class Item:
 
 
 def merged(*parts: Settings) -> dict[str, Any]:
-    """Return the settings together: later ones win, and tables are joined."""
-    whole: dict[str, Any] = {}
+    """Merge settings: later values override earlier ones, and tables are merged."""
+    result: dict[str, Any] = {}
     for part in parts:
         for name, value in part.items():
-            both = isinstance(value, Mapping) and name in whole
-            whole[name] = {**whole[name], **value} if both else value
-    return whole
+            both = isinstance(value, Mapping) and name in result
+            result[name] = {**result[name], **value} if both else value
+    return result
 
 
 def method_row(label: str) -> Line:
-    """Return a row of one method, by its label in the paper."""
+    """Return the row of a method with this label in the paper."""
     names = {"DFedSAM-MGS": "dfedsam-mgs", "DFedSGPSM-S": "dfedsgpsm-s"}
     return Line(label, {"method": names.get(label, label.lower().replace("-", ""))})
 
 
 def rows_of(text: str) -> dict[str, list[Printed]]:
-    """Return the numbers of a printed table, with lines ``label | number number``."""
+    """Parse a printed table with lines ``label | number number``."""
     table = {}
     for line in text.strip().splitlines():
         label, _, numbers = line.partition("|")
@@ -272,22 +276,22 @@ def _printed(word: str) -> Printed:
 
 
 def items() -> dict[str, Item]:
-    """Every trained table and figure by its key."""
-    found = {}
+    """Return all tables and figures that require training, by key."""
+    by_key = {}
     for paper in PAPERS:
         for record in paper_file(paper)["item"]:
             item = _item(paper_file(paper), record)
-            found[item.key] = item
-    return found
+            by_key[item.key] = item
+    return by_key
 
 
 def _row(row: str | Settings) -> Line:
-    """Return a row: a method by its label, or what the file says of it."""
+    """Return a row, given by the label of a method or by its fields."""
     return method_row(row) if isinstance(row, str) else Line(**row)
 
 
 def _item(paper: Settings, record: Settings) -> Item:
-    """Return a record of a paper's file as an item."""
+    """Build an item from a record of a paper's file."""
     fields = dict(record)
     name = fields.pop("name")
     number = re.sub(r"(\d)([ab])$", r"\1(\2)", name.split(".")[0].replace("_", " "))

@@ -1,4 +1,4 @@
-"""Sharpness and loss surface of a trained model, as the DFedSAM paper draws them."""
+"""Sharpness and loss surface of a trained model, as in the DFedSAM paper."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ def probed(
 def directions(task: dfl.tasks.Supervised, x: torch.Tensor) -> torch.Tensor:
     """Return two random directions (2, d) with the norms of the model's filters.
 
-    A filter is a row of a weight.
-
-    Biases and norms' parameters do not move, so that landscapes of differently scaled
-    networks can be compared (Li et al. 2018).
+    A filter is a row of a weight matrix. The directions are zero for biases and
+    parameters of normalization layers. This makes landscapes of differently scaled
+    networks comparable (Li et al. 2018).
     """
     g = torch.Generator().manual_seed(0)
     found = torch.randn(2, task.d, generator=g, dtype=torch.float64).to(x)

@@ -1,4 +1,4 @@
-"""The paper's numbers next to ours, as a CSV file and as a page."""
+"""Comparison of the paper's numbers with ours, as a CSV file and as a page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ HEADER = ("row", "column", "seed", "paper", "ours")
 
 @dataclass(frozen=True)
 class Count:
-    """How often an order of the paper appears.
+    """For how many pairs of entries an order of the paper holds.
 
-    Of ``pairs``, both numbers are ``said`` in some; the order holds in the ``printed``
-    ones of these (None: no number is printed), in the ``mean`` over seeds, and in
-    ``every`` single seed.
+    Attributes
+    ----------
+    text : description of the order
+    pairs : number of compared pairs
+    said : number of pairs whose numbers are both printed
+    printed : number of these for which the order holds in print; None if ``said`` is 0
+    mean : number of pairs for which it holds in our means over seeds
+    every : number of pairs for which it holds in every one of our seeds
     """
 
     text: str
@@ -39,7 +44,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``values``: for each entry one number a seed; ``seeds``: which."""
+    """Measured values of an item: for each entry, one number per seed."""
 
     item: Item
     scale: Scale
@@ -54,7 +59,7 @@ class Outcome:
         seeds: Sequence[int],
         results: Mapping[tuple[Entry, int], Result],
     ) -> Outcome:
-        """Return what the item's measures read from the results of its cells."""
+        """Evaluate the item's measures on the results of its cells."""
         values = {}
         for entry in item.cells():
             read = item.measures(entry[1]).of
@@ -63,11 +68,11 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """Name of the files."""
+        """Name of the files, without suffix."""
         return f"{self.item.key}-{self.scale.name}"
 
     def counts(self) -> list[Count]:
-        """Every order of the paper, counted."""
+        """Count the pairs for which each order of the paper holds."""
         return [self._count(order) for order in self.item.orders]
 
     def _count(self, order: Order) -> Count:
@@ -86,7 +91,7 @@ class Outcome:
         )
 
     def _better(self, entry: Entry, a: float, b: float) -> bool:
-        """Return whether a is better than b; a diverged run (nan) is the worst."""
+        """Return whether a is better than b; a diverged run (nan) is worst."""
         if math.isnan(a) or math.isnan(b):
             return math.isnan(b) and not math.isnan(a)
         return a < b if self.item.measures(entry[1]).better == "less" else a > b
@@ -94,7 +99,7 @@ class Outcome:
     # -- files
 
     def to_csv(self) -> str:
-        """One line for each entry and seed."""
+        """Return a CSV text with one line per entry and seed."""
         out = io.StringIO()
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(HEADER)
@@ -108,7 +113,13 @@ class Outcome:
 
     @classmethod
     def from_csv(cls, item: Item, scale: Scale, text: str) -> Outcome:
-        """Read what :meth:`to_csv` wrote; DataError if it does not fit the item."""
+        """Return the outcome of a text by :meth:`to_csv`.
+
+        Raises
+        ------
+        DataError
+            If the text does not fit the item.
+        """
         values: dict[Entry, dict[int, float]] = {}
         for line in csv.DictReader(io.StringIO(text)):
             by_seed = values.setdefault((line["row"], line["column"]), {})
@@ -134,7 +145,7 @@ class Outcome:
     # -- the page
 
     def page(self) -> str:
-        """Return the page: setting, reductions, both tables in one, orders."""
+        """Return the page: setting, reductions, paper's and our numbers, orders."""
         item = self.item
         command = f"python -m validation.reproduce {item.key} --scale {self.scale.name}"
         seeds = ", ".join(map(str, self.seeds))
@@ -226,7 +237,7 @@ class Outcome:
 
 
 def _kept(value: float) -> float:
-    """As the CSV file keeps it, so that a page made from the file is the same."""
+    """Round a value as in the CSV file, so that the file yields the same page."""
     return float(f"{value:.6g}")
 
 
@@ -235,5 +246,5 @@ def _mean(numbers: Sequence[float]) -> float:
 
 
 def _number(printed: float | str) -> float:
-    """``>300`` is never reached: infinite."""
+    """Return a printed number; text such as ``>300`` means never reached, infinity."""
     return printed if isinstance(printed, float) else math.inf

@@ -1,4 +1,4 @@
-"""Figures in the papers' form: curves over the rounds, and loss surfaces."""
+"""Figures as in the papers: curves over the rounds, and loss surfaces."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def save(outcome: Outcome, results: Results, folder: Path) -> list[Path]:
 def curves(outcome: Outcome, results: Results) -> Figure:
     """Draw the measure over the rounds: a panel for each column, a line for each row.
 
-    Lines are means over seeds, in a band of their standard deviation.
+    Lines are means over seeds; bands are plus or minus one standard deviation.
     """
     from matplotlib.figure import Figure
 
@@ -106,7 +106,7 @@ def _draw_curve(
 
 
 def surfaces(outcome: Outcome, results: Results) -> Figure:
-    """Draw both rows' loss along the two directions, a panel for each column."""
+    """Draw the loss surfaces of all rows, with a panel for each column."""
     from matplotlib.figure import Figure
 
     item, seed = outcome.item, outcome.seeds[0]

@@ -1,10 +1,10 @@
-"""Sizes at which a table is run: the paper's own, and reduced ones.
+"""Sizes at which a table is run: the paper's size, and reduced ones.
 
-Everything that a scale changes is in its fields, and :meth:`Scale.reductions` says it
-in words. What it does not change is the method: update rules, step sizes, momentum,
-penalty, decay, and local epochs, so that a client's round is the paper's on fewer
-images. SAM's radius is a length among the parameters: with another network it is scaled
-to be as large relative to the initial ones.
+The fields of a scale contain everything that it changes, and :meth:`Scale.reductions`
+describes these changes. A scale does not change the method: update rules, step sizes,
+momentum, penalty, decay and local epochs, so that a client's local work is that of the
+paper, on fewer images. SAM's radius is a distance in parameter space; if the network
+differs, it is scaled by the norms of the initial parameters.
 """
 
 from __future__ import annotations
@@ -21,9 +21,13 @@ PAPERS_CLIENTS = 100
 class DataScale:
     """Size of one image set.
 
-    ``clients`` for the paper's 100, ``images`` a client (None: all are divided),
-    ``batch``, ``rounds`` and ``model`` (None: the paper's), ``tests`` test images
-    (None: all).
+    Attributes
+    ----------
+    clients : number of clients in place of the paper's 100
+    images : training images per client; None for all
+    batch : minibatch size
+    rounds, model : None for the paper's
+    tests : number of test images; None for all
     """
 
     clients: int = PAPERS_CLIENTS
@@ -36,7 +40,7 @@ class DataScale:
 
 @dataclass(frozen=True)
 class Scale:
-    """What becomes of each image set, and how often a run is measured."""
+    """The size of each image set, and the number of measurements in a run."""
 
     name: str
     measurements: int
@@ -47,15 +51,15 @@ class Scale:
         return self.data.get(dataset, DataScale())
 
     def scaled(self, count: int, dataset: str) -> int:
-        """So many of the paper's 100 clients, among ours: at least one."""
+        """Scale a number of the paper's 100 clients to ours; at least 1."""
         return max(1, round(count * self.of(dataset).clients / PAPERS_CLIENTS))
 
     def reductions(
         self, dataset: str, rounds: int, model: str, clients: int = PAPERS_CLIENTS
     ) -> list[str]:
-        """Return the changes from the paper as texts; none at full scale."""
-        own, lines = self.of(dataset), []
-        if own.clients != PAPERS_CLIENTS:
+        """Describe the changes from the paper; empty at full scale."""
+        size, lines = self.of(dataset), []
+        if size.clients != PAPERS_CLIENTS:
             lines.append(
                 f"{self.scaled(clients, dataset)} clients for the paper's {clients}"
             )
@@ -66,17 +70,17 @@ class Scale:
                 "random neighbors are the paper's 10, of"
                 f" {self.scaled(clients, dataset) - 1} others"
             )
-        if own.rounds is not None:
-            lines.append(f"{own.rounds} rounds for its {rounds}")
-        if own.images is not None:
-            batches = (
-                "" if own.batch == 128 else f", minibatches of {own.batch} for its 128"
-            )
-            lines.append(f"{own.images} training images a client{batches}")
-        if own.tests is not None:
-            lines.append(f"{own.tests} test images")
-        if own.model is not None and own.model != model:
-            lines.append(f"the network {own.model} for its {model}")
+        if size.rounds is not None:
+            lines.append(f"{size.rounds} rounds for its {rounds}")
+        if size.images is not None:
+            batches = ""
+            if size.batch != 128:
+                batches = f", minibatches of {size.batch} for its 128"
+            lines.append(f"{size.images} training images a client{batches}")
+        if size.tests is not None:
+            lines.append(f"{size.tests} test images")
+        if size.model is not None and size.model != model:
+            lines.append(f"the network {size.model} for its {model}")
             lines.append(
                 "SAM radii scaled by the two networks' initial norms, as large relative"
                 " to the weights"
@@ -85,12 +89,12 @@ class Scale:
 
 
 FULL = Scale("full", measurements=50)
-# a client has as much as in the paper
+# as many images per client as in the paper
 _DENSE = DataScale(clients=16, images=600, rounds=20)
 _COLOUR = DataScale(
     clients=16, images=200, batch=50, rounds=15, model="pooled_cnn", tests=4000
 )
-# 20 clients with the papers' 5 of 100 classes hold them all
+# 20 clients with 5 classes each, as in the papers, cover all 100 classes
 _MANY = replace(_COLOUR, clients=20)
 SMALL = Scale(
     "small",
@@ -113,16 +117,16 @@ TINY = Scale(
         "tiny_imagenet": replace(_LEAST, clients=20),
     },
 )
-"""For trying the machinery: it shows nothing of a method."""
+"""A smoke test, whose results say nothing about the methods."""
 
 SCALES = {scale.name: scale for scale in (FULL, SMALL, TINY)}
 
 
 def pooled_cnn(channels: int, side: int, classes: int) -> nn.Module:
-    """Return a small convolutional network for runs on processors.
+    """Return a small convolutional network for runs on CPUs.
 
-    Color images at half their resolution, two 3 x 3 convolutions of 16 and 32 channels
-    with group norm (as the papers' deep networks have it) and pooling, and a linear
+    It halves the resolution of the images, and has two 3 x 3 convolutions with 16 and
+    32 channels, group norm (as in the papers' deep networks) and pooling, and a linear
     classifier. For 3 x 32 x 32 images and 10 classes it has 10,314 parameters.
     """
     left = side // 8

@@ -1,4 +1,4 @@
-"""Run what an item needs and write its table, page and figure."""
+"""Run the cells of an item, and write its table, page and figure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def perform_all(
     documents: Mapping[tuple[Entry, int], Document],
     options: argparse.Namespace,
 ) -> dict[tuple[Entry, int], Result]:
-    """Every document's result. The longest first, so that processes end together."""
+    """Return the results of all documents.
+
+    The longest runs start first, so that the processes end at about the same time.
+    """
     from joblib import Parallel, delayed
 
     different = {digest(document): document for document in documents.values()}
@@ -57,12 +60,12 @@ def perform_all(
         )
         for name in order
     )
-    found = {}
-    with counted(len(different)) as tell:
+    by_name = {}
+    with counted(len(different)) as report:
         for name, result in zip(order, runs):
-            found[name] = result
-            tell("runs", 1)
-    return {place: found[digest(document)] for place, document in documents.items()}
+            by_name[name] = result
+            report("runs", 1)
+    return {place: by_name[digest(document)] for place, document in documents.items()}
 
 
 def _one(
@@ -70,12 +73,12 @@ def _one(
 ) -> Result:
     import torch
 
-    torch.set_num_threads(1)  # several cells at once make better use of a machine
+    torch.set_num_threads(1)  # parallel cells use a machine better than threads do
     return perform(document, folder, data_root, device)
 
 
 def _work(document: Document) -> float:
-    """About how much a run has to do."""
+    """Estimate the work of a run, up to a constant."""
     algorithm = document["algorithm"]
     passes = sum(document["epochs"].values()) * (2 if algorithm.get("rho") else 1)
     share = float(algorithm.get("participation", 1.0))

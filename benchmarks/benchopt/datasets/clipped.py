@@ -1,5 +1,6 @@
-"""Clients whose gradients are clipped around centers of their own, with exact
-constants, on a topology.
+"""Clients with clipped gradients around individual centers, on a topology.
+
+All constants of the problem are exact.
 """
 
 from typing import Any

@@ -1,6 +1,4 @@
-"""The algorithm of each registered theorem on symmetric networks, or the bound that is
-proved of it.
-"""
+"""Each registered theorem on symmetric networks: measured value or bound."""
 
 from typing import Any
 
@@ -32,12 +30,14 @@ class Solver(BaseSolver):
         self.task, self.network = task, network
 
     def run(self, n_iter: int) -> None:
-        """T = n_iter rounds at the schedule for T; the bound is nan where T is too
-        small for the theorem.
+        """Run T = n_iter rounds at the schedule for T, and compare with the bound.
+
+        The bound is nan if T is too small for the theorem.
         """
-        asked: dict[str, Any] = {"K": 2, "seeds": 4, "variants": ["corrected"]}
-        found = validate(self.key, self.task, self.network, max(n_iter, 1), **asked)
-        self.verdict = found.verdicts[0]
+        options: dict[str, Any] = {"K": 2, "seeds": 4, "variants": ["corrected"]}
+        rounds = max(n_iter, 1)
+        outcome = validate(self.key, self.task, self.network, rounds, **options)
+        self.verdict = outcome.verdicts[0]
 
     def get_result(self) -> dict[str, float]:
         return {

@@ -1,4 +1,4 @@
-"""A third-party paper: descent by D-PSGD on identical clients with exact gradients, from
+"""A third-party paper: descent by D-PSGD on identical clients with exact gradients and
 a common start.
 """
 
