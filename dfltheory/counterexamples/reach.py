@@ -193,9 +193,12 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
         elif name in contained:
             free[f.name] = theorem.glossary[name]
         elif name in absent:
-            entry = theorem.glossary.get(name)
+            entry, value = theorem.glossary.get(name), absent[name]
             is_count = entry is not None and entry.integer
-            fixed[f.name] = int(absent[name]) if is_count else absent[name]
+            # the neutral value of a count may be a float: Q = 1.0
+            fixed[f.name] = (
+                int(value) if is_count and isinstance(value, float) else value
+            )
         else:
             raise InputError(
                 f"falsify cannot search {theorem}: it does not specify {name} (see"

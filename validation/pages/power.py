@@ -91,7 +91,7 @@ def human_mistakes_section(file: Path = MISTAKES_FILE) -> str:
         f" {_seconds(searched)} s of processor time each. The search refuted"
         f" {_share(false)} of those known to be false without a search, and"
         f" {_share(searched)} of all that were searched, none of which is proved to be"
-        " true. \n",
+        " true.\n",
         table(_MISTAKE_HEADS, _mistakes(rows)),
     ]
     return "\n".join(lines)
