@@ -75,7 +75,7 @@ def test_outcomes_follow_a_function_to_another_file_and_end_with_its_text():
     assert mutation.renewed(kept, [f"old.py {change}", *today]) == {
         f"old.py {change}": "killed"
     }
-    twice = [*today, f"third.py {change}"]  # nobody knows which one it is
+    twice = [*today, f"third.py {change}"]  # which one it is cannot be known
     assert mutation.renewed(kept, twice) == {}
 
 

@@ -264,9 +264,9 @@ def test_it_is_audited_fitted_and_goes_through_a_file():
     fit = dfl.rate_fit(descent(), make, "T", horizons)
     assert fit.predicted == -0.5
     assert fit.exponent.estimate == pytest.approx(-0.5, abs=0.05)
-    assert fit.verdict != "refuted"
+    assert fit.verdict != "worse"
     slow = dfl.rate_fit(descent(), make, "T", horizons, predicted=-1)
-    assert slow.verdict == "refuted"
+    assert slow.verdict == "worse"
     back = theorem_from_document(json.loads(json.dumps(theorem_to_document(descent()))))
     assert dfl.compare(run_of(Lazy(eta=0.5)), back).kind == "holds"
 

@@ -20,6 +20,7 @@ from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.status import NOT_EXAMINED, Status, status_from_dict
 from dfltheory.errors import DataError, InputError
 from validation import statuses
+from validation.searched import is_refuted
 
 KEY = "dfedsam.theorem_4_5"
 SET = [
@@ -164,8 +165,8 @@ def test_stored_searches_are_of_the_outcome_files_and_statements_of_today():
             name,
             hashes,
         )
-        violated = json.loads(file.read_text(encoding="utf-8"))["violated"]
-        assert (SEARCHES[file.name]["status"]["kind"] == "refuted") is violated
+        refuted = is_refuted(json.loads(file.read_text(encoding="utf-8")))
+        assert (SEARCHES[file.name]["status"]["kind"] == "refuted") is refuted
 
 
 def test_every_entry_is_of_a_registered_statement_of_that_content():

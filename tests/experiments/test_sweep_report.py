@@ -119,7 +119,7 @@ def test_figure_and_caption_of_a_rate_report_the_fit():
     caption_with_bound, figure = _draw_rate(with_bound, "run.rounds", " at m = 4")
     (ax,) = figure.axes
     fit = "Fitted exponent in run.rounds at m = 4: -0.500 [-0.500, -0.500]"
-    assert caption_with_bound == f"{fit}; the corrected bound's: -1.000: refuted."
+    assert caption_with_bound == f"{fit}; the corrected bound's: -1.000: worse."
     assert ax.get_xlabel() == "horizon $T$ (rounds)"
     fitted = next(
         line for line in ax.get_lines() if str(line.get_label()).startswith("fit")
