@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.batch import Batch
-from dfltheory.counterexamples.core import CYCLE, Path
+from dfltheory.counterexamples.core import CYCLE
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.networks import cited_on, computed_on, in_range
+from dfltheory.counterexamples.path_measures import Path
 from dfltheory.counterexamples.reach import CONVEX, convex
 from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.computed_values import computed_quantities

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.batch import Batch
-from dfltheory.counterexamples.core import FULL, Path
+from dfltheory.counterexamples.core import FULL
+from dfltheory.counterexamples.path_measures import Path
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import measure_error

@@ -35,9 +35,7 @@ from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.value_sources import Source, Values
 
 ROUNDS, BITS = 5000, 30000
-"""Limits of the computation: rounds, and bits of a number. Numbers get longer in every
-step.
-"""
+"""Limits of the computation: rounds, and bits of a number, which grow in each step."""
 OPTIONAL: Mapping[str, float] = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
 """Hyperparameters other than eta and K, with their defaults."""
 ALGORITHMS = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}

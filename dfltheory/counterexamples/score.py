@@ -15,8 +15,9 @@ from dfltheory.counterexamples.candidate_values import (
     candidate_values,
     simulated_rounds,
 )
-from dfltheory.counterexamples.core import FULL, Path, fixed_points, run
+from dfltheory.counterexamples.core import FULL, fixed_points, run
 from dfltheory.counterexamples.left_sides import LONG, left_side
+from dfltheory.counterexamples.path_measures import Path
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import LEAST
