@@ -283,7 +283,7 @@ class Condition:
         negative.
         """
         left, right, sign = self.left, self.right, "<" if self.strict else "<="
-        if not sp.sympify(right).free_symbols:
+        if not sp.sympify(right, strict=True).free_symbols:
             return left, sign, right
         if left == 2 * right:
             is_zero = right.is_nonnegative and not self.strict

@@ -72,7 +72,7 @@ def _are_equality(one: Condition, other: Condition) -> bool:
 
 def _comparison(condition: Condition) -> str:
     left, sign, right = condition.comparison
-    return _text(sp.sympify(left), sign, sp.sympify(right))
+    return _text(sp.sympify(left, strict=True), sign, sp.sympify(right, strict=True))
 
 
 def _text(left: Expr, sign: str, right: Expr) -> str:

@@ -131,7 +131,8 @@ def read_computation(text: str, own: frozenset[str] = frozenset()) -> Computatio
         symbols |= {name: sp.Symbol(name, nonnegative=True) for name in PROPERTIES}
         formula, calls = _without_calls(formula, known)
         symbols |= {call.symbol.name: call.symbol for call in calls}
-    return Computation(subject, sp.sympify(read_formula(formula, symbols)), calls)
+    value = sp.sympify(read_formula(formula, symbols), strict=True)
+    return Computation(subject, value, calls)
 
 
 def _without_calls(
@@ -148,7 +149,8 @@ def _without_calls(
         end = _closing(formula, found.end())
         name = found[1]
         inside = {**known, "l": EIGENVALUE} if CALLS[name] else known
-        argument = sp.sympify(read_formula(formula[found.end() : end], inside))
+        text = formula[found.end() : end]
+        argument = sp.sympify(read_formula(text, inside), strict=True)
         symbol = sp.Symbol(f"{stem}{len(calls)}", real=True)
         calls.append(Call(symbol, name, argument))
         pieces += [formula[position : found.start()], f" {symbol.name} "]

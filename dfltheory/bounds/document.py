@@ -295,7 +295,7 @@ def theorem_from_document(document: object) -> Theorem:
 
     def end(place: str, data: object) -> Expr:
         """Return a round by T, which must not outgrow every number."""
-        read = sp.sympify(formula(place, data))
+        read = sp.sympify(formula(place, data), strict=True)
         powers = [p.exp for p in read.atoms(sp.Pow)]
         plain = not read.has(sp.exp, sp.log) and all(p.is_number for p in powers)
         must(

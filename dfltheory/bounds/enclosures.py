@@ -100,7 +100,7 @@ class Evaluation:
             size or time.
         """
         try:
-            return self._ends(self._value(sp.sympify(formula)))
+            return self._ends(self._value(sp.sympify(formula, strict=True)))
         except (
             ArithmeticError,
             TypeError,

@@ -84,7 +84,7 @@ def _points_of_the_bound(theorem: Theorem) -> Iterator[Finding]:
             yield warning(
                 f"bound: {name}",
                 f"the left side is taken at {here}; {name} in its bound is a gradient"
-                f" at {there}, and no term is for the distance of the two",
+                f" at {there}, and no term covers the distance between the two",
                 f"take the gradient at {here}, or add a term with L_uv",
                 term=name,
                 here=here,

@@ -64,7 +64,7 @@ def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
         return
     yield warning(
         "conditions",
-        "no random point meets them together (searched, not proved)",
+        "no random point satisfies all of them (searched, not proved)",
         certificate="searched",
     )
 

@@ -1,4 +1,4 @@
-"""Which runs a statement covers, next to those that the kernel's rounds describe."""
+"""Runs that a statement covers and that no proof of the kernel is about."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def uncovered_runs(theorem: Theorem) -> list[str]:
 def _is_special_case(theorem: Theorem, first: str, other: str | type) -> bool:
     """Return whether every run of a class in the scope is one of the first class.
 
-    A class of another package is none, whatever its name.
+    A class of another package is not, whatever its name is.
     """
     package = f"{__name__.partition('.')[0]}."
     if isinstance(other, type) and not other.__module__.startswith(package):
@@ -61,8 +61,8 @@ def _is_special_case(theorem: Theorem, first: str, other: str | type) -> bool:
     name = other if isinstance(other, str) else other.__name__
     if name not in SPECIAL_CASES.get(first, {}):
         return False
-    spoken = {*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule}
-    return not spoken & set(SPECIAL_CASES[first][name])
+    used = {*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule}
+    return not used & set(SPECIAL_CASES[first][name])
 
 
 def _other_hyperparameters(

@@ -1,4 +1,4 @@
-"""Values of one start, of values that differ between the starts of a run."""
+"""Values at one start, for runs whose seeds start at different points."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dfltheory.bounds.clauses import Number
 def points_of_starts(
     values: Mapping[str, Number],
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the values of each start, with the seed in words.
+    """Yield a description of each start and the values there.
 
-    A statement is about one start. If all seeds share theirs, there is one point, and
-    no words.
+    A statement is about one start. If all seeds share one, the only description is
+    empty.
     """
     starts = max((np.size(v) for v in values.values() if np.ndim(v)), default=0)
     if not starts:
@@ -26,7 +26,7 @@ def points_of_starts(
 
 
 def of_start(value: Number, start: int) -> float:
-    """Return the value of one start, of values that may differ between starts."""
+    """Return a value at one start; it may be an array over the starts."""
     if not isinstance(value, np.ndarray):
         return value
     return float(value[start] if value.ndim else value)
