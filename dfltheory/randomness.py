@@ -54,6 +54,16 @@ def torch_generator(
     return torch.Generator(device=device).manual_seed(int(word >> np.uint64(1)))
 
 
+def _sfc64_state(words: np.ndarray) -> dict[str, object]:
+    """Return a state for ``SFC64.state``: four words and no half-used number."""
+    return {
+        "bit_generator": "SFC64",
+        "state": {"state": words},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+
+
 class _Stream:
     """Arrays of ``size`` numbers of one kind and precision for each seed.
 
@@ -68,6 +78,8 @@ class _Stream:
         self._words = np.ones((len(keys), 4), np.uint64)
         self._words[:, :2] = keys
         self._generators = [np.random.SFC64(0) for _ in keys]
+        self._starts = [_sfc64_state(words) for words in self._words]
+        """States of the generators, with views of the words."""
         self._draws = []
         for generator in map(np.random.Generator, self._generators):
             draws = {"normal": generator.standard_normal, "uniform": generator.random}
@@ -85,13 +97,8 @@ class _Stream:
         self._ready = []
         self._expected, self._taken = self._taken, 0
         self._words[:, 2] = t
-        for words, generator in zip(self._words, self._generators, strict=True):
-            generator.state = {
-                "bit_generator": "SFC64",
-                "state": {"state": words},
-                "has_uint32": 0,
-                "uinteger": 0,
-            }
+        for start, generator in zip(self._starts, self._generators, strict=True):
+            generator.state = start
             generator.random_raw(_MIXING_STEPS)
 
     def take(self) -> torch.Tensor:

@@ -125,7 +125,7 @@ class Quadratic(Synthetic):
 
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return f and grad f at points x (S, d)."""
-        deviation = self._at_every_client(x) - self.b
+        deviation = x.unsqueeze(-2) - self.b
         gradient = self._times(deviation)
         losses = (deviation * gradient).sum(-1).mul_(0.5)
         return losses.mean(-1), gradient.mean(-2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -51,10 +53,10 @@ class Scale:
 
         ``size`` is mean_i ||x_i||^2 (S,).
         """
-        if not np.isfinite([measured[name] for name in JUDGED]).all():
-            return True
         if self._is_within(measured, first, size):
             return False
+        if not np.isfinite([measured[name] for name in JUDGED]).all():
+            return True
         if len(self.sizes) < 2 or max(self.sizes) == 0:
             self.sizes.append(float(size.max()))
         # True also if the loss at the start is NaN
@@ -73,16 +75,20 @@ class Scale:
         first: dict[str, np.ndarray],
         size: np.ndarray,
     ) -> bool:
-        """Return whether all seeds are within scale, regardless of their losses.
+        """Return whether all seeds are finite and within scale, regardless of losses.
 
         This is cheaper than the exact test and suffices in most rounds.
         """
         if len(self.sizes) < 2:
             return False
-        gradient = float(measured["grad_norm_sq"].max()) ** 0.5
-        return float(size.max()) < GROWTH**2 * max(
-            self.sizes
-        ) and gradient < GROWTH * self._gradient_at_start(first["grad_norm_sq"])
+        gradient_sq, consensus, loss = (_largest(measured[name]) for name in JUDGED)
+        return (
+            math.isfinite(consensus)
+            and math.isfinite(loss)
+            and _largest(size) < GROWTH**2 * max(self.sizes)
+            and gradient_sq**0.5
+            < GROWTH * self._gradient_at_start(first["grad_norm_sq"])
+        )
 
     def _gradient_at_start(self, then: np.ndarray) -> float:
         start = self._started
@@ -112,6 +118,11 @@ class Scale:
                 value = float(norms.square().mean().sqrt())
                 largest = max(largest, value) if np.isfinite(value) else largest
         return largest
+
+
+def _largest(values: np.ndarray) -> float:
+    """Return the largest magnitude, or NaN if a value is NaN."""
+    return float(np.maximum.reduce(np.abs(values)))
 
 
 __all__ = ["GROWTH", "JUDGED", "Scale"]

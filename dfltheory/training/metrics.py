@@ -101,12 +101,14 @@ class Recorder:
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
         loss, gradient = self.task.global_loss_and_gradient(mean)
         # converted together, because each conversion synchronizes with the device
-        squares = torch.stack((square(gradient), spread(models, mean), square(mean)))
-        gradient_sq, consensus, mean_sq = numbers(squares)
+        squares = square(gradient), spread(models, mean), square(mean)
+        gradient_sq, consensus, mean_sq, losses = numbers(
+            torch.stack((*squares, loss.double()))
+        )
         measured = {
             "grad_norm_sq": gradient_sq,
             "consensus": consensus,
-            "loss": numbers(loss),
+            "loss": losses,
         }
         for name, value in self._further(state, models, mean).items():
             measured[name] = numbers(value)

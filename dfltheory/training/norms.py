@@ -33,6 +33,9 @@ def square(x: Tensor) -> Tensor:
     precision if their squares exceed the range of single precision. (float16 ends at
     65504, and squares of float32 at 1e38 and 1e-45.)
     """
+    if x.dtype == torch.float64:
+        norm = torch.linalg.vector_norm(x, dim=-1)
+        return norm * norm
     norm = torch.linalg.vector_norm(
         x, dim=-1, dtype=torch.promote_types(x.dtype, torch.float32)
     )
