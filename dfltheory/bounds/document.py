@@ -114,7 +114,10 @@ def _plain(value: object) -> object:
             ends = {name: repr(float(getattr(value, name))) for name in ("low", "high")}
             of = {"of": value.of} if isinstance(value.of, str) else {}
             return (
-                _fields(value, "integer", "of") | ends | {"whole": value.integer} | of
+                _fields(value, "integer", "of", "point")
+                | ends
+                | {"whole": value.integer}
+                | of
             )
         case Scope(push_sum="computed"):  # as files of earlier versions
             return _fields(value, "push_sum")

@@ -3,7 +3,7 @@
 Every name has one unit, except ``definition``, which stands for the quantity that a
 definition defines. The measures of runs are those that
 :class:`~dfltheory.training.metrics.Recorder` records and those that follow from them;
-the others occur in lemmas and in proofs.
+the others occur in lemmas and in proofs, or are no measures of the training core.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from typing import Literal, NamedTuple, get_args
 import sympy as sp
 from sympy import Expr
 
-from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
+from dfltheory.bounds.symbols import (
+    AFTER_STEP,
+    BEFORE_STEP,
+    GRADIENT_SQ,
+    LENGTH_SQ,
+    VALUE,
+)
 from dfltheory.bounds.units import ONE, Unit, unit
 from dfltheory.errors import InputError, UnknownNameError, one_of
 
@@ -34,33 +40,65 @@ largest; ``min`` is min_t E[Y_t].
 
 
 class Measure(NamedTuple):
-    """A measure of runs: its unit (None: any), and its LaTeX in round t."""
+    """What a left-hand side measures in round t.
+
+    Attributes
+    ----------
+    unit : Unit or None
+        Its unit; None for any.
+    latex : str
+        Its formula.
+    quantity, point : str
+        What it measures, and where. Measures of one quantity at different points are
+        compared by the audit; empty for measures that it does not compare.
+    moved_by : tuple of str
+        Quantities by which values at different points differ. If a bound contains one
+        of them, its other quantities may be taken at another point.
+    """
 
     unit: Unit | None
     latex: str = ""
+    quantity: str = ""
+    point: str = ""
+    moved_by: tuple[str, ...] = ()
 
+
+_GRADIENT = "the squared gradient of f"
+_VALUE = "the gap of f"
+_SHARED = "the squared gradient in the shared block"
+_BLOCKS = "the squared gradients in both blocks"
+_MEAN, _AUXILIARY = "the mean model", "the auxiliary sequence w"
+_WEIGHTED = "a weighted mean of the mean models"
 
 _U_GRADIENT = r"\|\nabla_u F(\bar u^t, V^t)\|^2"
 _U_GRADIENT_NEXT = r"\|\nabla_u F(\bar u^t, V^{t+1})\|^2"
 _V_GRADIENT = r"\frac1m\sum_i\|\nabla_v F_i(u_i^t, v_i^t)\|^2"
 
 MEASURES_OF_RUNS: dict[str, Measure] = {
-    "grad_norm_sq": Measure(GRADIENT_SQ, r"\|\nabla f(\bar x^t)\|^2"),
-    "grad_norm_sq_w": Measure(GRADIENT_SQ, r"\|\nabla f(w^t)\|^2"),
+    "grad_norm_sq": Measure(GRADIENT_SQ, r"\|\nabla f(\bar x^t)\|^2", _GRADIENT, _MEAN),
+    "grad_norm_sq_w": Measure(
+        GRADIENT_SQ, r"\|\nabla f(w^t)\|^2", _GRADIENT, _AUXILIARY
+    ),
     "consensus": Measure(LENGTH_SQ, r"\frac1m\sum_i\|x_i^t - \bar x^t\|^2"),
     "loss": Measure(VALUE, r"f(\bar x^t)"),
-    "f_gap": Measure(VALUE, r"f(\bar x^t) - f^\star"),
+    "f_gap": Measure(VALUE, r"f(\bar x^t) - f^\star", _VALUE, _MEAN),
     "dist_sq": Measure(LENGTH_SQ, r"\|\bar x^t - x^\star\|^2"),
     "accuracy": Measure(ONE, r"\mathrm{accuracy}(\bar x^t)"),
     "client_accuracy": Measure(ONE, r"\frac1m\sum_i\mathrm{accuracy}_i(x_i^t)"),
-    "grad_u_sq": Measure(GRADIENT_SQ, _U_GRADIENT),
-    "grad_u_sq_next": Measure(GRADIENT_SQ, _U_GRADIENT_NEXT),
+    "grad_u_sq": Measure(GRADIENT_SQ, _U_GRADIENT, _SHARED, BEFORE_STEP),
+    "grad_u_sq_next": Measure(GRADIENT_SQ, _U_GRADIENT_NEXT, _SHARED, AFTER_STEP),
     "grad_v_sq": Measure(unit(f=2, v=-2), _V_GRADIENT),
     "two_block": Measure(
-        VALUE, rf"\frac{{1}}{{L_u}}{_U_GRADIENT} + \frac{{1}}{{L_v}}{_V_GRADIENT}"
+        VALUE,
+        rf"\frac{{1}}{{L_u}}{_U_GRADIENT} + \frac{{1}}{{L_v}}{_V_GRADIENT}",
+        _BLOCKS,
+        BEFORE_STEP,
     ),
     "two_block_next": Measure(
-        VALUE, rf"\frac{{1}}{{L_u}}{_U_GRADIENT_NEXT} + \frac{{1}}{{L_v}}{_V_GRADIENT}"
+        VALUE,
+        rf"\frac{{1}}{{L_u}}{_U_GRADIENT_NEXT} + \frac{{1}}{{L_v}}{_V_GRADIENT}",
+        _BLOCKS,
+        AFTER_STEP,
     ),
     "two_block_weighted": Measure(
         VALUE,
@@ -80,30 +118,34 @@ BLOCK_FACTORS: dict[str, tuple[str, str]] = {
 measures of two blocks.
 """
 
-_IN_PROOFS: dict[str, Measure] = {
+_BETWEEN_STEPS = ("step_v", "chi", "L_uv")
+_NOT_OF_RUNS: dict[str, Measure] = {
     "T1_u": Measure(VALUE),
     "T1_v": Measure(VALUE),
     "T2_u": Measure(VALUE),
-    "T3_u": Measure(GRADIENT_SQ),
+    "T3_u": Measure(GRADIENT_SQ, point=AFTER_STEP, moved_by=_BETWEEN_STEPS),
     "ascent_spread": Measure(LENGTH_SQ),
     "bias": Measure(GRADIENT_SQ),
     "bias_sq": Measure(GRADIENT_SQ),
-    "client_gradient_sq": Measure(GRADIENT_SQ),
+    "client_gradient_sq": Measure(
+        GRADIENT_SQ, quantity=_GRADIENT, point="the local models"
+    ),
     "coefficient": Measure(ONE),
     "definition": Measure(None),
     "descent": Measure(VALUE),
     "drift": Measure(LENGTH_SQ),
     "drift_weighted": Measure(LENGTH_SQ),
     "dual_sq": Measure(GRADIENT_SQ),
+    "f_gap_weighted": Measure(VALUE, quantity=_VALUE, point=_WEIGHTED),
     "gradient_spread": Measure(GRADIENT_SQ),
     "inner_product": Measure(VALUE),
     "local_step_sq": Measure(LENGTH_SQ),
     "mean_step_sq": Measure(VALUE),
     "own_grad_sq": Measure(GRADIENT_SQ),
-    "u_step": Measure(VALUE),
+    "u_step": Measure(VALUE, point=AFTER_STEP, moved_by=_BETWEEN_STEPS),
 }
 
-MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _IN_PROOFS
+MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _NOT_OF_RUNS
 """Every measure of the package by its name."""
 
 GRADIENT_MEASURES = ("grad_norm_sq", "grad_norm_sq_w")

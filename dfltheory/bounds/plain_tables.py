@@ -22,6 +22,7 @@ DEFAULTS: Mapping[str, Mapping[str, object]] = MappingProxyType(
             "latex": "",
             "meaning": "",
             "of": None,
+            "point": "",
         },
         "scope": {
             "hyperparameters": {},

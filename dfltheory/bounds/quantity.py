@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import sympy as sp
@@ -32,6 +32,9 @@ class Quantity:
     step : is it a step size?
     of : how it is computed: a function, or a reference as text; None: its value is
         given
+    point : where the gradient that it measures is taken, in words; empty if it measures
+        none, or if its meaning says so well enough. Two statements about gradients at
+        different points are compared by it.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Quantity:
     neutral: float | None = None
     step: bool = False
     of: Callable[..., float] | str | None = None
+    point: str = field(default="", compare=False)
 
     @property
     def symbol(self) -> sp.Symbol:

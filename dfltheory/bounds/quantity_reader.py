@@ -54,6 +54,7 @@ def _read_quantity(
         neutral=neutral,
         step=table.step,
         of=of,
+        point=table.point,
     )
     file.reading(path, None, checked_new, quantity)
     return quantity

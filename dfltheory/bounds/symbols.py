@@ -42,6 +42,9 @@ def _count(
 _positive = partial(Quantity, open_low=True)
 _step = partial(Quantity, open_low=True, step=True)
 _contraction = partial(Quantity, unit=ONE, high=1, open_high=True)
+BEFORE_STEP = "the personal parts V^t"
+AFTER_STEP = "the personal parts V^(t+1)"
+"""Points of two blocks: personal parts before, and after, their local steps."""
 _V_GRADIENT = unit(f=1, v=-1)
 _MIXED = unit(f=1, x=-1, v=-1)
 
@@ -147,15 +150,33 @@ _ENTRIES = (
     Quantity(
         "Xi", r"\Xi", LENGTH_SQ, "(1/m) sum_i E||x_i^t - xbar^t||^2; u_i^t in DFedMDC"
     ),
-    Quantity("D_u", r"\Delta_{\bar u}", GRADIENT_SQ, "E||grad_u F(ubar^t, V^t)||^2"),
+    Quantity(
+        "D_u",
+        r"\Delta_{\bar u}",
+        GRADIENT_SQ,
+        "E||grad_u F(ubar^t, V^t)||^2",
+        point=BEFORE_STEP,
+    ),
     Quantity(
         "D_v",
         r"\Delta_v",
         _V_GRADIENT**2,
         "(1/m) sum_i E||grad_v F_i(u_i^t, v_i^t)||^2",
     ),
-    Quantity("G_u", "G_u", GRADIENT_SQ, "(1/m) sum_i E||grad_u F(u_i^t, V^{t+1})||^2"),
-    Quantity("g_u", r"\tilde g", GRADIENT, "root of E||grad_u F(ubar^t, V^{t+1})||^2"),
+    Quantity(
+        "G_u",
+        "G_u",
+        GRADIENT_SQ,
+        "(1/m) sum_i E||grad_u F(u_i^t, V^{t+1})||^2",
+        point=AFTER_STEP,
+    ),
+    Quantity(
+        "g_u",
+        r"\tilde g",
+        GRADIENT,
+        "root of E||grad_u F(ubar^t, V^{t+1})||^2",
+        point=AFTER_STEP,
+    ),
     Quantity("kap", r"\kappa_t", LENGTH, "root of (1/m) sum_i E||u_i^t - ubar^t||^2"),
     Quantity(
         "drift",
@@ -300,6 +321,8 @@ def __getattr__(name: str) -> sp.Symbol:
 
 
 __all__ = [
+    "AFTER_STEP",
+    "BEFORE_STEP",
     "GLOSSARY",
     "PAPER_SYMBOLS",
     "NEUTRAL",

@@ -64,6 +64,8 @@ class QuantityTable(_Table):
     meaning: Line = ""
     of: Line | None = None
     """How it is computed: ``network: ...``, ``task: ...``, or ``FILE.py:NAME``."""
+    point: Line = ""
+    """Where the gradient that it measures is taken, in words."""
 
 
 class ScopeTable(_Table):

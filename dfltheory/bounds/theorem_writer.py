@@ -97,6 +97,7 @@ def _quantity(quantity: Quantity) -> str:
         "latex": quantity.latex,
         "meaning": quantity.meaning,
         "of": quantity.of,
+        "point": quantity.point or None,
     }
     return "\n".join([f"[quantities.{quantity.name}]", *_entries(entries)])
 

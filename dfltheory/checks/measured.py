@@ -7,35 +7,13 @@ from collections.abc import Iterator
 import sympy as sp
 
 from dfltheory.bounds.clauses import LeftSide
+from dfltheory.bounds.measures import MEASURES, Measure
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.finding import Finding, check, warning
 from dfltheory.checks.quoted import rates_on_other_left_sides
 from dfltheory.proofs.declared_steps import DeclaredProof
 
-_GRADIENT = "the squared gradient of f"
-_VALUE = "the gap of f"
-_SHARED = "the squared gradient in the shared block"
-_BLOCKS = "the squared gradients in both blocks"
-POINTS: dict[str, tuple[str, str]] = {
-    "grad_norm_sq": (_GRADIENT, "the mean model"),
-    "grad_norm_sq_w": (_GRADIENT, "the auxiliary sequence w"),
-    "client_gradient_sq": (_GRADIENT, "the local models"),
-    "f_gap": (_VALUE, "the mean model"),
-    "f_gap_weighted": (_VALUE, "a weighted mean of the mean models"),
-    "grad_u_sq": (_SHARED, "the personal parts V^t"),
-    "grad_u_sq_next": (_SHARED, "the personal parts V^(t+1)"),
-    "two_block": (_BLOCKS, "the personal parts V^t"),
-    "two_block_next": (_BLOCKS, "the personal parts V^(t+1)"),
-}
-"""Measure -> what is measured, and at which point."""
-_NOW, _NEXT = "the personal parts V^t", "the personal parts V^(t+1)"
-SHARED_STEP_POINTS: dict[str, str] = {"u_step": _NEXT, "T3_u": _NEXT}
-"""Measure of a step in the shared block -> the personal parts at which it is taken."""
-QUANTITY_POINTS: dict[str, str] = {"D_u": _NOW, "G_u": _NEXT, "g_u": _NEXT}
-"""Quantity of the glossary -> the personal parts at which its gradient is taken."""
-_DISTANCES = ("step_v", "chi", "L_uv")
-"""Quantities by which the gradients at two personal parts are compared."""
 FOLLOWING: dict[str, frozenset[str]] = {
     "each": frozenset(("each", "max", "mean", "min", "last")),
     "max": frozenset(("each", "max", "mean", "min", "last")),
@@ -50,7 +28,7 @@ def has_left_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Return whether the left-hand side can be compared with that of a source."""
     source = source_of(theorem, registry)
     compared = source is not None and _is_same_quantity(theorem.lhs, source.lhs)
-    compared = compared or theorem.lhs.measure in SHARED_STEP_POINTS
+    compared = compared or bool(_measure(theorem.lhs).moved_by)
     return compared or bool(theorem.steps) or _quoted_from(theorem, registry) != []
 
 
@@ -76,11 +54,13 @@ def check_measured(
 
 def _points_of_the_bound(theorem: Theorem) -> Iterator[Finding]:
     """Compare the point of a step with those of the gradients in its bound."""
-    here = SHARED_STEP_POINTS.get(theorem.lhs.measure)
-    if here is None or set(_DISTANCES) & set(theorem.needs):
+    measure = _measure(theorem.lhs)
+    if not measure.moved_by or set(measure.moved_by) & set(theorem.needs):
         return
-    for name, there in QUANTITY_POINTS.items():
-        if name in theorem.needs and there != here:
+    here = measure.point
+    for name in theorem.needs:
+        there = theorem.glossary[name].point
+        if there and there != here:
             yield warning(
                 f"bound: {name}",
                 f"the left side is taken at {here}; {name} in its bound is a gradient"
@@ -111,18 +91,23 @@ def _quoted_from(theorem: Theorem, registry: Registry) -> list[Theorem]:
     ]
 
 
+def _measure(left: LeftSide) -> Measure:
+    """Return the measure of a left-hand side, or an empty one for a user's own."""
+    return MEASURES.get(left.measure, Measure(None))
+
+
 def _is_same_quantity(one: LeftSide, other: LeftSide) -> bool:
     """Return whether both measure the same quantity, at whatever points."""
     if one.measure == other.measure:
         return True
-    known = one.measure in POINTS and other.measure in POINTS
-    return known and POINTS[one.measure][0] == POINTS[other.measure][0]
+    quantity = _measure(one).quantity
+    return bool(quantity) and quantity == _measure(other).quantity
 
 
 def _differences(left: LeftSide, source: LeftSide, name: str) -> Iterator[Finding]:
     if left.measure != source.measure:
-        quantity, here = POINTS[left.measure]
-        there = POINTS[source.measure][1]
+        quantity, here = _measure(left).quantity, _measure(left).point
+        there = _measure(source).point
         yield warning(
             "left side: point",
             f"{quantity} is measured at {here}; {name} measures it at {there}",
@@ -216,9 +201,6 @@ def _last_step(theorem: Theorem) -> Iterator[Finding]:
 
 __all__ = [
     "FOLLOWING",
-    "POINTS",
-    "QUANTITY_POINTS",
-    "SHARED_STEP_POINTS",
     "check_measured",
     "has_left_source",
     "source_of",

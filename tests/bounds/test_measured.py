@@ -142,3 +142,49 @@ def test_last_step_at_another_point_is_reported(moment, found):
     moments = {**theorem.moments, "LAST": moment}
     steps = (*theorem.steps, last)
     assert terms(replace(theorem, steps=steps, moments=moments)) == found
+
+
+TWO_BLOCKS = """
+format = 1
+
+[source]
+title = "DFedMDC"
+citation = "A draft on DFedMDC"
+
+[quantities.g_before]
+unit = "c^2/s^2"
+meaning = "squared gradient"
+point = "the personal parts V^t"
+
+[quantities.g_after]
+unit = "c^2/s^2"
+meaning = "squared gradient"
+point = "the personal parts V^(t+1)"
+
+[[statement]]
+key = "draft.step"
+kind = "lemma"
+title = "A step in the shared block"
+source = "a draft, Lemma 1"
+assumptions = ["smoothness"]
+[statement.scope]
+algorithms = ["DFedMDC"]
+network = "symmetric"
+common_start = false
+[statement.left]
+measure = "u_step"
+latex = "E F(u^{t+1}, V^{t+1}) - E F(u^t, V^{t+1})"
+aggregate = "each"
+[statement.terms]
+descent = "eta_u*K_u*GRADIENT + L_u*eta_u^2*K_u^2*sigma_u^2"
+"""
+
+
+@pytest.mark.parametrize(
+    ("gradient", "found"), [("g_before", ["g_before"]), ("g_after", [])]
+)
+def test_quantity_of_a_file_is_compared_by_its_point(tmp_path, gradient, found):
+    file = tmp_path / "step.toml"
+    file.write_text(TWO_BLOCKS.replace("GRADIENT", gradient), encoding="utf-8")
+    (theorem,) = load_all(str(file))
+    assert terms(theorem) == found
