@@ -76,7 +76,7 @@ class Certificate:
         the state is stationary, so that the measure is known in all later rounds.
     core_at_horizon : float or None
         The core's ratio at the horizon of the instance, if it ran that far or is
-        stationary.
+        stationary, or if the rounds that it ran alone exceed the bound there.
     conditions : list of dict
         Each condition with its slack.
     obstacles : list of str
@@ -128,11 +128,13 @@ def core_says(certificate: Mapping[str, Any]) -> str:
     core, same = certificate["core"], certificate.get("core_at_horizon")
     T = int(certificate["exact"]["T"])
     if same is not None:
-        still = f"its state repeats after {core['rounds']:.0f} rounds"
-        return (
-            f"{number(same)} at T = {T}"
-            f" ({'run in full' if core['rounds'] >= T else still})"
-        )
+        if core["rounds"] >= T:
+            reason = "run in full"
+        elif core["still"]:
+            reason = f"its state repeats after {core['rounds']:.0f} rounds"
+        else:
+            reason = f"by its first {core['rounds']:.0f} rounds alone"
+        return f"{number(same)} at T = {T} ({reason})"
     row = (
         f"{number(core['ratio'])} at T = {core['T']:.0f}, {number(core['measured'])}"
         f" against the bound {number(core['bound'])}"

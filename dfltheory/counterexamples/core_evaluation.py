@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.training.history import History
 
+SIGNED = ("loss", "two_block_value")
+"""Measures that may be negative, so that unknown rounds cannot count as 0."""
 STILL = 200
 """Number of final rounds whose measure may take only a few distinct values if the state
 is to count as stationary.
@@ -62,8 +64,8 @@ def deterministic_result(
 
     The second result is the ratio at T, or None if it is unknown. Rounds that were not
     run repeat the last ``period`` ones if both the exact expectation and the run are
-    stationary; otherwise they count as 0. With ``only``, no horizon except T is
-    evaluated.
+    stationary; otherwise they count as 0, so that the ratio is a lower limit, which is
+    returned only if it exceeds 1. With ``only``, no horizon except T is evaluated.
     """
     data = lowered_measure(run, theorem)[0]
     if batch.two:
@@ -92,8 +94,10 @@ def deterministic_result(
     }
     reached = rows.keys() if only or run.rounds > T else run_horizons
     best = max((rows[h] for h in sorted(reached)), key=itemgetter("ratio"))
-    at_T = rows[T]["ratio"] if run.rounds >= T or still else None
-    return {"rounds": run.rounds, **best, "still": still}, at_T
+    at_T = rows[T]["ratio"]
+    exceeds = at_T > 1 and theorem.lhs.measure not in SIGNED
+    known_at_T = run.rounds >= T or still or exceeds
+    return {"rounds": run.rounds, **best, "still": still}, at_T if known_at_T else None
 
 
 def noisy_result(

@@ -14,9 +14,9 @@ from dfltheory import bounds, cli
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.document import theorem_to_document
 from dfltheory.bounds.enclosures import Evaluation
-from dfltheory.counterexamples import certify, divergence, replay
+from dfltheory.counterexamples import certify, core_evaluation, divergence, replay
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
-from dfltheory.counterexamples.document import read_document
+from dfltheory.counterexamples.document import built, read_document
 
 FILE = (
     Path(__file__).parents[2]
@@ -214,3 +214,46 @@ def test_a_family_whose_expression_is_not_confirmed_does_not_count(monkeypatch):
     monkeypatch.setattr(divergence, "unconfirmed", lambda *a, **k: ["deviates"])
     with pytest.raises(divergence.DataError):
         replay(file)
+
+
+STILL_MOVING = {
+    "task": {
+        "name": "dfltheory.counterexamples.problems:RampTask",
+        "knots": [[-0.2, 0.6], [-3.0, -2.0]],
+        "widths": [[0.1, 0.02], [9.0, 2.0]],
+        "slopes": [[2e-5, -2e-5], [4e-6, 4e-6]],
+        "left": [-3e-6, -9e-6],
+        "sigma": 0.0,
+    },
+    "algorithm": {"name": "dfedadmm", "eta": 1.0, "K": 1, "lam": 1.0},
+    "topology": {"matrix": [[0.9, 0.1], [0.1, 0.9]]},
+    "run": {"rounds": 10**16, "seed": 0, "seeds": 1, "x0": [[-4.0], [-4.0]]},
+}
+"""A run that is not stationary when the core ends it."""
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "violated"), [("max", True), ("mean", False), ("min", False)]
+)
+def test_first_rounds_refute_a_bound_on_the_maximum_at_any_horizon(aggregate, violated):
+    theorem = bounds.get("dfedadmm.theorem_1", "corrected_no_bounded_gradients")
+    changed = replace(theorem, lhs=replace(theorem.lhs, aggregate=aggregate))
+    instance = built(STILL_MOVING, theorem.scope.algorithms)
+    certificate = certify.certify(instance, changed)
+    assert certificate.violated is violated
+    assert certificate.exact["still"] is False
+    assert ("by its first 300 rounds alone" in str(certificate)) is violated
+    seen = certificate.core_at_horizon
+    exact = pytest.approx(certificate.exact["ratio"], rel=1e-3)
+    assert seen == (exact if violated else None)
+
+
+def test_unknown_rounds_of_a_measure_with_a_sign_do_not_count_as_zero(monkeypatch):
+    theorem = bounds.get("dfedadmm.theorem_1", "corrected_no_bounded_gradients")
+    changed = replace(theorem, lhs=replace(theorem.lhs, aggregate="max"))
+    instance = built(STILL_MOVING, theorem.scope.algorithms)
+    monkeypatch.setattr(core_evaluation, "SIGNED", (theorem.lhs.measure,))
+    monkeypatch.setattr(certify, "ROUNDS", (300,))
+    certificate = certify.certify(instance, changed)
+    assert certificate.core_at_horizon is None
+    assert not certificate.violated

@@ -296,6 +296,7 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
             stated.MOMENT,
             stated.BOUNDED,
             stated.DIVERSITY,
+            "every $f_i$ is $L$-smooth",
         ),
         (
             (h.SMOOTH, h.SAMPLE_SMOOTH),
@@ -306,6 +307,7 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
             (h.MOMENT,),
             (h.BOUNDED,),
             (h.DIVERSITY,),
+            (h.SMOOTH,),
         ),
         strict=True,
     )
