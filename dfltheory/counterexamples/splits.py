@@ -54,12 +54,14 @@ class Splits(Ramps):
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return the gradients of F_i in u and in v, stacked on the last axis."""
         u, v = x[..., 0], x[..., 1]
-        k, p, q, h = (per_problem(a, 2) for a in (self.k, self.p, self.q, self.h))
-        ramps = Ramps.gradient(self, x[..., :1])[..., 0]
-        body = ramps + k * p * np.cos(p * u) * np.sin(q * v)
-        pull = h * (v - self.b[:, None])
-        wave = k * q * np.sin(p * u) * np.cos(q * v)
-        return np.stack([body, pull + wave], -1)
+        gradient = np.empty(x.shape)
+        gradient[..., 0] = Ramps.gradient(self, x[..., :1])[..., 0]
+        gradient[..., 1] = per_problem(self.h, 2) * (v - self.b[:, None])
+        if self.k.any():
+            k, p, q = (per_problem(a, 2) for a in (self.k, self.p, self.q))
+            gradient[..., 0] += k * p * np.cos(p * u) * np.sin(q * v)
+            gradient[..., 1] += k * q * np.sin(p * u) * np.cos(q * v)
+        return gradient
 
     def value(self, x: np.ndarray) -> np.ndarray:
         """Return F_i(u, v) of all clients: ramps, parabola and coupling."""
