@@ -64,8 +64,9 @@ def deterministic_result(
 
     The second result is the ratio at T, or None if it is unknown. Rounds that were not
     run repeat the last ``period`` ones if both the exact expectation and the run are
-    stationary; otherwise they count as 0, so that the ratio is a lower limit, which is
-    returned only if it exceeds 1. With ``only``, no horizon except T is evaluated.
+    stationary; otherwise they count as 0. The largest value of the rounds that were run
+    is a lower limit of a maximum, and is known if it refutes the bound. With ``only``,
+    no horizon except T is evaluated.
     """
     data = lowered_measure(run, theorem)[0]
     if batch.two:
@@ -95,8 +96,9 @@ def deterministic_result(
     reached = rows.keys() if only or run.rounds > T else run_horizons
     best = max((rows[h] for h in sorted(reached)), key=itemgetter("ratio"))
     at_T = rows[T]["ratio"]
-    exceeds = at_T > 1 and theorem.lhs.measure not in SIGNED
-    known_at_T = run.rounds >= T or still or exceeds
+    left = theorem.lhs
+    refuted = left.aggregate == "max" and left.measure not in SIGNED and at_T > 1
+    known_at_T = run.rounds >= T or still or refuted
     return {"rounds": run.rounds, **best, "still": still}, at_T if known_at_T else None
 
 

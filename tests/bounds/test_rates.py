@@ -41,6 +41,7 @@ ORDERS = {
     "Phi": {"1 - lam": -2},
 }
 """Orders of atoms that are functions of quantities."""
+MOMENTUM_SUMS = {"at", "at_before", "sum_c2"}
 STATEMENTS = [
     t
     for t in bounds.statements()
@@ -102,7 +103,9 @@ class Rate:
             for n in names
             if n not in self.symbols and not n.startswith("1 - ") and n not in ORDERS
         ]
-        return {x.name for n in odd for x in self.atom(n).free_symbols} - {"T"}
+        fixed = {x.name for n in odd for x in self.atom(n).free_symbols} - {"T"}
+        # of order K if the momentum does not change, and K/(1 - alpha) if both do
+        return fixed | ({"alpha"} if MOMENTUM_SUMS & names else set())
 
     def direction(self, row, near_one):
         """Return the direction in which a term outgrows all others by the largest
@@ -129,7 +132,7 @@ class Rate:
         ]
         rules = [
             [float(r.get(v, 0)) for v in variables]
-            for r in (self.plain(x.items()) for x in self.region)
+            for r in (self.plain(x.items()) for x in self.region if self.is_known(x))
         ]
         rows = [[-g for g in gain] + [1.0] for gain in gains] + [
             [-g for g in rule] + [0.0] for rule in rules
@@ -192,12 +195,14 @@ class Rate:
         return values | ({"Q": mpmath.mpf(Q)} if "Q" in self.symbols else {})
 
     def known(self, row):
-        """Return whether every atom of a term is a quantity, a gap, or a function of
-        known order.
-        """
+        """Return whether every atom of a term is known."""
+        return self.is_known(name for name, _ in row.exponents)
+
+    def is_known(self, atoms):
+        """Return whether all atoms are quantities, gaps, or functions of known order."""
         return all(
             a in self.symbols or a.startswith(("1 - ", "Max(")) or a in ORDERS
-            for a, _ in row.exponents
+            for a in atoms
         )
 
     def ruled(self, row):

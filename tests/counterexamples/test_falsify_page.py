@@ -253,9 +253,12 @@ def test_an_outcome_replays_through_the_training_core(path):
     assert not again.certificate.obstacles
     assert all(condition["holds"] for condition in again.certificate.conditions)
     core, before = again.certificate.core, outcome["core"]
-    assert core["ratio"] == pytest.approx(
-        before["ratio"], rel=0.05 if "seeds" in core else 1e-6
-    )
+    if "seeds" in core:  # other random numbers than those of the outcome
+        for sample in (core, before):
+            width = sample["ratio"] - sample["low"]
+            assert abs(sample["ratio"] - outcome["exact"]["ratio"]) < 1.5 * width
+    else:
+        assert core["ratio"] == pytest.approx(before["ratio"], rel=1e-6)
     if outcome["violated"]:
         assert (
             max(core.get("low", core["ratio"]), again.certificate.core_at_horizon or 0)
