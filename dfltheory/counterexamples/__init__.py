@@ -13,14 +13,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dfltheory.counterexamples.certify import Certificate
+    from dfltheory.counterexamples.certificate import Certificate
     from dfltheory.counterexamples.falsification import falsify
     from dfltheory.counterexamples.finding import Finding
     from dfltheory.counterexamples.saved import replay
     from dfltheory.training.instance import Instance
 
 _MODULES = {
-    "Certificate": "dfltheory.counterexamples.certify",
+    "Certificate": "dfltheory.counterexamples.certificate",
     "Finding": "dfltheory.counterexamples.finding",
     "Instance": "dfltheory.training.instance",
     "falsify": "dfltheory.counterexamples.falsification",

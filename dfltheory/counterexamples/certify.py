@@ -6,15 +6,14 @@ The core runs the instance up to its horizon, or to a shorter one if that suffic
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory import number_format as numerals
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import SIMULATED, counterexample_values
+from dfltheory.counterexamples.certificate import Certificate, ConditionSlack
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
 from dfltheory.counterexamples.core import FULL
 from dfltheory.counterexamples.core_evaluation import (
@@ -22,8 +21,13 @@ from dfltheory.counterexamples.core_evaluation import (
     lowered_measure,
     noisy_result,
 )
+from dfltheory.counterexamples.long_noise import (
+    Blocks,
+    closed_form_left,
+    noisy_blocks,
+)
 from dfltheory.counterexamples.networks import group_means_suffice
-from dfltheory.counterexamples.score import at_horizon
+from dfltheory.counterexamples.score import at_horizon, ratio_at
 from dfltheory.counterexamples.shared_numbers import scheduled
 from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.measures import METRICS
@@ -47,113 +51,31 @@ if the mean exceeds the bound but its lower confidence limit does not.
 """
 CONFIDENCE = 0.999
 """Confidence of the lower limit, jointly over all numbers of runs that are tried."""
+FIRST_ROUNDS = 32
+"""Number of rounds that the core runs if the whole run is known in closed form."""
+DEVIATIONS = 5.0
+"""Largest difference of their mean from the closed form, in standard errors."""
+MARGIN = 1e-6
+"""Relative rounding error that is allowed for the closed form."""
 COINS = 16
 """Number of runs that must agree if the result is the same for both signs of the noise.
 """
 
 
-class ConditionSlack(TypedDict):
-    """One condition of a theorem at an instance."""
-
-    condition: str
-    slack: float
-    holds: bool
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Two independent evaluations of an instance, and whether the theorem covers it.
-
-    They are the exact expectation in floating point, and runs of the training core.
-
-    Attributes
-    ----------
-    exact : dict
-        ``ratio, measured, bound`` at the horizon ``T`` of the instance.
-    core : dict
-        ``rounds`` that were run; ``measured, bound, ratio`` at the horizon ``T`` of the
-        ratio; with noise ``low``, the lower confidence limit; and ``still``, whether
-        the state is stationary, so that the measure is known in all later rounds.
-    core_at_horizon : float or None
-        The core's ratio at the horizon of the instance, if it ran that far or is
-        stationary, or if the rounds that it ran alone exceed the bound there.
-    conditions : list of dict
-        Each condition with its slack.
-    obstacles : list of str
-        Why the theorem does not cover the instance; empty if it does.
-    undecided : list of str
-        Why floating point cannot decide (:mod:`.confirm`); empty if it can.
-    """
-
-    exact: dict[str, float]
-    core: dict[str, float]
-    core_at_horizon: float | None
-    conditions: list[ConditionSlack] = field(default_factory=list)
-    obstacles: list[str] = field(default_factory=list)
-    undecided: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return core_says(asdict(self))
-
-    @property
-    def violated(self) -> bool:
-        """Whether the instance refutes the statement, confirmed at 50 digits.
-
-        It does if both evaluations exceed the bound and the theorem covers the
-        instance.
-        """
-        return self.suspected and not self.undecided
-
-    @property
-    def suspected(self) -> bool:
-        """Whether the instance refutes the statement in floating point.
-
-        It does if both evaluations exceed the bound and the theorem covers the
-        instance.
-        """
-        core_ratio = max(
-            self.core.get("low", self.core["ratio"]), self.core_at_horizon or 0.0
-        )
-        return not self.obstacles and self.exact["ratio"] > 1 and core_ratio > 1
-
-
-def core_says(certificate: Mapping[str, Any]) -> str:
-    """Describe the result of the training core in words.
-
-    Parameters
-    ----------
-    certificate : mapping
-        ``exact``, ``core`` and ``core_at_horizon`` of a certificate.
-    """
-    core, same = certificate["core"], certificate.get("core_at_horizon")
-    T = int(certificate["exact"]["T"])
-    if same is not None:
-        if core["rounds"] >= T:
-            reason = "run in full"
-        elif core["still"]:
-            reason = f"its state repeats after {core['rounds']:.0f} rounds"
-        else:
-            reason = f"by its first {core['rounds']:.0f} rounds alone"
-        return f"{number(same)} at T = {T} ({reason})"
-    row = (
-        f"{number(core['ratio'])} at T = {core['T']:.0f}, {number(core['measured'])}"
-        f" against the bound {number(core['bound'])}"
-    )
-    if core.get("low") is None:
-        return row
-    return f"{row}, and at least {number(core['low'])} with confidence 99.9 %"
-
-
-def number(value: float) -> str:
-    """Return a number with four digits; ``none`` for nan."""
-    return numerals.number(float(value), 4, "none")
-
-
 def certify(instance: Instance, theorem: Theorem) -> Certificate:
     """Evaluate an instance by its exact expectation and by the training core.
 
-    The assumptions and conditions of the theorem are checked, too.
+    The assumptions and conditions of the theorem are checked, too. Runs with noise that
+    are too long for the core are evaluated in closed form (:mod:`.long_noise`), and the
+    core runs their first rounds.
     """
+    blocks = noisy_blocks(instance)
+    if blocks is not None:
+        return _certify_in_closed_form(instance, theorem, blocks)
+    return _certify_by_runs(instance, theorem)
+
+
+def _certify_by_runs(instance: Instance, theorem: Theorem) -> Certificate:
     batch, T = _batch(instance, theorem), instance.rounds
     noisy = batch.chance
     only = noisy or scheduled(theorem)  # the step sizes belong to this horizon
@@ -209,6 +131,53 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
         )
     certificate = Certificate(exact, core, at_T, conditions, obstacles)
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
+
+
+def _certify_in_closed_form(
+    instance: Instance, theorem: Theorem, blocks: Blocks
+) -> Certificate:
+    """Evaluate a long run with noise by its closed form, and its first rounds by runs.
+
+    The core confirms the ratio if the mean of its runs agrees with the closed form over
+    the rounds that it runs.
+    """
+    exact, values, run = _in_closed_form(instance, theorem, blocks, FEW[-1])
+    first = {**values, "T": float(run.rounds)}
+    core = noisy_result(run, theorem, first, CONFIDENCE)
+    formula = closed_form_left(theorem, blocks, values, run.rounds)
+    span = theorem.lhs.rounds(run.rounds)
+    samples = lowered_measure(run, theorem)[:, span.start : span.stop].mean(1)
+    deviation = abs(float(samples.mean()) - formula)
+    allowed = DEVIATIONS * float(samples.std(ddof=1)) / len(samples) ** 0.5
+    at_T = exact["ratio"] if deviation <= allowed else None
+    obstacles, conditions = _inside(run, theorem, values)
+    if 1 < exact["ratio"] <= 1 + MARGIN:
+        obstacles.append(
+            f"it exceeds the bound by a relative {exact['ratio'] - 1:.1g}, which may be"
+            f" a rounding error of the closed form (up to {MARGIN:g})"
+        )
+    certificate = Certificate(exact, core, at_T, conditions, obstacles)
+    return replace(certificate, undecided=_doubts(theorem, values, certificate))
+
+
+def _in_closed_form(
+    instance: Instance, theorem: Theorem, blocks: Blocks, seeds: int
+) -> tuple[dict[str, float], Values, History]:
+    """Return both sides by the closed form, the values, and runs of the first rounds.
+
+    The bound is infinite if a quantity depends on rounds that are not run.
+    """
+    T = instance.rounds
+    run = _measured_run(instance, theorem, FIRST_ROUNDS, seeds)
+    batch = _batch(instance, theorem)
+    values = counterexample_values(run, theorem, batch, FIRST_ROUNDS) | {"T": float(T)}
+    measured = closed_form_left(theorem, blocks, values, T)
+    zeros = np.zeros(1)
+    exact = ratio_at(theorem, zeros, values, T)
+    if "S2" in theorem.needs:
+        exact["bound"] = float("inf")
+    ratio = measured / exact["bound"]
+    return exact | {"measured": measured, "ratio": ratio, "still": False}, values, run
 
 
 def _measured_run(
@@ -268,6 +237,10 @@ def exact_expectation(
         Why the theorem does not cover the instance, including a ratio that may exceed 1
         only because of rounding.
     """
+    blocks = noisy_blocks(instance, longer_than=ROUNDS[0])
+    if blocks is not None:
+        exact, values, run = _in_closed_form(instance, theorem, blocks, 1)
+        return exact, _inside(run, theorem, values)[0]
     batch, T = _batch(instance, theorem), instance.rounds
     in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
     run = _measured_run(instance, theorem, T if in_full else ROUNDS[0], 1)
@@ -331,4 +304,4 @@ def _inside(
     return broken or ([] if outside is None else [outside]), conditions
 
 
-__all__ = ["Certificate", "certify", "core_says", "exact_expectation", "number"]
+__all__ = ["certify", "exact_expectation"]

@@ -53,19 +53,55 @@ def noise_for_ever(theorem: Theorem) -> float:
     no momentum, and lam = 0. The effect of noise in the personal parts does not depend
     on m, since they are not averaged.
     """
-    blocks = ("shared", "personal") if theorem.scope.two_blocks else ("shared",)
-    return max(_noise(theorem, block) for block in blocks)
+    return max(_noise(theorem, block) for block in blocks_of(theorem))
+
+
+def blocks_of(theorem: Theorem) -> tuple[str, ...]:
+    """Return the blocks of the models that may be noisy."""
+    return ("shared", "personal") if theorem.scope.two_blocks else ("shared",)
 
 
 def _noise(theorem: Theorem, block: str) -> float:
     """Return the ratio of stationary noise in one block."""
     if not _plain_steps(theorem):
         return 0.0
-    sizes, counts = 10.0 ** np.arange(-4, 3), (1, 2, 16, 256, 4096)
+    grid = _noise_grid(theorem, block, (1, 2, 16, 256, 4096), VALLEYS)
+    return _largest_ratio(theorem, _noise_left(theorem, block, grid), grid)
+
+
+def noise_numbers(theorem: Theorem, block: str) -> dict[str, float] | None:
+    """Return the numbers of the noisy problem with the largest ratio.
+
+    They are ``m``, ``K``, ``T``, ``eta``, ``noise`` and ``start``, without a far
+    valley, with at most 64 clients, and with the smallest K with which a ratio exceeds
+    1. The result is None if there is none.
+    """
+    if not _plain_steps(theorem):
+        return None
+    grid = _noise_grid(theorem, block, (1, 2, 16, 64), (0.0,))
+    ratios = _ratios(theorem, _noise_left(theorem, block, grid), grid)
+    refuting = ratios > 1
+    if not refuting.any():
+        return None
+    fewest = grid["K"] == grid["K"][refuting].min()
+    best = int(np.where(fewest, ratios, 0.0).argmax())
+    names = ("m", "K", "T", "eta", "noise", "start")
+    return {name: float(grid[name][best]) for name in names}
+
+
+def _noise_grid(
+    theorem: Theorem, block: str, counts: tuple[int, ...], valleys: tuple[float, ...]
+) -> dict[str, np.ndarray]:
+    """Return the quantities of a grid of noisy problems, and ``noise`` and ``start``.
+
+    ``counts`` are the numbers of clients, and ``valleys`` the values of f(x^0) - f*
+    that are tried.
+    """
+    sizes = 10.0 ** np.arange(-4, 3)
     steps = np.ones(1) if scheduled(theorem) else STEPS
     local = _local_steps(theorem, (1, 5, 50))
     grid = np.meshgrid(
-        sizes, sizes, counts, local, HORIZONS, steps, VALLEYS, indexing="ij"
+        sizes, sizes, counts, local, HORIZONS, steps, valleys, indexing="ij"
     )
     sigma, s0, m, K, T, eta, valley = (axis.ravel() for axis in grid)
     largest_gradient = np.maximum(s0, sigma)
@@ -81,15 +117,23 @@ def _noise(theorem: Theorem, block: str) -> float:
         "sigma_l": sigma,
         "sigma_v" if block == "personal" else "sigma_u": sigma,
     }
-    known = _complete(theorem, known)
-    eta, clients = known["eta"], np.ones_like(m) if block == "personal" else m
+    return _complete(theorem, known) | {"noise": sigma, "start": s0}
+
+
+def _noise_left(
+    theorem: Theorem, block: str, grid: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Return the left-hand sides of a grid of noisy problems."""
+    eta, K, T = grid["eta"], grid["K"], grid["T"]
+    clients = 1 if block == "personal" else grid["m"]
     with np.errstate(all="ignore"):
         contracted = -np.expm1(2 * K * np.log1p(-eta))
         start = -np.expm1(2 * K * T * np.log1p(-eta)) / (T * contracted)
-        left = start * s0**2 + (1 - start) * eta * sigma**2 / (clients * (2 - eta))
+        left = start * grid["start"] ** 2
+        left = left + (1 - start) * eta * grid["noise"] ** 2 / (clients * (2 - eta))
         if theorem.lhs.measure == "two_block_weighted":
             left = left * eta * K / 4
-    return _largest_ratio(theorem, left, known)
+    return left
 
 
 def two_parabolas(theorem: Theorem) -> float:
@@ -278,7 +322,14 @@ def _complete(
 def _largest_ratio(
     theorem: Theorem, left: np.ndarray, known: Mapping[str, np.ndarray]
 ) -> float:
-    """Return the largest left / bound at which all conditions hold.
+    """Return the largest left / bound at which all conditions hold."""
+    return float(_ratios(theorem, left, known).max(initial=0.0))
+
+
+def _ratios(
+    theorem: Theorem, left: np.ndarray, known: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Return left / bound, and 0 where a condition fails.
 
     Step sizes must be below 1/L.
     """
@@ -288,7 +339,7 @@ def _largest_ratio(
     admissible = np.all([known["eta"] > 0, known["eta"] < 1, *conditions], axis=0)
     with np.errstate(all="ignore"):
         ratios = left / theorem.evaluate(where="nan", **values)
-    return float(np.max(ratios, where=admissible & np.isfinite(ratios), initial=0.0))
+    return np.where(admissible & np.isfinite(ratios), ratios, 0.0)
 
 
 def _geometric(below_one: np.ndarray, T: np.ndarray) -> np.ndarray:
@@ -301,7 +352,9 @@ __all__ = [
     "CLOSED_FORMS",
     "gradients_in_turn",
     "matrices_in_turn",
+    "blocks_of",
     "noise_for_ever",
+    "noise_numbers",
     "parabola_gradients",
     "strongest",
     "two_parabolas",

@@ -17,6 +17,7 @@ import numpy as np
 
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.growth import MEMBERS
+from dfltheory.counterexamples.long_noise import noisy_blocks
 from dfltheory.counterexamples.problems import TASKS
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, reference_to
 from dfltheory.counterexamples.score import NOISY
@@ -123,7 +124,8 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
         f"{clients} x {dimension} numbers, to match the task",
     )
     batch = Batch.of(instance)  # rejects noise without an exact expectation
-    if batch.chance and instance.rounds > min(NOISY, batch.longest):
+    too_long = batch.chance and instance.rounds > min(NOISY, batch.longest)
+    if too_long and noisy_blocks(instance) is None:
         raise InputError(
             f"rounds = {instance.rounds} is too large for a problem with noise or a"
             " random network"

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.bounds.reference import load
-from dfltheory.counterexamples.certify import Certificate, certify
+from dfltheory.counterexamples.certificate import Certificate
+from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.divergence import steepest
 from dfltheory.counterexamples.finding import Finding
+from dfltheory.counterexamples.long_noise import noisy_instances
 from dfltheory.counterexamples.score import shortest_horizon
 from dfltheory.counterexamples.search import Arm, Clock, search, wall
 from dfltheory.counterexamples.search_spaces import refused_families, search_spaces
-from dfltheory.errors import InputError, whole_number
+from dfltheory.errors import DFLTheoryError, InputError, whole_number
 from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ TRIED = 6
 """Number of families whose best candidates the training core may evaluate, in order of
 fitness.
 """
+LONG_NOISE = "stationary noise, closed form"
+"""Name of the problems of :mod:`.long_noise`."""
 COMMON = "common start"
 SEPARATE_STARTS = "separate starts"
 STATE_NOISE = "noise that depends on the state"
@@ -213,6 +217,8 @@ def _constants(
     if confirmed is None:
         return nothing
     family, instance, certificate = confirmed
+    if first is None:
+        first = time.monotonic() - started
     return replace(
         nothing,
         violated=certificate.violated,
@@ -302,8 +308,9 @@ def best_of(
 ) -> tuple[str, Instance, Certificate] | None:
     """Return the family, instance and certificate of the best confirmed candidate.
 
-    If the training core confirms none, the result is the best candidate that it has
-    evaluated; None if it has evaluated none.
+    If the training core confirms none, a closed form for noise over long horizons is
+    tried (:mod:`.long_noise`). If it does not refute the statement either, the result
+    is the best candidate that the core has evaluated; None if it has evaluated none.
     """
     first = None
     for arm in arms[:TRIED]:
@@ -322,7 +329,19 @@ def best_of(
         first = first or confirmed
         if scores.ratio[0] <= 1:
             break
-    return first
+    return _in_closed_form(theorem) or first
+
+
+def _in_closed_form(theorem: Theorem) -> tuple[str, Instance, Certificate] | None:
+    """Return a refutation by noise over a long horizon; None if there is none."""
+    try:
+        for instance in noisy_instances(theorem):
+            certificate = certify(instance, theorem)
+            if certificate.violated:
+                return LONG_NOISE, instance, certificate
+    except DFLTheoryError:  # the statement has quantities or laws that these lack
+        return None
+    return None
 
 
 __all__ = [

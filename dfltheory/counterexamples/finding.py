@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.document import theorem_to_document
-from dfltheory.counterexamples.certify import Certificate
+from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.counterexamples.document import FORMAT, KINDS
 from dfltheory.errors import InputError

@@ -17,7 +17,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.checks.units import check_units
 from dfltheory.counterexamples import replay
-from dfltheory.counterexamples.certify import core_says
+from dfltheory.counterexamples.certificate import core_says
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS, noise_for_ever
 from dfltheory.counterexamples.families.stationary_noise import noisy_square
 from validation.counterexamples import survey

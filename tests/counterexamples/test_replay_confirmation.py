@@ -15,6 +15,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.document import theorem_to_document
 from dfltheory.bounds.enclosures import Evaluation
 from dfltheory.counterexamples import certify, core_evaluation, divergence, replay
+from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
 from dfltheory.counterexamples.document import built, read_document
 
@@ -155,7 +156,7 @@ def test_a_core_that_exceeds_the_bound_at_another_horizon_is_confirmed_there(
         "unconfirmed",
         lambda t, v, *a, **k: seen.append(v["T"]) or ["no"] * (v["T"] == 5),
     )
-    one = certify.Certificate(exact, core, None)
+    one = Certificate(exact, core, None)
     assert certify._doubts(THEOREM, {}, one) == ["no"]
     assert seen == [10**9, 5]
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dfltheory.counterexamples.certify import number as four
+from dfltheory.counterexamples.certificate import number as four
 from dfltheory.number_format import number, tex
 
 

@@ -37,18 +37,21 @@ from validation.counterexamples.planted_reasons import PlantedRow, unproved
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
-    from dfltheory.counterexamples.certify import Certificate
+    from dfltheory.counterexamples.certificate import Certificate
     from dfltheory.training.instance import Instance
 
 SEARCH = (
     "batch",
     "candidate_oracle",
     "candidate_values",
+    "certificate",
     "certify",
+    "closed_forms",
     "core",
     "cube",
     "decoding",
     "left_sides",
+    "long_noise",
     "networks",
     "problems",
     "ramps",

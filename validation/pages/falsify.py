@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from dfltheory.bounds import registry
-from dfltheory.counterexamples.certify import number as _number
+from dfltheory.counterexamples.certificate import number as _number
 from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.falsification import (
     COMMON,

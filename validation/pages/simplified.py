@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dfltheory.counterexamples.certify import number
+from dfltheory.counterexamples.certificate import number
 from dfltheory.counterexamples.simplify.complexity import (
     Complexity,
     numbers_of,

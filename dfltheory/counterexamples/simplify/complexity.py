@@ -87,10 +87,12 @@ def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
 
 
 def _inside(place: Place, value: object) -> Iterator[tuple[Place, float]]:
-    """Yield the numbers in nested lists."""
+    """Yield the numbers in nested lists; flags such as ``fresh`` are no numbers."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _inside((*place, index), inner)
+    elif isinstance(value, bool):
+        return
     elif isinstance(value, int | float) and math.isfinite(value):
         yield place, value
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory.counterexamples.certify import Certificate, certify
+from dfltheory.counterexamples.certificate import Certificate
+from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.document import Document, built
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.simplify.check import ratio_of
