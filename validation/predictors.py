@@ -313,6 +313,7 @@ def _name_points(ax: Axes, rows: list[Row]) -> None:
         name = ax.annotate(
             row.network.replace("_", " "),
             (float(place[0]), float(place[1])),
+            xytext=(0.0, 0.0),
             textcoords="offset points",
             fontsize=NAME_SIZE,
             va="center",

@@ -265,7 +265,7 @@ def test_along_draws_applicable_verdicts_as_points(tmp_path):
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["bound, printed (refuted)", "measured", "bound, corrected"]
     page = Study("A study", made).save(tmp_path).read_text()
-    assert "Each point is a run of its own" in page
+    assert "Each point is a separate run" in page
     assert "up to each horizon" not in page
     # of the clipped losses and of the quadratic
     assert '<td>mu</td><td class="n">0 to 0.01</td>' in page
