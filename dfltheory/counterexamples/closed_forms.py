@@ -178,35 +178,64 @@ def parabola_gradients(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return f'(xbar^0) and the mean of f'(xbar^t)^2 over t < T of two parabolas.
 
-    ``lam`` is that of a whole round. K local steps map x_i to c_i + (1 - a_i)(x_i -
-    c_i), with a_i = 1 - (1 - eta k_i)^K. The round is stationary at mean +- r with a_1
-    (x_1 - c_1) = -a_2 (x_2 - c_2) =: pull and r = -lam pull/(1 - lam). Both clients
-    start at that mean. The deviation of f'(xbar^t) from its limit is first (mu_1^t -
-    mu_2^t)/(mu_1 - mu_2), where mu_1 and mu_2 are the eigenvalues of the round.
+    The gradients are f_1' = x - 1 and f_2' = k (x + 1). The K local steps of a round
+    subtract a_i (x_i - c_i) from x_i, where c_1 = 1 and c_2 = -1 are the minimizers,
+    and a_i = 1 - (1 - eta k_i)^K with k_1 = 1 and k_2 = k. W then multiplies
+    (x_1 - x_2)/2 by lam. The arguments broadcast.
+
+    *Limit.* Let x_1 and x_2 be stationary, and h = (x_1 - x_2)/2. Their mean does not
+    move, so a_1 (x_1 - 1) = -a_2 (x_2 + 1) =: p. Half their difference is h - p before
+    W and h after it, so h = -lam p / (1 - lam). These equations determine x_1, x_2 and
+    p.
+
+    *Transient.* Both clients start at the mean (x_1 + x_2)/2. So f'(xbar^0) is the
+    limit. Deviations of (x_1, x_2) from the limit are multiplied by a 2 x 2 matrix in
+    every round. Let mu_1 >= mu_2 be its eigenvalues. Then f'(xbar^t) deviates from the
+    limit by f'(xbar^1) - f'(xbar^0) times (mu_1^t - mu_2^t) / (mu_1 - mu_2), and its
+    squares are sums of geometric sequences.
+
+    Parameters
+    ----------
+    k : array
+        Curvature of the second parabola, in (0, 1].
+    K : array
+        Number of local steps per round.
+    eta : array
+        Step size, in (0, 1).
+    lam : array
+        lam of the mixing of a whole round, in [0, 1).
+    T : array
+        Horizon.
+
+    Returns
+    -------
+    tuple of two arrays
+        f'(xbar^0), and the mean of f'(xbar^t)^2.
     """
-    shrink_1, shrink_2 = (
-        -np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k)
-    )
-    pull = -2 / (1 / shrink_1 + 1 / shrink_2 + 2 * lam / (1 - lam))
-    half = -lam * pull / (1 - lam)
-    limit = (pull * (1 / shrink_1 - k / shrink_2) - half * (1 - k)) / 2
-    first = (1 + k) / 2 * half * (shrink_1 - shrink_2) / 2
-    trace = (1 + lam) / 2 * (2 - shrink_1 - shrink_2)
-    determinant = lam * (1 - shrink_1) * (1 - shrink_2)
-    distance = np.sqrt(np.maximum(trace**2 - 4 * determinant, 0.0))
-    small = (trace - distance) / 2
-    # (1 - large)(1 - small) is the characteristic polynomial at 1
-    at_one = (1 - lam) * (shrink_1 + shrink_2) / 2 + lam * shrink_1 * shrink_2
-    below_small = 1 - small
-    below_large = at_one / below_small
-    weight = first / distance
-    linear = _geometric(below_large, T) - _geometric(below_small, T)
-    squares = (
-        _geometric(below_large * (2 - below_large), T)
+    a_1, a_2 = (-np.expm1(K * np.log1p(-eta * slope)) for slope in (np.ones_like(k), k))
+    p = -2 / (1 / a_1 + 1 / a_2 + 2 * lam / (1 - lam))
+    h = -lam * p / (1 - lam)
+    limit = (p * (1 / a_1 - k / a_2) - h * (1 - k)) / 2
+    first_change = (1 + k) / 2 * h * (a_1 - a_2) / 2
+    # the 2 x 2 matrix: mu_1 and mu_2 are the zeros of mu^2 - trace mu + determinant
+    trace = (1 + lam) / 2 * (2 - a_1 - a_2)
+    determinant = lam * (1 - a_1) * (1 - a_2)
+    difference = np.sqrt(np.maximum(trace**2 - 4 * determinant, 0.0))  # mu_1 - mu_2
+    one_minus_mu_2 = 1 - (trace - difference) / 2
+    # mu_1 may be close to 1: (1 - mu_1)(1 - mu_2) = 1 - trace + determinant, where the
+    # terms near 1 cancel
+    product = (1 - lam) * (a_1 + a_2) / 2 + lam * a_1 * a_2
+    one_minus_mu_1 = product / one_minus_mu_2
+    weight = first_change / difference
+    deviations = _geometric(one_minus_mu_1, T) - _geometric(one_minus_mu_2, T)
+    # sums of mu_1^(2t), of (mu_1 mu_2)^t and of mu_2^(2t)
+    squared_deviations = (
+        _geometric(one_minus_mu_1 * (2 - one_minus_mu_1), T)
         - 2 * _geometric(1 - determinant, T)
-        + _geometric(below_small * (2 - below_small), T)
+        + _geometric(one_minus_mu_2 * (2 - one_minus_mu_2), T)
     )
-    return limit, limit**2 + (2 * limit * weight * linear + weight**2 * squares) / T
+    total = 2 * limit * weight * deviations + weight**2 * squared_deviations
+    return limit, limit**2 + total / T
 
 
 def matrices_in_turn(theorem: Theorem) -> float:

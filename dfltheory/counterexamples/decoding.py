@@ -62,17 +62,17 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     the algorithm.
     """
     free, fixed = hyperparameters(theorem)
-    two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
+    two_blocks, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     family = layout.family
     clients = _unfitted_clients(theorem, read, layout)
-    W, network, fits = layout.network.draw(read, layout.identical and not two)
-    x0 = np.zeros((P, m, 1 + two)) if family else _free_starts(theorem, read, m)
+    W, network, fits = layout.network.draw(read, layout.identical and not two_blocks)
+    x0 = np.zeros((P, m, 1 + two_blocks)) if family else _free_starts(theorem, read, m)
     noisy = family is not None and family.noisy
-    blocks = [read.log_or_zero(1e-3, 10, 0.4) * noisy for _ in range(1 + two)]
+    blocks = [read.log_or_zero(1e-3, 10, 0.4) * noisy for _ in range(1 + two_blocks)]
     sigma = np.stack(blocks, -1)
     rho = read.log(1e-3, 10)
     known = clients.constants()
-    smooth = known["L_u" if two else "L"] > 0
+    smooth = known["L_u" if two_blocks else "L"] > 0
     valid = fits & np.isfinite(known["f_star"]) & smooth
     drawn = {**layout.counts, **shared}
     radius = radius_field(free)
@@ -99,10 +99,11 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
         x0[..., 0] = np.repeat(start, m // start.shape[1], 1)
     length_scale = 1 / rho if has_radius else np.ones(P)
     value_scale = steps[first] * length_scale**2 if first is not None else np.ones(P)
-    sizes, personal_scale = _in_units(free, steps, first, value_scale)
+    scaled_steps, personal_scale = _scaled_steps(free, steps, first, value_scale)
     all_values = {**fixed, **drawn}
-    hyper = {n: v for n, v in all_values.items() if n in {*free, *fixed}} | sizes
-    lengths = np.stack([length_scale, personal_scale][: 1 + two], -1)
+    hyper = {n: v for n, v in all_values.items() if n in {*free, *fixed}}
+    hyper |= scaled_steps
+    lengths = np.stack([length_scale, personal_scale][: 1 + two_blocks], -1)
     return Batch(
         algorithm_class(theorem)(**hyper),
         clients.scaled(value_scale, length_scale, personal_scale),
@@ -120,12 +121,12 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
 
 def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Ramps:
     """Return clients from whose constants step sizes are drawn."""
-    two, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
+    two_blocks, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     if layout.family is not None:
-        if two:
+        if two_blocks:
             return unfitted_two(read, layout.family.personal)
         return bowl(P).repeated(2) if layout.family.convex else unfitted(P)
-    draw = splits if two else ramps
+    draw = splits if two_blocks else ramps
     clients = draw(read, 1 if layout.identical else m)
     if layout.identical:
         clients = clients.repeated(m)
@@ -140,10 +141,10 @@ def _free_starts(theorem: Theorem, read: Reader, m: int) -> np.ndarray:
     Clients start at different points only for two blocks and for consensus errors. For
     other measures the search tries fixed points of the rounds as starts.
     """
-    two = theorem.scope.two_blocks
-    disagreeing = two or theorem.lhs.measure == "consensus"
+    two_blocks = theorem.scope.two_blocks
+    disagreeing = two_blocks or theorem.lhs.measure == "consensus"
     common = theorem.scope.common_start or not disagreeing
-    return np.stack([starts(read, m, common) for _ in range(1 + two)], -1)
+    return np.stack([starts(read, m, common) for _ in range(1 + two_blocks)], -1)
 
 
 def _usable(
@@ -207,25 +208,48 @@ def _with_personal_parts(personal: Splits, shared: Ramps, m: int) -> Splits:
     return replace(personal, **{name: getattr(shared, name) for name in Ramps.axes})
 
 
-def _in_units(
+def _scaled_steps(
     free: dict[str, Quantity],
     steps: dict[str, np.ndarray],
     first: str | None,
-    f: np.ndarray,
+    value_scale: np.ndarray,
 ) -> tuple[dict[str, float], np.ndarray]:
-    """Return step sizes relative to the first, and the scale of the personal part.
+    """Return the step sizes in the units of the algorithm, in which the first is 1.
 
-    ``f`` is the scale of function values.
+    Step sizes of the shared part have the unit of the first one, so only their ratio to
+    it matters, which all candidates of a batch share. The step size of the personal
+    part has its own unit of length, which is chosen so that it is 1, too.
+
+    Parameters
+    ----------
+    free : dict of str to Quantity
+        The hyperparameters by field.
+    steps : dict of str to (P,) array
+        Their step sizes, in the units in which candidates are drawn.
+    first : str or None
+        The first step size of the shared part; None if there is none.
+    value_scale : (P,) array
+        Factor by which function values are multiplied.
+
+    Returns
+    -------
+    scaled : dict of str to float
+        Each step size.
+    personal_scale : (P,) array
+        Factor by which lengths of the personal part are multiplied.
     """
-    sizes: dict[str, float] = {}
-    V = np.ones(len(f))
+    scaled: dict[str, float] = {}
+    personal_scale = np.ones(len(value_scale))
     for name, size in steps.items():
-        sizes[name] = 1.0
-        if name != first and first is not None and free[name].unit == STEP:
-            sizes[name] = float(size[0] / steps[first][0])
-        elif name != first:
-            V = np.sqrt(f / size)
-    return sizes, V
+        scaled[name] = 1.0
+        if name == first:
+            continue
+        if first is not None and free[name].unit == STEP:
+            scaled[name] = float(size[0] / steps[first][0])
+        else:
+            # a step size has the unit length^2 / value
+            personal_scale = np.sqrt(value_scale / size)
+    return scaled, personal_scale
 
 
 __all__ = ["Layout", "decoded"]

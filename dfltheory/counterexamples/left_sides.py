@@ -76,15 +76,38 @@ def sizes_of(
     known: Mapping[str, Numbers],
     T: int = LONG[-1],
 ) -> Sizes:
-    """Return the magnitudes in candidates that determine their rounding errors.
+    """Return the magnitudes that the rounding errors of candidates are multiples of.
 
-    They are upper bounds over ``T`` rounds.
+    Parameters
+    ----------
+    theorem : Theorem
+        Its measure is computed from the states.
+    batch : Batch
+        The candidates.
+    path : Path
+        Their simulated rounds.
+    known : dict of str to number or (P,) array
+        Constants, step sizes and other quantities of the candidates by glossary name.
+    T : int
+        Horizon.
+
+    Returns
+    -------
+    Sizes
+        Each is an upper bound over the first T rounds, a number or (P,).
     """
-    largest_start = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
-    size = np.maximum(path.size, largest_start)
+    # a model no farther from x* than x^0 has ||x|| <= ||x^0|| + 2 ||x^0 - x*||
+    largest_model = np.sqrt(known["x0_sq"]) + 2 * np.sqrt(known.get("x_star_sq", 0.0))
+    size = np.maximum(path.size, largest_model)
     noise = np.sqrt((batch.sigma**2).sum(-1))
-    lam, eta = known.get("lam", known.get("q")), known.get("eta")
-    unsure = batch.clients.unsure(batch.x0[..., 0])
+    eta = known.get("eta")
+    lam = known.get("lam", known.get("q"))
+    if batch.drawn:
+        lam = None
+    elif lam is not None:
+        # lam is that of ``period`` rounds; the factor per round is at most this
+        lam = 1 - (1 - lam) / batch.period
+    errors = batch.clients.unsure(batch.x0[..., 0])
     blocks = {}
     for block in "uv":
         blocks[f"_{block}"] = Block(
@@ -108,11 +131,11 @@ def sizes_of(
         clients=batch.m,
         L=known.get("L"),
         mu=known.get("mu"),
-        lam=None if lam is None or batch.drawn else 1 - (1 - lam) / batch.period,
-        # later rounds repeat the same state
+        lam=lam,
+        # rounds that are not simulated repeat a state
         memory=min(memory_of(batch.algorithm), len(path.value)),
-        value_error=unsure["f_error"] if theorem.lhs.measure != "consensus" else 0.0,
-        minimizer_error=unsure["x_error"],
+        value_error=errors["f_error"] if theorem.lhs.measure != "consensus" else 0.0,
+        minimizer_error=errors["x_error"],
         weights=_weights(theorem, known),
         blocks=blocks,
     )

@@ -245,56 +245,79 @@ class Ramps:
             same at all minimizers; and ``Gamma``, f* minus the mean of the clients' own
             minima.
         """
-        best, error = self.minimizer(start), self.unsure(start[:, None])["x_error"]
+        best, errors = self.minimizer(start), self.unsure(start[:, None])
         gradients = Ramps.gradient(self, np.nan_to_num(best)[:, None, None, None])[
             :, 0, :, 0
         ]
         sigma_star = (
-            np.sqrt((gradients**2).mean(-1)) + error * Ramps.constants(self)["L"]
+            np.sqrt((gradients**2).mean(-1))
+            + errors["x_error"] * Ramps.constants(self)["L"]
         )
         minima = [self._least([i]) for i in range(self.m)]
         with np.errstate(invalid="ignore"):  # inf - inf if both are unbounded
             gap = self._least() - np.mean(minima, axis=0)
-        Gamma = np.maximum(gap, 0.0) + 2 * self.unsure(start[:, None])["f_error"]
+        Gamma = np.maximum(gap, 0.0) + 2 * errors["f_error"]
         return {
-            "x_star_sq": (np.abs(start - best) + error) ** 2,
+            "x_star_sq": (np.abs(start - best) + errors["x_error"]) ** 2,
             "sigma_star": sigma_star,
             "Gamma": Gamma,
         }
 
     def unsure(self, start: np.ndarray) -> dict[str, np.ndarray]:
-        """Return rounding errors (P,) of f and of x*.
+        """Return upper limits of the rounding errors of f and of its minimizer x*.
 
-        ``f_error`` is the error of f at ``start`` (P, N) and at its minimum. The terms
-        of a gradient have an absolute sum of at most G, and those of a value at most G
-        times the extent of knots and start, however small f itself is.
+        Let R be the largest |x| of knots and starts, and G the largest sum of the
+        absolute terms of a client's gradient for |x| <= R. Errors of f' are
+        proportional to G, and errors of f to G R. They may be much larger than f itself
+        suggests, since terms cancel.
 
-        ``x_error`` is the error of x* of convex problems. A zero of f' moves by the
-        error of f' divided by its slope there, but not beyond the next knots. If f' at
-        a knot is so close to zero that its sign is uncertain, the sign is computed in
-        rational numbers.
+        Parameters
+        ----------
+        start : (P, N) array
+            N starting points of each problem.
+
+        Returns
+        -------
+        dict of str to (P,) array
+            ``f_error``: error of f at all starts and at its minimum. ``x_error``: error
+            of the minimizer nearest to the first start, for convex problems.
+        """
+        ends = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
+        largest_x = np.abs(ends).max((1, 2)) + np.abs(start).max(1)
+        largest_gradient = Ramps.parts(self, largest_x).max(1)
+        moved = self._minimizer_error(start[:, 0], 1e-15 * largest_gradient)
+        return {
+            "f_error": 1e-13 * largest_gradient * largest_x,
+            "x_error": 1e-13 * largest_x + moved,
+        }
+
+    def _minimizer_error(
+        self, start: np.ndarray, slope_error: np.ndarray
+    ) -> np.ndarray:
+        """Return how far errors of f' may move the minimizer nearest to ``start``.
+
+        All arrays have shape (P,). Between two knots f' is linear, so its zero moves by
+        ``slope_error`` divided by f'', at most to the next knot. In addition, the sign
+        of f' at a knot may be wrong, so that another zero is the nearest one. It is
+        found with signs that are computed in rational numbers.
         """
         knots, gradients = self._at_knots
-        ends = np.concatenate([self.knots, self.knots + self.widths], axis=-1)
-        breadth = np.abs(ends).max((1, 2)) + np.abs(start).max(1)
-        parts = Ramps.parts(self, breadth)
-        slope, rows, gaps = gradients.mean(-1), np.arange(len(knots)), np.diff(knots)
-        nearest = self.minimizer(start[:, 0])
-        best = np.nan_to_num(nearest)
-        k = np.clip((knots < best[:, None]).sum(1) - 1, 0, gaps.shape[1] - 1)
-        rise, gap = slope[rows, k + 1] - slope[rows, k], gaps[rows, k]
+        slopes, lengths = gradients.mean(-1), np.diff(knots)
+        nearest = self.minimizer(start)
+        found = np.nan_to_num(nearest)
+        rows = np.arange(len(knots))
+        # the segment between two knots that contains the minimizer
+        segment = np.clip((knots < found[:, None]).sum(1) - 1, 0, lengths.shape[1] - 1)
+        length = lengths[rows, segment]
+        rise = slopes[rows, segment + 1] - slopes[rows, segment]
         rises = rise > 0
-        error = 1e-15 * parts.max(1) * gap / np.where(rises, rise, 1)
-        moved = np.minimum(np.where(rises, error, 0), gap)
-        moved = np.where(best == start[:, 0], 0.0, moved)
-        exact = self._nearest_zero(start[:, 0], self._exact_slopes)
-        # if only a slope below rounding error rules out a minimizer, treat it as 0
-        shift = np.where(np.isnan(exact), 0.0, np.abs(exact - best))
-        moved = np.where(np.isnan(nearest), moved, np.maximum(moved, shift))
-        return {
-            "f_error": 1e-13 * parts.max(1) * breadth,
-            "x_error": 1e-13 * breadth + moved,
-        }
+        error = slope_error * length / np.where(rises, rise, 1)
+        error = np.minimum(np.where(rises, error, 0), length)
+        error = np.where(found == start, 0.0, error)
+        # nan if there is a minimizer only because a slope below its error counts as 0
+        exact = self._nearest_zero(start, self._exact_slopes)
+        distance = np.where(np.isnan(exact), 0.0, np.abs(exact - found))
+        return np.where(np.isnan(nearest), error, np.maximum(error, distance))
 
     def parts(self, breadth: np.ndarray) -> np.ndarray:
         """Return the sum of the absolute terms of each client's gradient, (P, m).

@@ -57,7 +57,7 @@ def drawn_numbers(
         else:
             shared[name] = 10.0 ** rng.uniform(-2, 2)
     if scheduled(theorem):
-        shared["T"] = _horizon(rng, family)
+        shared["T"] = _draw_horizon(rng, family)
     return shared
 
 
@@ -70,15 +70,23 @@ def _share(quantity: Quantity, rng: np.random.Generator) -> float:
     return 1 - 10.0 ** -(near * rng.random()) if rng.random() < 0.75 else absent
 
 
-def _horizon(rng: np.random.Generator, family: Family | None) -> float:
-    """Draw a horizon, log-uniform, usually a long one if the state settles."""
+def _draw_horizon(rng: np.random.Generator, family: Family | None) -> float:
+    """Draw the horizon T of a schedule, a log-uniform integer in a range.
+
+    A short horizon is simulated in full. A long one needs a stationary state. It is
+    drawn in 80% of the cases for families that become stationary in few rounds, and in
+    20% for others.
+    """
     settles = family is not None and family.settles
     noisy = family is not None and family.noisy
+    is_long = rng.random() < (0.8 if settles else 0.2)
     low, high = 1.0, float(SCHEDULED)
-    if rng.random() < (0.8 if settles else 0.2):
-        low, high = (1e5 if settles else SCHEDULED), 1e8
-        if noisy:
-            low, high = SCHEDULED, NOISY
+    if is_long and noisy:  # the number of rounds that runs with noise can confirm
+        low, high = float(SCHEDULED), float(NOISY)
+    elif is_long and settles:
+        low, high = 1e5, 1e8
+    elif is_long:
+        low, high = float(SCHEDULED), 1e8
     return float(np.floor(low * (high / low) ** rng.random()))
 
 

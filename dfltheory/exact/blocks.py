@@ -16,9 +16,14 @@ class MeetingError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Square:
-    """The function constant + ||G s + g||^2 of a state s.
+    """The function constant + ||G s + g||^2 of a state s (B, m, p).
 
-    G is (B, k, m, p), and g is (B, k).
+    Attributes
+    ----------
+    G : (B, k, m, p) array
+        k linear functions of each of the B decoupled problems.
+    g : (B, k) array
+    constant : float
     """
 
     G: np.ndarray
@@ -27,8 +32,8 @@ class Square:
 
     def expected(self, state: Moments) -> float:
         """Return the expectation of the function."""
-        at = np.einsum("zkmp,zmp->zk", self.G, state.mu) + self.g
-        value = self.constant + float((at**2).sum())
+        mean = np.einsum("zkmp,zmp->zk", self.G, state.mu) + self.g
+        value = self.constant + float((mean**2).sum())
         if state.cov is None:
             return value
         G = self.G.reshape(*self.G.shape[:2], -1)
@@ -56,7 +61,22 @@ class Square:
 class Blocks:
     """The gradient grad_u F(ubar, V) = u s + v s + g, and other two-block measures.
 
-    Only the term v s depends on the heads V.
+    s is the state, ubar the mean of the shared parts, and V the personal parts (heads).
+
+    Attributes
+    ----------
+    u : (B, k, m, p) array
+        The term of ubar.
+    v : (B, k, m, p) array
+        The term of the heads.
+    g : (B, k) array
+        The constant term.
+    head : Square
+        Mean of the squared gradients in v.
+    value : Square
+        F(ubar, V).
+    L_u, L_v : float
+        Smoothness constants of the blocks.
     """
 
     u: np.ndarray
@@ -82,31 +102,64 @@ class Blocks:
         }
 
     def following(self, state: Moments, step: Step, after: Moments) -> dict[str, float]:
-        """Return the two-block measures with grad_u F at V^{t+1}.
+        """Return the expected measures of grad_u F(ubar^t, V^{t+1}).
 
-        ``step`` is the round that leads from ``state`` to ``after``.
+        With s the state of round t and s' that of round t + 1, this gradient is
+        u s + v s' + g. The expectation of its squared norm is
+
+            E||v s' + g||^2 + E||u s||^2 + 2 E<u s, v s' + g>.
+
+        The last term contains the covariance of s and s', which is Cov(s) M' if M is
+        the linear part of the round.
+
+        Parameters
+        ----------
+        state : Moments
+            Mean and covariance of s.
+        step : Step
+            The round from s to s'.
+        after : Moments
+            Mean and covariance of s'.
+
+        Returns
+        -------
+        dict of str to float
+            ``grad_u_sq_next``, and ``two_block_next``, its sum with the squared
+            gradient in v at (ubar^t, V^t), each divided by its smoothness constant.
         """
-        # add the square of the term u s, and the mixed term
-        value = Square(self.v, self.g).expected(after)
-        at = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g
-        u_part = np.einsum("zkmp,zmp->zk", self.u, state.mu)
-        value += float((u_part**2 + 2 * u_part * at).sum())
+        grad_u_sq = Square(self.v, self.g).expected(after)
+        # the other two terms, of the means
+        mean_after = np.einsum("zkmp,zmp->zk", self.v, after.mu) + self.g
+        mean_before = np.einsum("zkmp,zmp->zk", self.u, state.mu)
+        grad_u_sq += float((mean_before**2 + 2 * mean_before * mean_after).sum())
         if state.cov is not None:
+            # and of the deviations: tr(u Cov(s) (u + 2 v M)')
             n = state.mu[0].size
-            back = backward(self.v.transpose(0, 2, 3, 1), step.stages, step.laws)[0]
-            seen = self.u.reshape(*self.u.shape[:2], n) @ state.cov.reshape(-1, n, n)
-            rows = (2 * back.transpose(0, 3, 1, 2) + self.u).reshape(seen.shape)
-            value += float((seen * rows).sum())
-        head = self.head.expected(state)
+            v_rows = self.v.transpose(0, 2, 3, 1)  # (B, m, p, k)
+            v_M = backward(v_rows, step.stages, step.laws)[0].transpose(0, 3, 1, 2)
+            u_cov = self.u.reshape(*self.u.shape[:2], n) @ state.cov.reshape(-1, n, n)
+            rows = (2 * v_M + self.u).reshape(u_cov.shape)
+            grad_u_sq += float((u_cov * rows).sum())
+        grad_v_sq = self.head.expected(state)
         return {
-            "grad_u_sq_next": value,
-            "two_block_next": value / self.L_u + head / self.L_v,
+            "grad_u_sq_next": grad_u_sq,
+            "two_block_next": grad_u_sq / self.L_u + grad_v_sq / self.L_v,
         }
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """The measures of a state, and the clients' models as a map of the state."""
+    """The measures of a state, and the clients' models as a map of the state.
+
+    Attributes
+    ----------
+    squares : dict of str to Square
+        Each measure, by name.
+    models : Affine
+        The clients' models.
+    blocks : Blocks, optional
+        Two-block measures, for tasks with personal parts.
+    """
 
     squares: dict[str, Square]
     models: Affine
@@ -119,7 +172,15 @@ class Readings:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One round in the coordinates of the recursion."""
+    """One round in the coordinates of the recursion.
+
+    Attributes
+    ----------
+    stages : list of Stage
+        Local maps and exchanges, in order.
+    laws : list of list of Law
+        For each stage, the distributions of the matrices of its exchange, in order.
+    """
 
     stages: list[Stage]
     laws: list[list[Law]]

@@ -34,9 +34,28 @@ _ROUNDING = 4e-15
 
 
 class Engine:
-    """An algorithm on a problem over a sequence of matrices, for ``rounds`` rounds.
+    """The recursion of the moments of an algorithm's state on a problem.
 
-    The start is x^0 (m, d).
+    Parameters
+    ----------
+    algorithm : Algorithm
+        Its round must be affine in its state.
+    problem : Problem
+    sequence : MixingSequence
+        Mixing matrices with a known distribution.
+    x0 : (m, d) array
+        The start.
+    rounds : int
+        Number of rounds.
+    separate : bool
+        Whether to decouple the coordinates if the Hessians commute.
+
+    Raises
+    ------
+    InputError
+        If the algorithm is not an affine recursion of its clients' states.
+    MeetingError
+        From its methods, if a round couples the decoupled coordinates.
     """
 
     @unknown_methods_rejected()

@@ -57,15 +57,22 @@ def exact_history(
 
     Parameters
     ----------
-    algorithm : any algorithm, built-in or user-defined, whose round is affine in its
-        state; its methods are probed
-    task : a task of quadratic clients; of its noise, only the covariance matters
-    topology : as for :func:`dfltheory.train`; a random sequence must have a known
-        distribution (:class:`RandomMixing`)
-    x0 : deterministic start (d,) or (m, d); by default the task's common start
-    form : ``dense`` propagates the covariance of the whole state (in decoupled scalar
+    algorithm : Algorithm
+        Any algorithm, built-in or user-defined, whose round is affine in its state; its
+        methods are probed.
+    task : Task
+        A task of quadratic clients. Of its noise, only the covariance matters.
+    topology : object, optional
+        As for :func:`dfltheory.train`; a random sequence must have a known distribution
+        (:class:`RandomMixing`).
+    rounds : int
+        Number of rounds T.
+    x0 : (d,) or (m, d) array or tensor, optional
+        Deterministic start; by default the task's common start.
+    form : {"auto", "dense", "low-rank"}
+        ``dense`` propagates the covariance of the whole state (in decoupled scalar
         problems if the Hessians commute); ``low-rank`` propagates only what the mean
-        model needs (no consensus error); ``auto`` selects one
+        model needs (no consensus error); ``auto`` selects one.
 
     Raises
     ------

@@ -33,7 +33,7 @@ _MOMENTS = 50
 """
 
 
-_RESTS = 1e-11
+_CONSERVED = 1e-11
 """Relative change of a sum below which it is considered conserved."""
 _HORIZON = 10**9
 """The horizon passed to the algorithm."""
@@ -41,11 +41,19 @@ _HORIZON = 10**9
 
 @dataclass(frozen=True, eq=False)
 class Stationary:
-    """The limit t -> infinity: measures, expected models (m, d), and convergence speed.
+    """The limit t -> infinity. It exists if both spectral radii are below 1.
 
-    ``radius`` is the spectral radius of the round map of the mean, and
-    ``radius_square`` that of the second moment, which is ``radius**2`` for a constant
-    matrix and larger for random ones. A limit exists if both are below 1.
+    Attributes
+    ----------
+    measures : dict of str to float
+        Expectation of every measure.
+    x : (m, d) array
+        Expected models of the clients.
+    radius : float
+        Spectral radius of the round map of the mean, conserved sums excluded.
+    radius_square : float
+        Spectral radius of the round map of the second moment: ``radius**2`` for a
+        constant matrix, and larger for random ones.
     """
 
     measures: dict[str, float]
@@ -62,16 +70,16 @@ def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Sta
     InputError
         If the round map changes with time, or its spectral radius is not below 1.
     """
-    engine, parts = _engine(algorithm, task, topology, None)
-    radius = max(part.radius for part in parts)
-    square = max(part.radius_square for part in parts)
+    engine, problems = _engine(algorithm, task, topology, None)
+    radius = max(each.radius for each in problems)
+    square = max(each.radius_square for each in problems)
     if not max(radius, square) < 1 - 1e-12:
         raise InputError(
             f"the spectral radius of the round map is {max(radius, square):.9g}, not"
             " below 1 (conserved sums excluded): there is no stationary distribution"
             " (use a smaller eta, or a task with mu > 0)"
         )
-    return _measured(engine, [part.fixed_point() for part in parts], radius, square)
+    return _measured(engine, [each.fixed_point() for each in problems], radius, square)
 
 
 def average_over(
@@ -81,16 +89,38 @@ def average_over(
     rounds: int = 100,
     x0: Tensor | ArrayLike | None = None,
 ) -> dict[str, float]:
-    """Return the mean over t = 0..rounds-1 of every measure.
+    """Return the mean over t = 0..rounds-1 of the expectation of every measure.
 
-    It takes O(log rounds) squarings, for states of at most 50 entries per decoupled
-    problem (clients times blocks). Use :func:`exact_history` for larger ones.
+    It takes O(log rounds) squarings of a matrix.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+    task : Task
+        A quadratic problem.
+    topology : object, optional
+        Network of the m clients; not needed for algorithms with a server.
+    rounds : int
+        Number of rounds >= 1.
+    x0 : (m, d), (d,) tensor or array, optional
+        Starting models; by default the task's own.
+
+    Returns
+    -------
+    dict of str to float
+        The mean of each measure, by name.
+
+    Raises
+    ------
+    InputError
+        If the round map changes with time, or a decoupled problem has a state of more
+        than 50 entries (clients times blocks); use :func:`exact_history` for these.
     """
     if rounds < 1:
         raise InputError(f"rounds = {rounds!r} must be an integer >= 1")
-    engine, parts = _engine(algorithm, task, topology, x0)
+    engine, problems = _engine(algorithm, task, topology, x0)
     return _measured(
-        engine, [part.average(int(rounds)) for part in parts], 0.0, 0.0
+        engine, [each.average(int(rounds)) for each in problems], 0.0, 0.0
     ).measures
 
 
@@ -100,7 +130,8 @@ def _engine(
     topology: object,
     x0: Tensor | ArrayLike | None,
     separate: bool = True,
-) -> tuple[Engine, list[_Part]]:
+) -> tuple[Engine, list[_DecoupledProblem]]:
+    """Return the engine and its problems, one for each coordinate if they decouple."""
     sequence = sequence_for(algorithm, task.m, topology)
     engine = Engine(
         algorithm,
@@ -119,7 +150,9 @@ def _engine(
         step, _ = engine.step(engine.template, 0)
     except MeetingError:
         return _engine(algorithm, task, topology, x0, separate=False)
-    return engine, [_Part.of(engine, step, k) for k in range(len(engine.start.mu))]
+    return engine, [
+        _DecoupledProblem.of(engine, step, k) for k in range(len(engine.start.mu))
+    ]
 
 
 def _measured(
@@ -138,184 +171,215 @@ def _measured(
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """One of the decoupled problems, with mean recursion s' = M s + k.
+class _DecoupledProblem:
+    """One of the B decoupled problems, as a recursion of its state s of n numbers.
 
-    ``start`` is the state before round 0, and ``begun`` (n, columns) its dependence on
-    x^0.
+    A round maps the mean of s to M s + k. Conserved sums are linear functions of s that
+    no round changes. They are separated, and the map of a round is studied in the
+    coordinates z = basis' (s - center) of the rest, which have the stationary mean 0.
+
+    Attributes
+    ----------
+    round : callable
+        Returns the moments of the state after one round.
+    random_matrices : bool
+        Whether mixing matrices are drawn. Then the covariance that a round adds depends
+        on the state.
+    start : Moments
+        The state before round 0, of shape (1, m, p) with n = m p.
+    M : (n, n) array
+        Linear part of the round of the mean.
+    k : (n,) array
+        Constant part of the round of the mean.
+    start_map : (n, columns) array
+        Linear map from x^0 to the state before round 0.
     """
 
     round: Callable[[Moments], Moments]
-    random: bool
+    random_matrices: bool
     start: Moments
     M: np.ndarray
     k: np.ndarray
-    begun: np.ndarray
+    start_map: np.ndarray
 
     @classmethod
-    def of(cls, engine: Engine, step: Step, index: int) -> _Part:
-        one = slice(index, index + 1)
-        stages = [Stage(s.alone.part(one), s.mixed, s.times) for s in step.stages]
+    def of(cls, engine: Engine, step: Step, index: int) -> _DecoupledProblem:
+        """Return problem number ``index`` of an engine, with this round."""
+        only_this = slice(index, index + 1)
+        stages = [Stage(s.alone.part(only_this), s.mixed, s.times) for s in step.stages]
         start = Moments(
-            engine.start.mu[one],
-            None if engine.start.cov is None else engine.start.cov[one],
+            engine.start.mu[only_this],
+            None if engine.start.cov is None else engine.start.cov[only_this],
         )
         shape = start.mu.shape
-        quiet = [Stage(s.alone.still(), s.mixed, s.times) for s in stages]
-        linear = [
+        without_noise = [Stage(s.alone.still(), s.mixed, s.times) for s in stages]
+        linear_parts = [
             Stage(Affine(s.alone.map, np.zeros_like(s.alone.shift)), s.mixed, s.times)
             for s in stages
         ]
 
-        def mean(stages: list[Stage], mu: np.ndarray) -> np.ndarray:
+        def next_mean(stages: list[Stage], mu: np.ndarray) -> np.ndarray:
             return one_round(Moments(mu.reshape(shape)), stages, step.laws).mu.ravel()
 
         def whole_round(state: Moments) -> Moments:
             return one_round(state, stages, step.laws)
 
         n = start.mu.size
-        M = np.stack([mean(linear, e) for e in np.eye(n)], axis=1)
+        M = np.stack([next_mean(linear_parts, e) for e in np.eye(n)], axis=1)
         return cls(
             whole_round,
             engine.sequence.random,
             start,
             M,
-            mean(quiet, np.zeros(n)),
+            next_mean(without_noise, np.zeros(n)),
             block_diag(*engine.begun.map[index]),
         )
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """(1, m, p)."""
         return self.start.mu.shape
-
-    @cached_property
-    def kept(self) -> np.ndarray:
-        """Conserved sums (r, n) of the state: no round, outcome or x^0 changes them."""
-        _, sizes, rows = np.linalg.svd(np.eye(self.n) - self.M.T)
-        kept = rows[sizes <= _RESTS * max(1.0, sizes[0])]
-        trial = self.round(Moments(np.random.default_rng(0).normal(size=self.shape)))
-        moved = [kept @ self.k, kept @ self.begun]
-        for cov in (trial.cov, self.start.cov):
-            moved += [] if cov is None else [kept @ cov.reshape(self.n, self.n)]
-        largest = max((np.abs(part).max(initial=0.0) for part in moved), default=0.0)
-        return kept if largest <= _RESTS * max(1.0, np.abs(self.k).max()) else kept[:0]
-
-    @cached_property
-    def free(self) -> np.ndarray:
-        """An orthonormal basis (n, n - r) of the complement of the conserved sums."""
-        return null_space(self.kept) if len(self.kept) else np.eye(self.n)
-
-    @cached_property
-    def centre(self) -> np.ndarray:
-        """The stationary mean (n,), or a least-squares approximation.
-
-        Second moments are taken about it, to avoid cancellation of large numbers.
-        """
-        rests = np.concatenate([np.eye(self.n) - self.M, self.kept])
-        return np.linalg.lstsq(
-            rests, np.append(self.k, self.kept @ self.start.mu.ravel()), rcond=None
-        )[0]
-
-    @cached_property
-    def inner(self) -> np.ndarray:
-        """The linear part of the round in the coordinates of ``free``."""
-        return self.free.T @ self.M @ self.free
 
     @property
     def n(self) -> int:
+        """Number of entries of the state."""
         return len(self.k)
 
-    @property
-    def radius(self) -> float:
-        return float(np.abs(np.linalg.eigvals(self.inner)).max(initial=0.0))
+    # -- conserved sums, and coordinates z of the rest
 
-    @property
-    def radius_square(self) -> float:
-        if not self.random:
-            return self.radius**2
-        r = self.free.shape[1]
-        return float(
-            np.abs(np.linalg.eigvals(self._together()[1 + r :, 1 + r :])).max(
-                initial=0.0
-            )
-        )
+    @cached_property
+    def conserved(self) -> np.ndarray:
+        """Coefficients (r, n) of the conserved sums; r = 0 if there are none.
 
-    def fixed_point(self) -> Moments:
-        """Return the stationary mean and covariance.
-
-        They solve a linear system and a discrete Lyapunov equation.
+        They are left eigenvectors of M with eigenvalue 1, whose sums neither shifts,
+        noise, drawn matrices nor x^0 change. If one of these changes a sum, none counts
+        as conserved.
         """
-        r = self.free.shape[1]
-        if not self.random:
-            entered = self.round(Moments(np.zeros(self.shape))).cov
-            if entered is None:
-                return Moments(self.centre.reshape(self.shape))
-            square = self.free.T @ entered.reshape(self.n, self.n) @ self.free
-            return self._around(
-                np.zeros(r), solve_discrete_lyapunov(self.inner, square)
-            )
-        F = self._together()
-        second = np.linalg.solve(np.eye(r**2) - F[1 + r :, 1 + r :], F[1 + r :, 0])
-        return self._around(np.zeros(r), second.reshape(r, r))
+        _, singular_values, rows = np.linalg.svd(np.eye(self.n) - self.M.T)
+        sums = rows[singular_values <= _CONSERVED * max(1.0, singular_values[0])]
+        # the covariance that a round adds to a deterministic state
+        trial = self.round(Moments(np.random.default_rng(0).normal(size=self.shape)))
+        changes = [sums @ self.k, sums @ self.start_map]
+        for cov in (trial.cov, self.start.cov):
+            changes += [] if cov is None else [sums @ cov.reshape(self.n, self.n)]
+        largest = max((np.abs(part).max(initial=0.0) for part in changes), default=0.0)
+        if largest <= _CONSERVED * max(1.0, np.abs(self.k).max()):
+            return sums
+        return sums[:0]
 
-    def average(self, rounds: int) -> Moments:
-        """Return the averages of mean and second moment over rounds from the start."""
-        start = (
-            self.start
-            if self.start.cov is not None
-            else Moments(self.start.mu, self._four(0 * self.M))
-        )
-        at = np.concatenate([[1.0], self._seen(start)])
-        mean, r = (
-            _sum_of_powers(self._together(), at, rounds) / rounds,
-            self.free.shape[1],
-        )
-        return self._around(mean[1 : 1 + r], mean[1 + r :].reshape(r, r))
+    @cached_property
+    def basis(self) -> np.ndarray:
+        """An orthonormal basis (n, n - r) of the complement of the conserved sums."""
+        return null_space(self.conserved) if len(self.conserved) else np.eye(self.n)
 
-    def _around(self, mu: np.ndarray, second: np.ndarray) -> Moments:
-        """Return moments from the mean and second moment about ``centre``.
+    @cached_property
+    def center(self) -> np.ndarray:
+        """The stationary mean (n,), or a least-squares approximation.
 
-        They are in the basis ``free``.
+        It solves (I - M) s = k and has the conserved sums of the start. Second moments
+        are taken about it, to avoid cancellation of large numbers.
         """
-        spread = self.free @ (second - np.outer(mu, mu)) @ self.free.T
+        equations = np.concatenate([np.eye(self.n) - self.M, self.conserved])
+        right = np.append(self.k, self.conserved @ self.start.mu.ravel())
+        return np.linalg.lstsq(equations, right, rcond=None)[0]
+
+    @cached_property
+    def basis_map(self) -> np.ndarray:
+        """The linear part (n - r, n - r) of the round of the mean of z."""
+        return self.basis.T @ self.M @ self.basis
+
+    def _from_basis(self, mean: np.ndarray, second: np.ndarray) -> Moments:
+        """Return the moments of s from mean and second moment of z."""
+        cov = self.basis @ (second - np.outer(mean, mean)) @ self.basis.T
         return Moments(
-            (self.centre + self.free @ mu).reshape(self.shape), self._four(spread)
+            (self.center + self.basis @ mean).reshape(self.shape), self._as_cov(cov)
         )
 
-    def _together(self) -> np.ndarray:
-        """Return the linear map of one round on (1, mu, S).
+    def _to_basis(self, state: Moments) -> np.ndarray:
+        """Return the mean of z, followed by the entries of its second moment."""
+        assert state.cov is not None
+        mean = self.basis.T @ (state.mu.ravel() - self.center)
+        cov = self.basis.T @ state.cov.reshape(self.n, self.n) @ self.basis
+        return np.concatenate([mean, (cov + np.outer(mean, mean)).ravel()])
 
-        It is computed by probing, which is exact because the round is affine in mu and
-        S. They enter :func:`one_round` as the mean mu and the covariance S - mu mu',
-        which need not be positive.
+    def _as_cov(self, matrix: np.ndarray) -> np.ndarray:
+        """Return an (n, n) matrix in the shape (1, m, p, m, p) of a covariance."""
+        return matrix.reshape(*self.shape, *self.shape[1:])
+
+    # -- one round, as a linear map of the moments of z
+
+    def _moment_map(self) -> np.ndarray:
+        """Return the matrix of one round on (1, mean of z, second moment of z).
+
+        It is computed by probing, which is exact because the round is affine in these
+        moments. In a probe, second moment - mean mean' need not be positive, as a
+        covariance is; :func:`one_round` does not require it.
         """
-        n = self.free.shape[1]
+        n = self.basis.shape[1]
         if n > _MOMENTS:
             raise InputError(
                 f"a state of {n} entries has {n * n} second moments, too many for a"
                 f" closed form (at most {_MOMENTS}**2): use exact_history over many"
                 " rounds"
             )
+
+        def moments_after(mean: np.ndarray, second: np.ndarray) -> np.ndarray:
+            return self._to_basis(self.round(self._from_basis(mean, second)))
+
         size = 1 + n + n * n
         F = np.zeros((size, size))
         F[0, 0] = 1
-        F[1:, 0] = self._moved(np.zeros(n), np.zeros((n, n)))
+        F[1:, 0] = moments_after(np.zeros(n), np.zeros((n, n)))
         for j, e in enumerate(np.eye(size - 1)):
-            F[1:, 1 + j] = self._moved(e[:n], e[n:].reshape(n, n)) - F[1:, 0]
+            F[1:, 1 + j] = moments_after(e[:n], e[n:].reshape(n, n)) - F[1:, 0]
         return F
 
-    def _moved(self, mu: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return self._seen(self.round(self._around(mu, second)))
+    # -- results
 
-    def _seen(self, state: Moments) -> np.ndarray:
-        """Return the mean and second moment about ``centre``, in the basis ``free``."""
-        assert state.cov is not None
-        mu = self.free.T @ (state.mu.ravel() - self.centre)
-        spread = self.free.T @ state.cov.reshape(self.n, self.n) @ self.free
-        return np.concatenate([mu, (spread + np.outer(mu, mu)).ravel()])
+    @property
+    def radius(self) -> float:
+        """Spectral radius of the round of the mean, without the conserved sums."""
+        return float(np.abs(np.linalg.eigvals(self.basis_map)).max(initial=0.0))
 
-    def _four(self, square: np.ndarray) -> np.ndarray:
-        return square.reshape(*self.shape, *self.shape[1:])
+    @property
+    def radius_square(self) -> float:
+        """Spectral radius of the round of the second moment."""
+        if not self.random_matrices:
+            return self.radius**2
+        n = self.basis.shape[1]
+        second_to_second = self._moment_map()[1 + n :, 1 + n :]
+        return float(np.abs(np.linalg.eigvals(second_to_second)).max(initial=0.0))
+
+    def fixed_point(self) -> Moments:
+        """Return the stationary mean and covariance.
+
+        The mean of z is 0. Its second moment solves a discrete Lyapunov equation for a
+        constant matrix, and a linear system for random ones.
+        """
+        n = self.basis.shape[1]
+        if not self.random_matrices:
+            added = self.round(Moments(np.zeros(self.shape))).cov
+            if added is None:
+                return Moments(self.center.reshape(self.shape))
+            added = self.basis.T @ added.reshape(self.n, self.n) @ self.basis
+            second = solve_discrete_lyapunov(self.basis_map, added)
+            return self._from_basis(np.zeros(n), second)
+        F = self._moment_map()
+        second = np.linalg.solve(np.eye(n**2) - F[1 + n :, 1 + n :], F[1 + n :, 0])
+        return self._from_basis(np.zeros(n), second.reshape(n, n))
+
+    def average(self, rounds: int) -> Moments:
+        """Return mean and covariance of the state at a random t < ``rounds``.
+
+        Expectations of quadratic functions of it are averages over these rounds.
+        """
+        start = self.start
+        if start.cov is None:
+            start = Moments(start.mu, self._as_cov(0 * self.M))
+        n = self.basis.shape[1]
+        first = np.concatenate([[1.0], self._to_basis(start)])
+        means = _sum_of_powers(self._moment_map(), first, rounds) / rounds
+        return self._from_basis(means[1 : 1 + n], means[1 + n :].reshape(n, n))
 
 
 def _sum_of_powers(F: np.ndarray, v: np.ndarray, rounds: int) -> np.ndarray:

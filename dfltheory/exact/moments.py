@@ -29,8 +29,12 @@ class Moments:
 class Affine:
     """Affine maps of clients: s -> map_i s + shift_i + noise of covariance noise_i.
 
-    ``map`` is (..., m, q, p), ``shift`` (..., m, q), and ``noise`` (..., m, q, q) or
-    None.
+    Attributes
+    ----------
+    map : (..., m, q, p) array
+    shift : (..., m, q) array
+    noise : (..., m, q, q) array, optional
+        None if there is no noise.
     """
 
     map: np.ndarray
@@ -67,7 +71,14 @@ class Affine:
 class Stage:
     """Local maps of the clients, and the exchange that follows.
 
-    In the exchange, the first ``mixed`` entries are multiplied ``times`` times by W.
+    Attributes
+    ----------
+    alone : Affine
+        The local maps.
+    mixed : int
+        Number of entries, the first ones, that are multiplied by W in the exchange.
+    times : int
+        Number of multiplications.
     """
 
     alone: Affine
@@ -97,6 +108,15 @@ def mix(sent: Moments, law: Law, mixed: int) -> Moments:
     """Return the moments after mixing, over the outcomes of W.
 
     The law of total covariance avoids differences of large numbers.
+
+    Parameters
+    ----------
+    sent : Moments
+        The moments before.
+    law : list of (float, (m, m) array)
+        Each outcome of W with its probability.
+    mixed : int
+        Number of entries, the first ones, that are multiplied by W.
     """
     means = [product(W, sent.mu, mixed) for _, W in law]
     mu = sum((p * mean for (p, _), mean in zip(law, means)), np.zeros_like(sent.mu))
@@ -125,9 +145,15 @@ def product(W: np.ndarray, x: np.ndarray, mixed: int) -> np.ndarray:
 
 
 def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Moments:
-    """Return the state after one round.
+    """Return the moments of the state after one round.
 
-    ``laws[k]`` contains the distributions of the matrices of stage k, in order.
+    Parameters
+    ----------
+    state : Moments
+        The moments before it.
+    stages : list of Stage
+    laws : list of list of Law
+        For each stage, the distributions of the matrices of its exchange, in order.
     """
     for stage, chain in zip(stages, laws):
         state = apply(state, stage.alone)
@@ -139,20 +165,32 @@ def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Mom
 def backward(
     rows: np.ndarray, stages: list[Stage], laws: list[list[Law]]
 ) -> tuple[np.ndarray, float]:
-    """Pull linear functions of the state back through one round.
+    """Express linear functions of the state after a round by the state before it.
 
-    Return the ``rows`` (B, m, p, k) as functions of the state before the round (in the
-    mean), and the variance that the round adds, summed over k. The variance is valid
-    for deterministic matrices.
+    Parameters
+    ----------
+    rows : (B, m, p, k) array
+        k linear functions of the state after the round.
+    stages : list of Stage
+    laws : list of list of Law
+        As for :func:`one_round`.
+
+    Returns
+    -------
+    rows : (B, m, p, k) array
+        The same functions of the state before the round, in the mean.
+    added : float
+        Variance that the noise of the round adds, summed over the functions. It is
+        valid for deterministic matrices.
     """
-    entered = 0.0
+    added = 0.0
     for stage, chain in zip(stages[::-1], laws[::-1]):
         for law in chain[::-1]:
             rows = product(np.sum([p * W for p, W in law], axis=0).T, rows, stage.mixed)
         if stage.alone.noise is not None:
-            entered += float((rows * (stage.alone.noise @ rows)).sum())
+            added += float((rows * (stage.alone.noise @ rows)).sum())
         rows = stage.alone.map.swapaxes(-1, -2) @ rows
-    return rows, entered
+    return rows, added
 
 
 def _times(a: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -31,8 +31,15 @@ class KnownLaw(Protocol):
 class RandomMixing:
     """Mixing matrices W_t that are drawn independently in every round.
 
-    W_t is ``matrices[r]`` with probability ``probabilities[r]``. It is a sequence like
-    any other for training; for expectations its law is known, so that they are exact.
+    It is a sequence like any other for training. Since its distribution is known,
+    expectations are exact.
+
+    Parameters
+    ----------
+    matrices : sequence of (m, m) arrays, sparse arrays or tensors
+        The possible matrices.
+    probabilities : sequence of float, optional
+        Probability of each matrix; by default all are equally likely.
     """
 
     random = True
@@ -86,9 +93,22 @@ def dense(W: Matrix | Tensor) -> np.ndarray:
 
 
 def sequence_for(algorithm: Algorithm, m: int, topology: object) -> MixingSequence:
-    """Return the topology as a sequence.
+    """Return the mixing matrices of an algorithm as a sequence.
 
-    Servers (full participation) and ``Local`` bring their own.
+    Parameters
+    ----------
+    algorithm : Algorithm
+    m : int
+        Number of clients.
+    topology : object
+        As for :func:`dfltheory.train`. It is ignored for a server with full
+        participation and for ``Local``.
+
+    Raises
+    ------
+    InputError
+        If the topology is missing, has another number of clients, or is random with an
+        unknown distribution.
     """
     if not algorithm.needs_topology:  # a server, or no exchange
         if getattr(algorithm, "participation", 1.0) < 1:
@@ -125,9 +145,20 @@ def law_of(sequence: MixingSequence, index: int) -> Law:
 
 
 def laws_of(sequence: MixingSequence, t: int, times: int) -> list[Law]:
-    """Return the independent factors of the product of the gossip steps of round t.
+    """Return the distributions of the independent factors of a round's mixing.
 
-    They are in order; the round has ``times`` gossip steps.
+    Parameters
+    ----------
+    sequence : MixingSequence
+    t : int
+        The round.
+    times : int
+        Number of gossip steps of the round.
+
+    Returns
+    -------
+    list of Law
+        In order; a single one if a matrix is drawn once for all steps of the round.
     """
     if not has_one_draw_per_round(sequence):
         return [law_of(sequence, t * times + q) for q in range(times)]

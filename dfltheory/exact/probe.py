@@ -119,7 +119,11 @@ class Probe:
 
     @torch.no_grad()
     def trial(self, state: State, layout: Layout, t: int, outcomes: Outcomes) -> Trial:
-        """Perform round t at two random points."""
+        """Perform round t at two random points.
+
+        The tensors of ``layout`` are random; the others are those of ``state``. For
+        ``outcomes`` see :data:`Outcomes`.
+        """
 
         def noise(k: int) -> Tensor:
             return self._point(("noise", k), self.problem.d)
@@ -166,7 +170,7 @@ class Probe:
         return products[0]
 
     def round(self, state: State, layout: Layout, t: int, trial: Trial) -> ProbedRound:
-        """Return round t as a sequence of stages."""
+        """Return round t as a sequence of stages, given its :meth:`trial`."""
         sent, calls = trial.sent, trial.calls
         moving = [
             name

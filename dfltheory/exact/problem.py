@@ -18,10 +18,21 @@ class Problem:
     grad F_i(x; xi) = A_i x + pull_i + xi_i;
     f(x) = f_star + 1/2 (x - x_star)' mean_hessian (x - x_star).
 
-    The shapes are ``A`` (m, d, d), ``pull`` (m, d), ``mean_hessian`` (d, d) and
-    ``x_star`` (d,). ``noise`` (m, d, d) contains the covariances of xi_i, and ``basis``
-    (d, d) common orthonormal eigenvectors of all A_i, or ``None`` if these do not
-    commute.
+    Attributes
+    ----------
+    task : Task
+    A : (m, d, d) array
+        Hessians of the clients.
+    pull : (m, d) array
+        Gradients of the clients at 0.
+    noise : (m, d, d) array
+        Covariances of xi_i.
+    mean_hessian : (d, d) array
+    x_star : (d,) array
+        A minimizer of f.
+    f_star : float
+    basis : (d, d) array, optional
+        Common orthonormal eigenvectors of all A_i; None if these do not commute.
     """
 
     task: Task

@@ -56,7 +56,15 @@ class Exchange:
     def of_map(
         cls, communicate: Affine, after_local: list[int], calls: list[int]
     ) -> Exchange:
-        """Create it from the map and the widths of its blocks."""
+        """Return the exchange of a map.
+
+        Parameters
+        ----------
+        communicate : Affine
+            As for :func:`put_together`.
+        after_local, calls : list of int
+            Widths of the blocks of the state after local work, and of the messages.
+        """
         m, outputs, inputs = communicate.map.shape
         identity = np.broadcast_to(np.eye(inputs), (m, inputs, inputs))
         whole = Affine(
@@ -118,9 +126,12 @@ def put_together(
     communicate : Affine
         Map from (state after local work, results of the calls) to (messages of the
         calls, new state).
-    state, after_local, calls : list of int
-        Widths of the blocks of the state, of the state after local work, and of the
-        messages.
+    state : list of int
+        Widths of the blocks of the state.
+    after_local : list of int
+        Widths of the blocks of the state after local work.
+    calls : list of int
+        Widths of the messages.
     times : list of int
         Numbers of gossip steps of the calls.
     """

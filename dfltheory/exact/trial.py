@@ -53,7 +53,16 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One round at two random points: its states and calls."""
+    """One round at two random points.
+
+    Attributes
+    ----------
+    sent, after : State
+        The states after local work and after the round, with the two points on the axis
+        of the seeds.
+    calls : list of Call
+        The calls of ``mix``, in order.
+    """
 
     sent: State
     after: State

@@ -278,21 +278,43 @@ def _weights(sequence: MixingSequence, drawn: Rounds) -> list[np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Computed:
-    """sigma_2 of one window, with the weights before and after it."""
+class _Window:
+    """A window of B rounds whose sigma_2 was computed.
+
+    Attributes
+    ----------
+    before, after : (m,) arrays
+        The weights before its first and after its last round.
+    sigma : float
+        sigma_2 of the product of its rounds.
+    """
 
     before: np.ndarray
     after: np.ndarray
-    value: float
+    sigma: float
 
 
 def _contraction(drawn: Rounds, weights: list[np.ndarray], B: int) -> float:
-    """Return the supremum over l of sigma_2(S^{l+B-1} ... S^l).
+    """Return q_B, the largest sigma_2(S^{l+B-1} ... S^l) over all windows of B rounds.
 
-    If the weights have converged, this is the supremum over all rounds. Windows with
-    the same phase differ only in their weights, and the ratios of the weights bound the
-    change of sigma_2 (by the inequality for singular values of products). Windows that
-    cannot raise q by more than a relative error of 1e-6 in 1 - q are skipped.
+    Windows that start at the same round of the period have the same product of
+    matrices P, and differ only in their weights. So their sigma_2 is computed only
+    where the change of the weights could raise q_B (see :func:`_can_skip`).
+
+    Parameters
+    ----------
+    drawn : Rounds
+        The matrices of the examined rounds, or of one period.
+    weights : list of (m,) array
+        w^0, w^1, ... over these rounds, or until they have converged. In the second
+        case the result is the supremum over all rounds.
+    B : int
+        Number of rounds of a window.
+
+    Raises
+    ------
+    InputError
+        If fewer than B rounds were examined.
     """
     last_round = len(weights) - 1
     period = len(drawn.matrices)
@@ -306,30 +328,50 @@ def _contraction(drawn: Rounds, weights: list[np.ndarray], B: int) -> float:
             f"window = {B} needs at least that many rounds, not {last_round}"
         )
     products: dict[int, Matrix] = {}
-    computed: dict[int, _Computed] = {}
+    last_computed: dict[int, _Window] = {}
     q = 0.0
-    for start in range(len(weights) - B):
-        phase = start % period
-        before = weights[start]
-        after = weights[start + B]
-        if phase in computed and _can_skip(computed[phase], before, after, q):
+    for first_round in range(len(weights) - B):
+        phase = first_round % period
+        before = weights[first_round]
+        after = weights[first_round + B]
+        if phase in last_computed and _can_skip(last_computed[phase], before, after, q):
             continue
         if phase not in products:
-            products[phase] = _product(drawn, start, B)
-        value = sigma_2(products[phase], before, after)
-        computed[phase] = _Computed(before, after, value)
-        q = max(q, value)
+            products[phase] = _product(drawn, first_round, B)
+        sigma = sigma_2(products[phase], before, after)
+        last_computed[phase] = _Window(before, after, sigma)
+        q = max(q, sigma)
     return q
 
 
 def _can_skip(
-    earlier: _Computed, before: np.ndarray, after: np.ndarray, q: float
+    computed: _Window, before: np.ndarray, after: np.ndarray, q: float
 ) -> bool:
-    """Return whether a window of the same phase cannot change the supremum q."""
-    ratio = (before / earlier.before).max() * (earlier.after / after).max()
-    stretch = math.sqrt(float(ratio))
-    is_small = earlier.value * stretch <= q
-    return is_small or stretch - 1 <= 1e-6 * (1 - earlier.value)
+    """Return whether a window with the same matrices cannot raise q noticeably.
+
+    Let P be the product of the matrices, and S_0 and S its scaled forms in the computed
+    window and in this one. They satisfy S = E S_0 D with the diagonal matrices
+    D = (before / before_0)^{1/2} and E = (after_0 / after)^{1/2}. So sigma_2(S) <=
+    max(D) max(E) sigma_2(S_0), by the inequality for singular values of products.
+
+    Parameters
+    ----------
+    computed : _Window
+        A window with the same P, whose sigma_2 is known.
+    before, after : (m,) arrays
+        The weights of the window in question.
+    q : float
+        The largest sigma_2 so far.
+
+    Returns
+    -------
+    bool
+        True if sigma_2 <= q, or sigma_2 <= s + 1e-6 (1 - s) with s = computed.sigma.
+    """
+    ratio = (before / computed.before).max() * (computed.after / after).max()
+    growth = math.sqrt(float(ratio))
+    cannot_exceed_q = computed.sigma * growth <= q
+    return cannot_exceed_q or growth - 1 <= 1e-6 * (1 - computed.sigma)
 
 
 def _product(drawn: Rounds, start: int, B: int) -> Matrix:

@@ -43,9 +43,18 @@ LOSSES: dict[str, Loss] = {
 
 
 class Strategy(abc.ABC):
-    """A way to evaluate N copies of a network.
+    """A way to evaluate N copies of a network, each on B examples of its own.
 
-    ``offset`` (N, 1, C) is added to the outputs (balanced softmax).
+    Parameters
+    ----------
+    module : Module
+        The network; it is copied.
+    loss : callable
+        Maps (outputs (B, ...), targets (B, ...)) to the mean loss.
+    layout : Layout
+        Positions of the network's parameters in the flat vector.
+    channels_last : bool
+        Whether to pass images in channels-last memory format (only for :class:`Loop`).
     """
 
     name: str
@@ -60,7 +69,19 @@ class Strategy(abc.ABC):
     def gradient(
         self, x: Tensor, X: Tensor, y: Tensor, offset: Tensor | None = None
     ) -> Tensor:
-        """Return the gradients (N, d) of each copy's mean loss."""
+        """Return the gradients (N, d) of each copy's mean loss.
+
+        Parameters
+        ----------
+        x : (N, d) tensor
+            Parameters of the copies.
+        X : (N, B, ...) tensor
+            Inputs of each copy.
+        y : (N, B, ...) tensor
+            Targets of each copy.
+        offset : (N, 1, C) tensor, optional
+            Added to the outputs, for the balanced softmax.
+        """
 
     @abc.abstractmethod
     def outputs(self, x: Tensor, X: Tensor) -> Tensor:
@@ -104,8 +125,17 @@ class Loop(Strategy):
     ) -> tuple[list[Tensor], Tensor]:
         """Return each copy's mean loss and the gradients (N, d), from one pass.
 
-        ``dropped`` (N,) contains the seed of each copy's dropout; without it, nothing
-        is dropped.
+        Parameters
+        ----------
+        x, X, y, offset : tensors
+            As for :meth:`Strategy.gradient`.
+        dropped : (N,) tensor, optional
+            Seed of each copy's dropout. Without it, nothing is dropped.
+
+        Returns
+        -------
+        losses : list of N scalar tensors
+        gradients : (N, d) tensor
         """
         losses, g = [], torch.empty_like(x)
         with contextlib.ExitStack() as after, torch.enable_grad():
@@ -271,7 +301,22 @@ def dense_layers(
 def choose(
     name: str, made_of: tuple[nn.Module, Loss, Layout], channels_last: bool
 ) -> Strategy:
-    """Return a strategy by name; ``auto`` selects the faster one for the module."""
+    """Return a strategy by name.
+
+    Parameters
+    ----------
+    name : str
+        ``batched``, ``loop``, or ``auto`` for the faster one that supports the module.
+    made_of : tuple
+        (module, loss, layout), as for :class:`Strategy`.
+    channels_last : bool
+        As for :class:`Strategy`.
+
+    Raises
+    ------
+    InputError
+        If the strategy does not exist or does not support the module.
+    """
     known: dict[str, type[Strategy]] = {s.name: s for s in (Batched, Loop)}
     if name == "auto":
         dense = dense_layers(made_of[0]) is not None and made_of[1] in LOSSES.values()

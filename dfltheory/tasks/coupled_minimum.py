@@ -68,7 +68,22 @@ class Coupling:
         return w, residual / convexity
 
     def values(self, u: Array, a: Array, b: Array) -> tuple[Array, Array, Array]:
-        """Return lower and upper bounds of g, and bounds of |g'|, at points u (n,)."""
+        """Return bounds of g and of its derivative at points.
+
+        Parameters
+        ----------
+        u : (n,) array
+            The points.
+        a, b : (m,) arrays
+            Centers of u and of v.
+
+        Returns
+        -------
+        lower, upper : (n,) arrays
+            Bounds of g.
+        slope : (n,) array
+            Upper bounds of |g'|.
+        """
         s, cosine = np.sin(u)[:, None], np.cos(u)
         w, error = self.responses(s, b)
         v = b + w
@@ -83,7 +98,17 @@ class Coupling:
         return lower, upper, np.abs(slope) + self.k * error.mean(1)
 
     def within(self, lower: Array, slope: Array, radius: float) -> Array:
-        """Return lower bounds of g within ``radius`` of points with these bounds."""
+        """Return lower bounds (n,) of g on intervals.
+
+        Parameters
+        ----------
+        lower : (n,) array
+            Lower bounds of g at the centers of the intervals.
+        slope : (n,) array
+            Upper bounds of |g'| there.
+        radius : float
+            Half the length of the intervals.
+        """
         c = self.curvature
         at_end = lower - slope * radius + c / 2 * radius**2
         if c <= 0:
@@ -92,9 +117,15 @@ class Coupling:
 
 
 def coordinate_floor(coupling: Coupling, a: Array, b: Array) -> float:
-    """Return a lower bound of g, for one coordinate's centers a and b (m,).
+    """Return a lower bound of the minimum of g, for the centers of one coordinate.
 
     Cells that cannot contain the minimum are discarded; the others are halved.
+
+    Parameters
+    ----------
+    coupling : Coupling
+    a, b : (m,) arrays
+        The clients' centers of u and of v.
     """
     reach = coupling.k / coupling.h_u + _ROUNDING * abs(a.mean())
     radius = reach / _CELLS
@@ -107,16 +138,22 @@ def coordinate_floor(coupling: Coupling, a: Array, b: Array) -> float:
         floor = max(floor, float(floors.min()))
         if best - floor <= _GAP * (1 + abs(best)):
             break
-        left = cells[floors <= best]
+        may_have_minimum = cells[floors <= best]
         radius /= 2
-        cells = np.concatenate([left - radius, left + radius])
+        cells = np.concatenate([may_have_minimum - radius, may_have_minimum + radius])
     return floor
 
 
 def coupled_floor(coupling: Coupling, a: Array, b: Array) -> float:
-    """Return a lower bound of f, for centers a and b (m, p).
+    """Return a lower bound of the minimum of f.
 
     If k >= h_v, each coordinate's coupling is bounded below by -k.
+
+    Parameters
+    ----------
+    coupling : Coupling
+    a, b : (m, p) arrays
+        The clients' centers of u and of v.
     """
     if coupling.k >= coupling.h_v:
         deviations = ((a - a.mean(0)) ** 2).mean(0).sum()

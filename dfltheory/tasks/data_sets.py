@@ -76,8 +76,17 @@ def examples_of(
         A pair (X, y), a map-style data set, or a DataLoader.
     whose : str
         Name of the source in messages.
-    inputs, targets : str
-        Names of the columns if examples are dictionaries.
+    inputs : str, optional
+        Name of the column of inputs if examples are dictionaries; by default the only
+        column except ``targets``.
+    targets : str
+        Name of the column of targets if examples are dictionaries.
+
+    Returns
+    -------
+    X : (n, ...) tensor
+        Images of PIL as float32 (channels, height, width) in [0, 1].
+    y : (n, ...) tensor
 
     Raises
     ------

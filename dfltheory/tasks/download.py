@@ -30,8 +30,31 @@ def fetch(
 
     Files (or the archive) are downloaded into a temporary folder below the data root,
     compared with their official MD5, and moved into place. An interrupted or corrupted
-    download leaves nothing behind and is repeated, up to ``tries`` attempts in all.
-    Correct files are not downloaded again.
+    download leaves nothing behind and is repeated. Correct files are not downloaded
+    again.
+
+    Parameters
+    ----------
+    name : str or FileSet
+        The image set.
+    root : path, optional
+        Data root; by default that of :func:`.files.data_root`.
+    tries : int
+        Number of attempts in all.
+    report : callable
+        Called with one line of text for each step.
+
+    Returns
+    -------
+    Path
+        The folder of the files.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be fetched or written, or does not have the official MD5.
+    MissingExtraError
+        If the packages for downloads are not installed.
     """
     entry = (
         SETS[one_of("image set with files", name, SETS)]

@@ -20,9 +20,29 @@ Row = tuple[Tensor, Tensor, Tensor, Tensor]
 def in_a_row(
     clients: Sequence[Examples], what: str, dtype: torch.dtype, device: torch.device
 ) -> Row:
-    """Concatenate the examples of all clients; floating-point values get ``dtype``.
+    """Concatenate the examples of all clients.
 
-    ``what`` names a client in messages.
+    Parameters
+    ----------
+    clients : sequence
+        One pair (X, y) or data set for each client.
+    what : str
+        Name of an item in messages, which is followed by its number.
+    dtype : torch.dtype
+        Type of floating-point inputs and targets; integer targets become int64.
+    device : torch.device
+
+    Returns
+    -------
+    X, y : (n, ...) tensors
+        Inputs and targets of all clients.
+    sizes, offsets : (m,) tensors
+        Number of examples and first index of each client.
+
+    Raises
+    ------
+    InputError
+        If a client has no examples, or they are not finite or of different shapes.
     """
     if not len(clients):
         raise InputError("a task needs at least one client")
@@ -65,7 +85,22 @@ def tests_in_a_row(
     dtype: torch.dtype,
     device: torch.device,
 ) -> Row | None:
-    """Return the common test set, or one for each of the m clients, as a row."""
+    """Return test sets as :func:`in_a_row` returns examples; None without a test set.
+
+    Parameters
+    ----------
+    test : pair, data set, list or None
+        One item for all clients, or a list with one for each client.
+    m : int
+        Number of clients.
+    dtype, device
+        As for :func:`in_a_row`.
+
+    Raises
+    ------
+    InputError
+        If the number of test sets is neither 1 nor m, or one is invalid.
+    """
     if test is None:
         return None
     is_pair = isinstance(test, tuple) and len(test) == 2
@@ -133,7 +168,21 @@ def client_weights(
 
 
 def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Tensor:
-    """Draw positions (S, m, batch), uniform on 0..n_i - 1 with replacement."""
+    """Draw positions of examples, uniform on 0..n_i - 1 with replacement.
+
+    Parameters
+    ----------
+    sizes : (m,) tensor
+        Number n_i of each client's examples.
+    batch : int
+        Number of draws of each client.
+    generators : sequence of S generators
+        One for each seed.
+
+    Returns
+    -------
+    (S, m, batch) tensor of int
+    """
     return (
         uniform(generators, (len(sizes), batch), sizes.double()) * sizes.unsqueeze(-1)
     ).long()
@@ -142,7 +191,8 @@ def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Ten
 class Epochs:
     """Minibatches of clients that pass through their own reshuffled data.
 
-    A minibatch may contain the end of one pass and the start of the next.
+    A minibatch may contain the end of one pass and the start of the next. For the
+    parameters see :func:`iid`.
     """
 
     def __init__(

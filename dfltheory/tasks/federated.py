@@ -61,22 +61,47 @@ def image_task(
 
     Parameters
     ----------
-    name : name of an image set (see :data:`dfltheory.tasks.images.NAMES`), or an
-        :class:`.ImageSet` of your own images, of any size and number of classes
-    m, partition, alpha, classes_per_client : options of the partition, see
-        :func:`.partition.split`
-    model : a name of :func:`dfltheory.models.names`, or any module; by default the
-        network of the papers
-    batch : number of examples per minibatch; None for all of a client's examples
-    seed : seed of the partition, of the network's initial parameters, and of the choice
-        of ``examples``
-    data_root : folder of the official files; by default $DFLTHEORY_DATA_ROOT, or else
-        the user's cache folder
-    test : measure accuracy on ``all`` of the test set, or on each client's ``own``
-        part, which has the label distribution of its training data
-    examples, test_examples : size of a random subset, for quick experiments
-    personal, weight_decay, sampling, weights, start, strategy, dtype, device : see
-        :class:`Supervised`
+    name : str or ImageSet
+        Name of an image set (see :data:`dfltheory.tasks.images.NAMES`), or your own
+        images, of any size and number of classes.
+    m : int
+        Number of clients.
+    model : str or Module, optional
+        A name of :func:`dfltheory.models.names`, or any module. By default the network
+        of the papers.
+    partition : {"iid", "dirichlet", "dirichlet_by_image", "shards"}
+        How images are divided over the clients, see :func:`.partition.split`.
+    alpha : float
+        Parameter of the Dirichlet partitions.
+    classes_per_client : int
+        Number of labels of each client for the partition ``shards``.
+    batch : int or None
+        Number of examples per minibatch; None for all of a client's examples.
+    seed : int
+        Seed of the partition, of the network's initial parameters, and of the choice of
+        ``examples``.
+    data_root : path, optional
+        Folder of the official files. By default $DFLTHEORY_DATA_ROOT, or else the
+        user's cache folder.
+    test : {"all", "own"}
+        Whether to measure accuracy on all of the test set, or on each client's own
+        part, which has the label distribution of its training data.
+    examples, test_examples : int, optional
+        Size of a random subset of the training and test images, for quick experiments.
+    personal, weight_decay, sampling, weights, start, strategy, dtype, device
+        See :class:`Supervised`.
+
+    Returns
+    -------
+    Supervised
+        Constants that are not proved are estimated only for ``digits``.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or the images cannot be divided so.
+    DataError
+        If an official file is missing or damaged.
 
     Notes
     -----
@@ -139,9 +164,19 @@ def digits(
     """Return the task of the bundled handwritten digits, divided over m clients.
 
     These are 1442 training and 355 test images of 8 x 8 pixels; no download is needed.
-    ``model`` is ``softmax`` (default), ``mlp``, or any module; ``partition`` and other
-    options are those of :func:`image_task`. Constants that are not proved are estimated
-    (and marked so) along a short gradient descent on first access.
+    Constants that are not proved are estimated (and marked so) along a short gradient
+    descent on first access.
+
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    model : str or Module, optional
+        ``softmax`` (default), ``mlp``, or any module.
+    partition : str
+        As for :func:`image_task`.
+    **options
+        Other options of :func:`image_task`.
     """
     return image_task("digits", m, model, partition, **options)
 
@@ -149,12 +184,23 @@ def digits(
 def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
     """Return the task with f and grad f measured on a random subset of the data.
 
-    The same fraction of each client's data is chosen, at least one example, about
-    ``examples`` in all; ``seed`` fixes the choice. Training and accuracy do not change.
-    The name of the task states the subset, because measurements are then estimates of
-    f, which permit no verdict on f itself.
+    The same fraction of each client's data is chosen. Training and accuracy do not
+    change. The name of the task states the subset, because measurements are then
+    estimates of f, which permit no verdict on f itself.
 
-    Raises InputError unless examples >= 1.
+    Parameters
+    ----------
+    task : Supervised
+    examples : int
+        Approximate number of examples of the subset, >= 1; each client has at least
+        one. If the task has no more examples, it is returned unchanged.
+    seed : int
+        Seed of the choice.
+
+    Raises
+    ------
+    InputError
+        Unless examples >= 1.
     """
     examples = whole_number("examples", examples, at_least=1)
     total = int(task.sizes.sum())

@@ -18,9 +18,17 @@ ENVIRONMENT = "DFLTHEORY_DATA_ROOT"
 class FileSet:
     """The files of an image set as published by its authors.
 
-    ``folder`` is relative to the data root, named as in torchvision; ``files`` maps
-    names to MD5 checksums. ``urls`` has one address for each file, or ``archive`` is
-    the (address, MD5) of an archive that unpacks into ``folder``.
+    Attributes
+    ----------
+    name : str
+    folder : str
+        Folder below the data root, named as in torchvision.
+    files : dict of str to str
+        MD5 checksum of each file; empty if only the archive has one.
+    urls : dict of str to str
+        Address of each file, unless there is an archive.
+    archive : tuple of str, optional
+        (address, MD5) of an archive that unpacks into ``folder``.
     """
 
     name: str
@@ -132,7 +140,15 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
 
 @dataclass(frozen=True)
 class FileState:
-    """State of a file after verification: ok, missing, empty or wrong."""
+    """Result of the verification of a file.
+
+    Attributes
+    ----------
+    path : Path
+    state : {"ok", "missing", "empty", "wrong"}
+    detail : str
+        What is wrong, or what is present.
+    """
 
     path: Path
     state: str
@@ -185,7 +201,10 @@ def _state(path: Path, md5: str) -> FileState:
 def require(name: str, root: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of an image set after verifying its files.
 
-    Raises DataError for the first file that is missing or wrong.
+    Raises
+    ------
+    DataError
+        For the first file that is missing or wrong.
     """
     for state in verify(name, root):
         if state.state != "ok":

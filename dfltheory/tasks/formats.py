@@ -273,10 +273,29 @@ Index = tuple[list[str], list[tuple[Path, int]], list[tuple[Path, int]]]
 def tiny_imagenet_index(
     folder: Path, classes: int = 200, per_class: int = 500, held_out: int = 10_000
 ) -> Index:
-    """Return class ids, and the training and validation files with their labels.
+    """Return the classes and files of Tiny-ImageNet, after checking their numbers.
 
-    Their numbers are checked. Listed names that lead out of their folder are rejected.
     Links are followed, because a user who can create links can also copy files.
+
+    Parameters
+    ----------
+    folder : Path
+    classes, per_class, held_out : int
+        Required numbers of classes, of training images of each class, and of validation
+        images.
+
+    Returns
+    -------
+    ids : list of str
+        Names of the classes, sorted; the label of a class is its position.
+    train, held : lists of (Path, int)
+        Training and validation images with their labels.
+
+    Raises
+    ------
+    DataError
+        If a number is different, a file is missing, or a listed name leads out of its
+        folder.
     """
     listed, annotations = folder / "wnids.txt", folder / "val" / "val_annotations.txt"
     ids, rows = (

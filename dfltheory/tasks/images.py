@@ -151,8 +151,12 @@ class Normalize:
 def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
     """Return an image set by name, after verifying its files below the data root.
 
-    Raises UnknownNameError for an unknown name, and DataError if a file is missing,
-    truncated or not the official one.
+    Raises
+    ------
+    UnknownNameError
+        If no image set has this name.
+    DataError
+        If a file is missing, truncated or not the official one.
     """
     if name == "digits":
         return _digits()

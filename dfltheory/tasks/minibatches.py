@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.batching import Loss, dense_layers
-from dfltheory.tasks.examples import Epochs, iid
+from dfltheory.tasks.batching import Loop, Loss, dense_layers
+from dfltheory.tasks.examples import Epochs, Row, iid
 from dfltheory.tasks.modules import Layout
 from dfltheory.tasks.task import Task
 
@@ -36,12 +36,18 @@ _DENSE_PIECE_BYTES = 5_000_000
 
 @dataclass(eq=False)
 class Batch:
-    """A minibatch for each seed and client.
+    """A minibatch of B examples for each seed and client.
 
-    ``places`` (S, m, B) are the indices of its examples in the task's data. Inputs
-    ``X`` (S, m, B, ...) and targets ``y`` (S, m, B, ...) are gathered on first access,
-    so local steps of a few clients gather only their own. ``dropped`` (S, m) contains
-    the seeds of the clients' dropout, if the network has any.
+    Inputs ``X`` and targets ``y`` (S, m, B, ...) are gathered on first access, so local
+    steps of a few clients gather only their own.
+
+    Attributes
+    ----------
+    task : MinibatchTask
+    places : (S, m, B) tensor of int
+        Indices of the examples in the task's data.
+    dropped : (S, m) tensor of int, optional
+        Seeds of the clients' dropout, if the network has any.
     """
 
     task: MinibatchTask
@@ -74,15 +80,31 @@ class MinibatchTask(Task[Batch]):
 
     Attributes
     ----------
-    X, y : inputs and targets of all clients, concatenated
-    sizes, offsets : number of examples and first index of each client, (m,) each
-    scale : weights m p_i (m,) of the clients' losses; None if all are 1
-    batch : number of examples per minibatch; None for all of a client's examples
-    network, layout, criterion : the module, the positions of its parameters in x, and
-        the loss
-    drops : whether the module draws random numbers in training (dropout)
-    measured : the task on which f and its gradient are measured (see
-        tasks.measured_on); None for this task
+    X, y : (n, ...) tensors
+        Inputs and targets of all clients, concatenated.
+    sizes, offsets : (m,) tensors of int
+        Number of examples and first index of each client.
+    scale : (m,) tensor, optional
+        Weights m p_i of the clients' losses; None if all are 1.
+    batch : int, optional
+        Number of examples per minibatch; None for all of a client's examples.
+    sampling : {"iid", "epochs"}
+        How minibatches are drawn, see :class:`~dfltheory.tasks.Supervised`.
+    network : Module
+        The network, in eval mode.
+    layout : Layout
+        Positions of its parameters in x.
+    criterion : callable
+        The loss: (outputs, targets) to the mean over the examples.
+    weight_decay : float
+        Coefficient of ||x||^2 / 2 in every f_i.
+    drops : bool
+        Whether the module draws random numbers in training (dropout).
+    preprocess, augment : callable, optional
+        See :class:`~dfltheory.tasks.Supervised`.
+    measured : MinibatchTask, optional
+        The task on which f and its gradient are measured (see tasks.measured_on); None
+        for this task.
     """
 
     X: Tensor
@@ -101,6 +123,8 @@ class MinibatchTask(Task[Batch]):
     augment: Callable[[Tensor, Sequence[torch.Generator]], Tensor] | None
     measured: Self | None = None
     _classes: int
+    _test: Row | None
+    _single: Loop
 
     @property
     def broken_assumption(self) -> str | None:
@@ -234,9 +258,21 @@ class MinibatchTask(Task[Batch]):
     def pieces(
         self, most: int, client: int | None = None
     ) -> Iterator[tuple[int, int, float]]:
-        """Yield (begin, end, weight of the mean loss) of at most ``most`` examples.
+        """Yield pieces of the examples of one client, or of all clients.
 
-        The weight is that in f_i (for one client) or in f.
+        Parameters
+        ----------
+        most : int
+            Largest number of examples of a piece.
+        client : int, optional
+            The client; None for all.
+
+        Yields
+        ------
+        begin, end : int
+            First index of the piece in the task's data, and the index after the last.
+        weight : float
+            Weight of the piece's mean loss in f_i (for one client) or in f.
         """
         who = range(self.m) if client is None else [client]
         sizes, offsets = self.sizes.tolist(), self.offsets.tolist()
@@ -252,6 +288,43 @@ class MinibatchTask(Task[Batch]):
             for begin in range(offsets[clients[0]], last, most):
                 end = min(begin + most, last)
                 yield begin, end, (end - begin) * weight
+
+    # -- accuracy
+
+    def accuracy(self, x: Tensor) -> Tensor | None:
+        """Return the fraction of test examples that x (S, d) classifies correctly."""
+        if self._test is None or self.y.is_floating_point():
+            return None
+        return self._test_accuracy(
+            x.unsqueeze(1).expand(-1, len(self._test[2]), -1)
+        ).mean(-1)
+
+    def client_accuracy(self, x: Tensor) -> Tensor | None:
+        """Return each client's fraction of correct test predictions, (S, m)."""
+        if (
+            self._test is None
+            or self.y.is_floating_point()
+            or len(self._test[2]) != self.m
+        ):
+            return None
+        return self._test_accuracy(x)
+
+    def _test_accuracy(self, x: Tensor) -> Tensor:
+        """Return the fraction of test set k that x[:, k] classifies correctly.
+
+        Maps (S, k, d) to (S, k), float64.
+        """
+        assert self._test is not None
+        X, y, sizes, offsets = self._test
+        share = torch.zeros(x.shape[:2], dtype=torch.float64, device=x.device)
+        for k, (n, begin) in enumerate(zip(sizes.tolist(), offsets.tolist())):
+            for a in range(begin, begin + n, self._piece):
+                piece = slice(a, min(a + self._piece, begin + n))
+                inputs = self._prepared(X[piece])[None]
+                for s in range(x.shape[0]):
+                    guess = self._single.outputs(x[s, k][None], inputs)[0].argmax(-1)
+                    share[s, k] += (guess == y[piece]).sum() / n
+        return share
 
     def _prepared(self, X: Tensor) -> Tensor:
         X = X if self.preprocess is None else self.preprocess(X)

@@ -22,7 +22,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of a module's parameters in the flat vector, as in named_parameters."""
+    """Positions of a module's parameters in the flat vector, as in named_parameters.
+
+    Attributes
+    ----------
+    names : tuple of str
+    shapes : tuple of torch.Size
+    slices : tuple of slice
+        Position of each parameter.
+    d : int
+        Length of the vector.
+    """
 
     names: tuple[str, ...]
     shapes: tuple[torch.Size, ...]
@@ -153,11 +163,25 @@ def refuse_mismatch(
     classes: bool,
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """Return the outputs for an input; raise InputError if the data do not fit.
+    """Return the outputs for an input, after checking that module and data fit.
 
-    ``one`` is a preprocessed input (1, ...), and ``y`` contains all targets, which are
-    labels if ``classes`` is true. A given ``loss`` is evaluated, too; broadcasting
-    targets to outputs counts as a mismatch.
+    Parameters
+    ----------
+    module : Module
+    one : (1, ...) tensor
+        A preprocessed input.
+    y : (n, ...) tensor
+        All targets.
+    classes : bool
+        Whether the targets are labels.
+    loss : callable, optional
+        Loss to evaluate for the input.
+
+    Raises
+    ------
+    InputError
+        If the module or the loss fails, a label is not one of the module's classes, or
+        the loss would broadcast targets to outputs.
     """
     description = f"inputs of shape {tuple(one.shape[1:])}"
     if not one.is_floating_point():

@@ -33,9 +33,21 @@ class Noise(abc.ABC):
     def sample(
         self, generators: Sequence[torch.Generator], m: int, d: int, like: Tensor
     ) -> Tensor | None:
-        """Draw xi (S, m, d), one seed per generator, or return None if xi = 0.
+        """Draw the noise of one step.
 
-        ``like`` determines the dtype and device.
+        Parameters
+        ----------
+        generators : sequence of S generators
+            One for each seed.
+        m, d : int
+            Number of clients, and dimension.
+        like : tensor
+            Determines the dtype and device of the result.
+
+        Returns
+        -------
+        (S, m, d) tensor or None
+            xi; None if it is 0.
         """
 
     @abc.abstractmethod

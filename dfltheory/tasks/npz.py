@@ -48,19 +48,26 @@ def npz(
 
     Parameters
     ----------
-    data : a file with ``X`` (n, ...) and ``y`` (n,), divided over m clients by the
-        labels. With ``client`` (n,), the owner 0..m-1 of each example, it is divided
-        by owner. ``X_0``, ``y_0``, ``X_1``, ... are the examples of each client.
-        ``X_test`` and ``y_test`` are the common test set
-    model : MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` without required
+    data : Path
+        A file with ``X`` (n, ...) and ``y`` (n,), divided over m clients by the labels.
+        With ``client`` (n,), the owner 0..m-1 of each example, it is divided by owner.
+        ``X_0``, ``y_0``, ``X_1``, ... are the examples of each client. ``X_test`` and
+        ``y_test`` are the common test set.
+    model : str or Module
+        MODULE:CLASS or FILE.py:CLASS of a ``torch.nn.Module`` without required
         arguments, or of a function that returns one (this executes its code); a name of
-        :func:`dfltheory.models.names`; or a module
-    m : number of clients; by default that of the file, or 10 if the file does not
-        define clients
-    partition, alpha, classes_per_client : options of the partition, see
-        :func:`.partition.split`
-    batch, weight_decay, sampling, weights, dtype, device : see :class:`Supervised`
-    seed : seed of the partition and of the network's initial parameters
+        :func:`dfltheory.models.names`; or a module.
+    m : int, optional
+        Number of clients; by default that of the file, or 10 if the file does not
+        define clients.
+    partition, alpha, classes_per_client
+        Options of the partition, see :func:`.partition.split`.
+    batch : int or None
+        Number of examples per minibatch; None for all of a client's examples.
+    seed : int
+        Seed of the partition and of the network's initial parameters.
+    weight_decay, sampling, weights, dtype, device
+        See :class:`Supervised`.
 
     Raises
     ------

@@ -23,11 +23,16 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Assignment of examples to clients.
+    """Assignment of examples to m clients.
 
-    ``train`` and ``test`` contain the sorted indices of each client's examples,
-    ``counts`` and ``test_counts`` (m, classes) the number of each label, and ``kind``
-    the method.
+    Attributes
+    ----------
+    kind : str
+        The method.
+    train, test : tuple of m arrays of int
+        Sorted indices of each client's training and test examples.
+    counts, test_counts : (m, classes) arrays of int
+        Number of each label among each client's training and test examples.
     """
 
     kind: Kind
@@ -72,7 +77,13 @@ def split(
 ) -> Partition:
     """Divide labeled examples over m clients.
 
-    kind
+    Parameters
+    ----------
+    labels : (n,) array of int
+        Labels >= 0 of the training examples.
+    m : int
+        Number of clients.
+    kind : {"iid", "dirichlet", "dirichlet_by_image", "shards"}
         ``iid``: a random division into equal parts. ``dirichlet``: each client draws
         its label ratios from Dir(alpha) and then an equal number of examples (the
         papers' method; Hsu et al. 2019); when a label is exhausted, the client
@@ -83,12 +94,26 @@ def split(
         0.58 for ``dirichlet``, for 10 balanced labels, m = 10, alpha = 0.3).
         ``shards``: each client has exactly ``classes_per_client`` labels (the
         pathological partition; McMahan et al. 2017).
-    test_labels
+    alpha : float
+        Parameter > 0 of the Dirichlet distribution. The smaller it is, the more the
+        clients differ.
+    classes_per_client : int
+        Number of labels of each client for ``shards``.
+    seed : int
+        Seed >= 0 of all random choices.
+    test_labels : (k,) array of int, optional
         Labels of the test set. The test examples of a label are divided in the same
         proportions as its training examples. A client that would get none gets one test
         example of its most frequent label, shared with another client.
 
-    Raises InputError if the division is impossible.
+    Returns
+    -------
+    Partition
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or the division is impossible.
     """
     y = _labels(labels, "labels")
     t = (

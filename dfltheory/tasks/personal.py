@@ -25,7 +25,13 @@ from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix, of_s
 class BlockGaussian(Gaussian):
     """Independent Gaussian noise in u and v.
 
-    E||xi_u||^2 = sigma_u^2 and E||xi_v||^2 = sigma_v^2.
+    Parameters
+    ----------
+    sigma_u, sigma_v : float
+        Root mean square of the noise in each block: E||xi_u||^2 = sigma_u^2 and
+        E||xi_v||^2 = sigma_v^2.
+    d_u, d_v : int
+        Number of coordinates of each block.
     """
 
     def __init__(self, sigma_u: float, sigma_v: float, d_u: int, d_v: int):
@@ -49,7 +55,16 @@ class BlockGaussian(Gaussian):
 class Personal(Synthetic):
     """Base class of problems with d_u shared and then d_v personal coordinates.
 
-    Each block has its own Gaussian noise.
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    d_u, d_v : int
+        Number of coordinates of u and of v, >= 1.
+    sigma_u, sigma_v : float
+        Root mean square of the Gaussian noise in each block.
+    **options
+        ``dtype`` and ``device``.
     """
 
     def __init__(
@@ -89,8 +104,18 @@ class Coupled(Personal):
     1 cases for each coordinate. f* is a lower bound from a certified search over each
     u_j (:mod:`~dfltheory.tasks.coupled_minimum`).
 
-    Parameters: ``a``, ``b`` (m, p) each; ``h_u``, ``h_v`` > 0; ``k`` >= 0; ``sigma_u``,
-    ``sigma_v``.
+    Parameters
+    ----------
+    a, b : (m, p) arrays
+        The clients' centers of u and of v.
+    h_u, h_v : float
+        Curvatures > 0 of the parabolas.
+    k : float
+        Strength >= 0 of the coupling.
+    sigma_u, sigma_v : float
+        Root mean square of the Gaussian noise in each block.
+    **options
+        ``dtype`` and ``device``.
     """
 
     name = "coupled"
@@ -181,10 +206,26 @@ def coupled(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Coupled:
-    """Return a random :class:`Coupled` with prescribed L_u, L_v, chi and noise.
+    """Return a random :class:`Coupled` with prescribed constants.
 
-    It has p shared and p personal coordinates. ``spread`` is the root mean square
-    deviation of the clients' centers in u, and in v [s].
+    Parameters
+    ----------
+    m : int
+        Number of clients.
+    p : int
+        Number of shared, and of personal, coordinates.
+    L_u, L_v : float
+        Smoothness constants of the blocks [c s^-2].
+    chi : float
+        Coupling L_uv / sqrt(L_u L_v); chi sqrt(L_u L_v) < min(L_u, L_v).
+    spread : float
+        Root mean square deviation of the clients' centers in u, and in v [s].
+    sigma_u, sigma_v : float
+        Root mean square of the noise in each block [c s^-1].
+    seed : int
+        Seed of the centers.
+    dtype, device
+        Type and device of all tensors.
     """
     k = chi * math.sqrt(L_u * L_v) if min(L_u, L_v, chi) >= 0 else -1.0
     if min(m, p) < 1 or not 0 <= k < min(L_u, L_v) or not 0 <= spread < math.inf:

@@ -21,12 +21,17 @@ class Quadratic(Synthetic):
 
     Parameters
     ----------
-    A : Hessians: symmetric (m, d, d), one for each client; (d, d) for a common one;
-        (d,) for a common diagonal; or a number a for a * I. :meth:`diagonal` takes one
-        diagonal for each client. Units [c s^-2].
-    b : (m, d), the minimizers of the clients [s]
-    noise : sigma_l, the exact root mean square of the Gaussian xi; one number per
-        client; or a :class:`~dfltheory.tasks.noise.Noise` [c s^-1]
+    A : array or float
+        Hessians [c s^-2]: symmetric (m, d, d), one for each client; (d, d) for a common
+        one; (d,) for a common diagonal; or a number a for a * I. :meth:`diagonal` takes
+        one diagonal for each client.
+    b : (m, d) array
+        The minimizers of the clients [s].
+    noise : float, sequence of float, or Noise
+        sigma_l, the exact root mean square of the Gaussian xi; one number per client;
+        or a :class:`~dfltheory.tasks.noise.Noise` [c s^-1].
+    dtype, device
+        Type and device of all tensors.
 
     Notes
     -----

@@ -34,17 +34,32 @@ def quadratic(
 
     Parameters
     ----------
-    m, d : numbers of clients and parameters
-    L, mu : max_i ||A_i|| and the smallest eigenvalue of the mean Hessian, 0 <= mu <= L
-        [c s^-2]
-    zeta : sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 if m = 1); sigma_g =
-        zeta if the Hessians are equal [c s^-1]
-    sigma : sigma_l, the root mean square of the gradient noise [c s^-1]
-    hessians : ``common`` (one Hessian with evenly spaced eigenvalues from mu to L and
-        random eigenvectors), ``diagonal`` (the same along the axes; O(m d) memory, for
-        high dimensions), ``commuting`` (each client has its own eigenvalues, with
-        common eigenvectors) or ``random`` (the eigenvectors differ, too)
-    distance : ||x*||, the distance of the default start 0 from the optimum [s]
+    m, d : int
+        Numbers of clients and parameters.
+    L, mu : float
+        max_i ||A_i|| and the smallest eigenvalue of the mean Hessian, 0 <= mu <= L
+        [c s^-2].
+    zeta : float, optional
+        sqrt((1/m) sum_i ||grad f_i(x*)||^2), by default 1 (0 if m = 1); sigma_g = zeta
+        if the Hessians are equal [c s^-1].
+    sigma : float
+        sigma_l, the root mean square of the gradient noise [c s^-1].
+    seed : int
+        Seed of Hessians and minimizers.
+    hessians : {"common", "diagonal", "commuting", "random"}
+        ``common``: one Hessian with evenly spaced eigenvalues from mu to L and random
+        eigenvectors. ``diagonal``: the same along the axes; O(m d) memory, for high
+        dimensions. ``commuting``: each client has its own eigenvalues, with common
+        eigenvectors. ``random``: the eigenvectors differ, too.
+    distance : float
+        ||x*||, the distance of the default start 0 from the optimum [s].
+    dtype, device
+        Type and device of all tensors.
+
+    Raises
+    ------
+    InputError
+        If constants contradict each other, or the task exceeds this machine's memory.
     """
     if zeta is None:
         zeta = 1.0 if m > 1 else 0.0

@@ -41,8 +41,12 @@ def factory(name: str) -> Callable[..., Task]:
 def get(name: str, **options: object) -> Task:
     """Return a task by name, for example ``get("quadratic", m=16, sigma=0.1)``.
 
-    Raises UnknownNameError for an unknown name or option, and InputError for a value of
-    the wrong type or for sizes that exceed this machine's memory.
+    Raises
+    ------
+    UnknownNameError
+        If no task, or no option of the task, has this name.
+    InputError
+        If a value has the wrong type, or sizes exceed this machine's memory.
     """
     build = factory(name)
     known = inspect.signature(build).parameters

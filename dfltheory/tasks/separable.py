@@ -50,8 +50,18 @@ class Sinusoidal(Separable):
     sqrt(d), beta = a w max_i ||q_i||, sigma_g^2 = (a w)^2 sum_k (mean_i |q_ik|^2 +
     |mean_i q_ik^2|) / 2, f* = a sum_k (1 - |mean_i p_ik|).
 
-    Parameters: ``c`` (m, d) centers [s]; ``a`` amplitude > 0 [c]; ``w`` frequency > 0
-    [1/s]; ``noise`` as for :class:`~dfltheory.tasks.Quadratic`.
+    Parameters
+    ----------
+    c : (m, d) array
+        Centers [s].
+    a : float
+        Amplitude > 0 [c].
+    w : float
+        Frequency > 0 [1/s].
+    noise : float, sequence of float, or Noise
+        As for :class:`~dfltheory.tasks.Quadratic`.
+    **options
+        ``dtype`` and ``device``.
     """
 
     name = "sinusoidal"
@@ -115,8 +125,18 @@ class Clipped(Separable):
     linear in x_k and their variance is a convex quadratic, so sigma_g and beta are
     attained at kinks.
 
-    Parameters: ``c`` (m, d) centers [s]; ``h`` curvature > 0 [c s^-2]; ``r`` radius > 0
-    [s].
+    Parameters
+    ----------
+    c : (m, d) array
+        Centers [s].
+    h : float
+        Curvature > 0 [c s^-2].
+    r : float
+        Radius > 0 of the quadratic part [s].
+    noise : float, sequence of float, or Noise
+        As for :class:`~dfltheory.tasks.Quadratic`.
+    **options
+        ``dtype`` and ``device``.
     """
 
     name = "clipped"
@@ -184,7 +204,7 @@ class Clipped(Separable):
         )
 
 
-def _centres(
+def _random_centers(
     task: str,
     m: int,
     d: int,
@@ -226,12 +246,26 @@ def sinusoidal(
 ) -> Sinusoidal:
     """Return a random :class:`Sinusoidal` with prescribed L, B and sigma_l.
 
-    Units are [c s^-2] and [c s^-1].
-
-    ``spread`` is the root mean square deviation of the centers, and ``distance`` the
-    norm of their mean [s].
+    Parameters
+    ----------
+    m, d : int
+        Numbers of clients and parameters.
+    L : float
+        Smoothness constant > 0 [c s^-2].
+    B : float
+        Largest norm > 0 of a client's gradient [c s^-1].
+    sigma : float
+        sigma_l, the root mean square of the gradient noise [c s^-1].
+    spread : float
+        Root mean square deviation of the centers [s].
+    distance : float
+        Norm of the mean of the centers [s].
+    seed : int
+        Seed of the centers.
+    dtype, device
+        Type and device of all tensors.
     """
-    c = _centres("sinusoidal", m, d, L, B, spread, distance, seed)
+    c = _random_centers("sinusoidal", m, d, L, B, spread, distance, seed)
     w = L * math.sqrt(d) / B
     if not 1e-150 < w < 1e150:
         raise InputError(
@@ -256,7 +290,7 @@ def clipped(
 ) -> Clipped:
     """Return a random :class:`Clipped` with prescribed L, B and sigma_l.
 
-    Units are [c s^-2] and [c s^-1]; the rest is as for :func:`sinusoidal`.
+    Parameters are those of :func:`sinusoidal`.
     """
-    c = _centres("clipped", m, d, L, B, spread, distance, seed)
+    c = _random_centers("clipped", m, d, L, B, spread, distance, seed)
     return Clipped(c, L, B / (L * math.sqrt(d)), sigma, dtype=dtype, device=device)

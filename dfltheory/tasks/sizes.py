@@ -11,9 +11,18 @@ from dfltheory.errors import InputError
 def refuse_beyond_memory(
     task: str, numbers: float, advice: str = "use smaller sizes", **sizes: int
 ) -> None:
-    """Raise InputError, with ``advice``, if the memory is too small for a task.
+    """Raise InputError if this machine's memory is too small for a task.
 
-    ``numbers`` is a lower bound of the number of float64 values needed to create it.
+    Parameters
+    ----------
+    task : str
+        Name of the task, for the message.
+    numbers : float
+        Lower bound of the number of float64 values that are needed to create it.
+    advice : str
+        End of the message.
+    **sizes
+        Sizes of the task, for the message.
     """
     needed, available = 8 * numbers, memory()
     if needed > available:

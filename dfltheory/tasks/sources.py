@@ -43,21 +43,35 @@ def supervised_from(
 
     Parameters
     ----------
-    source : a list with one item for each client, where an item is a pair (X, y), a
+    source : list, item or partitioner
+        A list with one item for each client, where an item is a pair (X, y), a
         map-style data set (PyTorch, Hugging Face, or any object with ``len`` and
         ``[k]``), or a DataLoader; or one such item, which is divided over ``m`` clients
         by its labels; or a partitioner with ``num_partitions`` and ``load_partition``
-        (flwr-datasets)
-    module : the network
-    inputs, targets : names of the columns if examples are dictionaries; ``inputs`` may
-        be omitted if there is only one other column
-    test : one item for all clients, or a list with one item for each client
-    m, partition, alpha, classes_per_client, seed : options of the partition, see
-        :func:`.partition.split`
-    options : options of :class:`~dfltheory.tasks.Supervised` (``batch``, ``weights``,
+        (flwr-datasets).
+    module : Module
+        The network.
+    inputs : str, optional
+        Name of the column of inputs if examples are dictionaries. It may be omitted if
+        there is only one column except ``targets``.
+    targets : str
+        Name of the column of targets if examples are dictionaries.
+    test : item or list, optional
+        One item for all clients, or a list with one item for each client.
+    m : int, optional
+        Number of clients over which one item is divided.
+    partition, alpha, classes_per_client, seed
+        Options of this division, see :func:`.partition.split`.
+    **options
+        Options of :class:`~dfltheory.tasks.Supervised` (``batch``, ``weights``,
         ``loss``, ...). With ``constants="estimate"``, constants that are not proved are
         estimated on first access, so that ``compare`` can use them; see
-        :mod:`dfltheory.tasks.estimate`
+        :mod:`dfltheory.tasks.estimate`.
+
+    Raises
+    ------
+    InputError
+        If an item cannot be read; the message names the client and the example.
 
     Notes
     -----
@@ -65,9 +79,6 @@ def supervised_from(
     therefore drawn only once (use ``augment`` for random augmentation), and a loader's
     batches and order do not matter. PIL images are converted to float32 (channels,
     height, width) in [0, 1], like torchvision's ToTensor.
-
-    Raises InputError if an item cannot be read; the message names the client and the
-    example.
     """
     if hasattr(source, "load_partition"):
         if not hasattr(source, "num_partitions"):

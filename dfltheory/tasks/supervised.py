@@ -39,47 +39,63 @@ class Supervised(MinibatchTask):
 
     Parameters
     ----------
-    module : any torch.nn.Module without buffers that change in training (such as batch
+    module : Module
+        Any torch.nn.Module without buffers that change in training (such as batch
         norm). With dropout, each client has its own seed for each minibatch; f and its
         gradient are measured without dropout. Since this is not the function that is
-        trained, no constants are known
-    clients : [(X_1, y_1), ...], the examples of each client; the n_i may differ.
-        Instead of a pair, an item may be a PyTorch data set of pairs (input, target) or
-        a loader, which is read into memory once.
-        :func:`~dfltheory.tasks.supervised_from` divides one data set
-    batch : number B of examples per minibatch; ``None`` for all of a client's examples,
-        so that gradients are exact
-    test : ``(X, y)`` or a data set for all clients, or a list with one for each client
-    loss : ``cross_entropy``, ``mse``, or a function (outputs, targets) -> mean over the
+        trained, no constants are known.
+    clients : sequence
+        [(X_1, y_1), ...], the examples of each client; the n_i may differ. Instead of a
+        pair, an item may be a PyTorch data set of pairs (input, target) or a loader,
+        which is read into memory once. :func:`~dfltheory.tasks.supervised_from` divides
+        one data set.
+    batch : int or None
+        Number B of examples per minibatch; None for all of a client's examples, so that
+        gradients are exact.
+    test : pair, data set or list, optional
+        ``(X, y)`` or a data set for all clients, or a list with one for each client.
+    loss : str or callable, optional
+        ``cross_entropy``, ``mse``, or a function (outputs, targets) -> mean over the
         examples; by default cross-entropy for integer targets and mean squared error
-        for others
-    sampling : ``iid``: with replacement, as in the theory; or ``epochs``: reshuffled at
-        the start of each round and after each pass, as in the papers' experiments
-    weights : p_i, which sum to 1: ``uniform``, ``sizes`` (n_i / n, as in FedAvg, so
-        that every example has equal weight), or m numbers > 0. They are factors of the
-        f_i; f is still the unweighted mean of the f_i, so all theorems apply to these
-        f_i and their constants. A server or network that averages without weights then
-        takes the weighted step; for K = 1 this is FedAvg's weighted average
-    weight_decay : coefficient of the squared norm in the objective; measured losses and
-        gradients include it
-    personal : dotted names of the personal parameters v (for example ``"head"``); the
-        others are the shared u. By default the last submodule with parameters of its
-        own
-    start : ``module``: x^0 is the module's current parameters; ``fresh``: each seed
-        draws its own x^0 through the modules' ``reset_parameters``
-    preprocess : function applied to inputs whenever they are used, for example to scale
-        bytes
-    augment : function (X (S, m, B, ...), one generator per seed) -> X, applied to the
-        inputs of minibatches only, for all clients at once
-    strategy : how clients are evaluated: ``auto``, ``batched`` or ``loop`` (see
-        tasks.batching)
-    channels_last : whether to pass images in channels-last memory format if clients are
-        evaluated one after another; ``auto``: on a CPU, for a Sequential of torch's own
-        layers with convolutions
-    dtype : type of the parameters and of floating-point inputs; by default the module's
-    constants : known constants of the problem, or a function of the task that computes
-        them on first access (``estimate.piloted``); by default those proved by
-        :meth:`known`
+        for others.
+    sampling : {"iid", "epochs"}
+        ``iid``: with replacement, as in the theory; ``epochs``: reshuffled at the start
+        of each round and after each pass, as in the papers' experiments.
+    weights : {"uniform", "sizes"} or sequence of float
+        p_i, which sum to 1: ``uniform``, ``sizes`` (n_i / n, as in FedAvg, so that
+        every example has equal weight), or m numbers > 0. They are factors of the f_i;
+        f is still the unweighted mean of the f_i, so all theorems apply to these f_i
+        and their constants. A server or network that averages without weights then
+        takes the weighted step; for K = 1 this is FedAvg's weighted average.
+    weight_decay : float
+        Coefficient of the squared norm in the objective; measured losses and gradients
+        include it.
+    personal : str or sequence of str, optional
+        Dotted names of the personal parameters v (for example ``"head"``); the others
+        are the shared u. By default the last submodule with parameters of its own.
+    start : {"module", "fresh"}
+        ``module``: x^0 is the module's current parameters; ``fresh``: each seed draws
+        its own x^0 through the modules' ``reset_parameters``.
+    preprocess : callable, optional
+        Applied to inputs whenever they are used, for example to scale bytes.
+    augment : callable, optional
+        Function (X (S, m, B, ...), one generator per seed) -> X, applied to the inputs
+        of minibatches only, for all clients at once.
+    strategy : {"auto", "batched", "loop"}
+        How clients are evaluated (see tasks.batching).
+    channels_last : bool or "auto"
+        Whether to pass images in channels-last memory format if clients are evaluated
+        one after another; ``auto``: on a CPU, for a Sequential of torch's own layers
+        with convolutions.
+    dtype : torch.dtype, optional
+        Type of the parameters and of floating-point inputs; by default the module's.
+    device : device or str
+        Device of all tensors.
+    constants : ProblemConstants or callable, optional
+        Known constants of the problem, or a function of the task that computes them on
+        first access (``estimate.piloted``); by default those proved by :meth:`known`.
+    name : str
+        Name of the task in messages and results.
 
     Raises
     ------
@@ -193,12 +209,26 @@ class Supervised(MinibatchTask):
     ) -> nn.Module:
         """Return the mean model of a finished run, or a client's model, as a module.
 
-        ``run`` is a History, or models (S, m, d), (m, d) or (d,), and ``seed`` selects
-        one of its S seeds. The module is in ``eval`` mode and takes the same inputs as
-        the task's network, after ``preprocess``.
+        Parameters
+        ----------
+        run : History or tensor
+            A run, or models (S, m, d), (m, d) or (d,).
+        client : int, optional
+            The client; None for the mean model.
+        seed : int
+            Index of one of the S seeds.
 
-        Raises InputError if the models do not fit this network, or if the client or
-        seed does not exist.
+        Returns
+        -------
+        Module
+            In ``eval`` mode. It takes the same inputs as the task's network, after
+            ``preprocess``.
+
+        Raises
+        ------
+        InputError
+            If the models do not fit this network, or if the client or seed does not
+            exist.
         """
         x = torch.as_tensor(getattr(run, "x", run), device=self.device)
         if x.ndim not in (1, 2, 3) or x.shape[-1] != self.d:
@@ -351,42 +381,9 @@ class Supervised(MinibatchTask):
             gradient.add_(x, alpha=self.weight_decay)
         return value, gradient
 
-    def accuracy(self, x: Tensor) -> Tensor | None:
-        """Return the fraction of test examples that x (S, d) classifies correctly."""
-        if self._test is None or self.y.is_floating_point():
-            return None
-        return self._right(x.unsqueeze(1).expand(-1, len(self._test[2]), -1)).mean(-1)
-
-    def client_accuracy(self, x: Tensor) -> Tensor | None:
-        """Return each client's fraction of correct test predictions, (S, m)."""
-        if (
-            self._test is None
-            or self.y.is_floating_point()
-            or len(self._test[2]) != self.m
-        ):
-            return None
-        return self._right(x)
-
     def client_loss(self, x: Tensor) -> Tensor:
         """Return f_i(x_i): (..., m, d) -> (..., m)."""
         return self.loss(x) if self.measured is None else self.measured.loss(x)
-
-    def _right(self, x: Tensor) -> Tensor:
-        """Return the fraction of test set k that x[:, k] classifies correctly.
-
-        Maps (S, k, d) to (S, k), float64.
-        """
-        assert self._test is not None
-        X, y, sizes, offsets = self._test
-        share = torch.zeros(x.shape[:2], dtype=torch.float64, device=x.device)
-        for k, (n, begin) in enumerate(zip(sizes.tolist(), offsets.tolist())):
-            for a in range(begin, begin + n, self._piece):
-                piece = slice(a, min(a + self._piece, begin + n))
-                inputs = self._prepared(X[piece])[None]
-                for s in range(x.shape[0]):
-                    guess = self._single.outputs(x[s, k][None], inputs)[0].argmax(-1)
-                    share[s, k] += (guess == y[piece]).sum() / n
-        return share
 
 
 def _merged(t: Tensor) -> Tensor:

@@ -52,14 +52,9 @@ def matrix(value: Values, name: str) -> Tensor:
     return rows
 
 
-def of_size(deviations: Tensor, size: float, at: Tensor | None = None) -> Tensor:
-    """Scale vectors (m, d) to the given root mean square norm over clients.
-
-    With ``at``, the norms are those of deviations @ at.
-    """
-    now = float(
-        (deviations if at is None else deviations @ at).square().sum(-1).mean().sqrt()
-    )
+def of_size(deviations: Tensor, size: float) -> Tensor:
+    """Scale vectors (m, d) to the given root mean square norm over clients."""
+    now = float(deviations.square().sum(-1).mean().sqrt())
     return deviations * (size / now if now > 0 else 0.0)
 
 
@@ -69,6 +64,16 @@ class Synthetic(Task[Tensor]):
     Subclasses define :meth:`client_loss` and :meth:`client_gradient` for points (...,
     m, d). The minibatch of a step is the tensor xi (S, m, d) itself, or None if there
     is no noise.
+
+    Parameters
+    ----------
+    m, d : int
+        Numbers of clients and parameters, >= 1.
+    noise : float, sequence of float, or Noise
+        Root mean square of Gaussian xi, one number or one per client; or a
+        :class:`~dfltheory.tasks.noise.Noise`.
+    dtype, device
+        Type and device of all tensors.
     """
 
     def __init__(

@@ -25,10 +25,15 @@ class Task(abc.ABC, Generic[Minibatch]):
 
     Attributes
     ----------
-    m, d : number of clients, and number of parameters of a client's model
-    dtype, device : type and device of all tensors that the task takes and returns
-    shared : coordinates of the shared block u of x = (u, v), as an index of the last
-        axis (slice or tensor of positions); ``None`` if everything is shared
+    m, d : int
+        Number of clients, and number of parameters of a client's model.
+    dtype, device
+        Type and device of all tensors that the task takes and returns.
+    name : str
+        Name in messages and results.
+    shared : slice or tensor of int, optional
+        Coordinates of the shared block u of x = (u, v), as an index of the last axis;
+        None if everything is shared.
     """
 
     m: int

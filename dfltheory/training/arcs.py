@@ -30,7 +30,16 @@ class Arcs:
 
     @classmethod
     def of_matrices(cls, matrices: Iterable[Matrix], m: int, like: Tensor) -> Arcs:
-        """Collect the arcs of all matrices of a period."""
+        """Collect the arcs of all matrices of a period.
+
+        Parameters
+        ----------
+        matrices : iterable of (m, m) arrays or sparse arrays
+        m : int
+            Number of clients.
+        like : tensor
+            Determines the dtype and device of the weights.
+        """
         nonzero = [np.stack(W.nonzero(), axis=1) for W in matrices]
         places = np.unique(np.concatenate(nonzero), axis=0)
         places = places[places[:, 0] != places[:, 1]]

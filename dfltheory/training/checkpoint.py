@@ -71,10 +71,9 @@ class Checkpoint:
 
     For example ``train(..., checkpoint=Checkpoint("run.ckpt", every=10))``.
 
-    The state and all measures are saved after every ``every`` rounds (``None``: when
-    ten seconds have passed since the last save) and after the last round. They are
-    stored in one safetensors file, which is replaced atomically and can be written by
-    only one process at a time.
+    The state and all measures are saved after every ``every`` rounds and after the last
+    round. They are stored in one safetensors file, which is replaced atomically and can
+    be written by only one process at a time.
 
     If the file exists, ``train`` with the same arguments resumes from it. It raises an
     error that names the differences if the arguments of the run, the task or the
@@ -83,6 +82,16 @@ class Checkpoint:
     measured rounds and shapes must still agree. ``rounds`` may be larger than before if
     no round depends on the number of rounds. No generator state is stored, because
     randomness is a function of seed and round.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    every : int, optional
+        Number of rounds between saves; by default, the state is saved when ten seconds
+        have passed since the last save.
+    force : bool
+        Whether to resume a run whose arguments or code differ.
     """
 
     path: str | os.PathLike[str]
@@ -106,7 +115,15 @@ class Checkpoint:
         return given
 
     def due(self, t: int, rounds: int, idle: float) -> bool:
-        """Return whether to save after t rounds; the last save was ``idle`` s ago."""
+        """Return whether to save after t of all rounds.
+
+        Parameters
+        ----------
+        t, rounds : int
+            Number of rounds so far, and in all.
+        idle : float
+            Seconds since the last save.
+        """
         if t == rounds:
             return True
         if self.every is None:
@@ -116,10 +133,21 @@ class Checkpoint:
     def save(
         self, t: int, state: State, recorder: Recorder, identity: RunIdentity
     ) -> None:
-        """Save the state after t rounds and the measurements of its recorder.
+        """Save a state and the measurements so far.
 
         A state that is not finite is not saved. The run has diverged, and is resumed
         from the last finite state.
+
+        Parameters
+        ----------
+        t : int
+            Number of rounds so far.
+        state : State
+            The state after t rounds.
+        recorder : Recorder
+            Its measurements are saved.
+        identity : RunIdentity
+            Properties that must be equal for the run to be resumed.
         """
         parts = tensors(state)
         if not all(bool(torch.isfinite(part).all()) for part in parts.values()):
@@ -326,7 +354,20 @@ def identity(
 ) -> RunIdentity:
     """Return the properties that must be equal for a run to be resumed.
 
-    These are hyperparameters, task, seeds, start and networks.
+    Parameters
+    ----------
+    algorithm : Algorithm
+    task : Task
+    sequences : mapping of str to MixingSequence
+        Networks of the run by the name of the matrix.
+    x0 : (S, m, d) tensor
+        Starting models.
+    rounds : int
+        Number of rounds T.
+    seeds : sequence of int
+        Indices of the seeds.
+    seed : int
+        Root seed.
     """
     networks = {
         name: [type(sequence).__name__, value_digest(sequence)]

@@ -33,8 +33,14 @@ class Scale:
     value, only the clients' distance from their mean is judged, because an escape from
     a saddle point or a maximum may start with gradients of the size of rounding errors.
 
-    ``start`` is xbar^0 (S, d), and ``sizes`` are mean_i ||x_i||^2 (S,) at the start and
-    at the first measurement after it.
+    Parameters
+    ----------
+    task : Task
+    start : (S, d) tensor
+        xbar^0.
+    *sizes : (S,) arrays
+        mean_i ||x_i||^2 at the start, and at the first measurement after it, if there
+        was one.
     """
 
     def __init__(self, task: Task, start: Tensor, *sizes: np.ndarray):
@@ -49,9 +55,14 @@ class Scale:
         first: dict[str, np.ndarray],
         size: np.ndarray,
     ) -> bool:
-        """Return whether a measure is not finite or out of scale.
+        """Return whether a run has left the scale, or is not finite.
 
-        ``size`` is mean_i ||x_i||^2 (S,).
+        Parameters
+        ----------
+        measured, first : dict of str to (S,) array
+            The measures in this round and in the first one.
+        size : (S,) array
+            mean_i ||x_i||^2 in this round.
         """
         if self._is_within(measured, first, size):
             return False

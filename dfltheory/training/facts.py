@@ -93,8 +93,15 @@ class NetworkFacts:
 
         A periodic sequence is examined over a whole period. Otherwise all matrices that
         the run used are examined, up to 10,000, or up to 20 if they depend on
-        randomness or losses. ``used`` is the number of matrices that the run used, and
-        ``known`` contains the constants of the sequence.
+        randomness or losses.
+
+        Parameters
+        ----------
+        sequence : MixingSequence
+        used : int
+            Number of matrices that the run used.
+        known : NetworkConstants
+            Constants of the sequence.
         """
         period = period_of(sequence)
         is_given = not (sequence.random or getattr(sequence, "needs_losses", False))
@@ -106,7 +113,7 @@ class NetworkFacts:
             Rounds(list(different.values()), examined_all, rounding(sequence))
         )
 
-        def first(laws: Iterable[str] | None = None) -> str | None:
+        def first_failure(laws: Iterable[str] | None = None) -> str | None:
             for t, report in zip(different, reports, strict=True):
                 for failure in report.failures:
                     if laws is None or failure.law in laws:
@@ -125,12 +132,12 @@ class NetworkFacts:
                 asymmetry(W) > entry_tolerance(rounding(sequence))
                 for W in different.values()
             ),
-            definition_1=first(),
-            doubly_stochastic=first(DOUBLY_STOCHASTIC),
-            column_stochastic=first(
+            definition_1=first_failure(),
+            doubly_stochastic=first_failure(DOUBLY_STOCHASTIC),
+            column_stochastic=first_failure(
                 [law for law in DOUBLY_STOCHASTIC if law != "row sums"]
             ),
-            row_stochastic=first(
+            row_stochastic=first_failure(
                 [law for law in DOUBLY_STOCHASTIC if law != "column sums"]
             ),
             lam=known.lam,

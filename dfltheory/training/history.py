@@ -33,42 +33,42 @@ from dfltheory.training.run_measures import KNOWN_CONSTANTS, RunMeasures
 class History(RunMeasures):
     """The record of one run with S seeds over T = ``rounds`` rounds.
 
-    Arrays are (S, len(rounds_measured)), which is (S, rounds + 1) if every round t =
-    0..rounds is measured. Rounds after ``diverged_at`` are NaN.
+    Arrays (S, R) have a column for each of the R measured rounds, which are all rounds
+    t = 0..T unless ``evaluate_every`` is given. Rounds after ``diverged_at`` are NaN.
+    Further fields are those of
+    :class:`~dfltheory.training.run_measures.RunMeasures`.
 
     Attributes
     ----------
-    grad_norm_sq : ||grad f(xbar^t)||^2
-    consensus : (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use
-    loss : f(xbar^t)
-    accuracy : fraction of test examples that xbar^t classifies correctly; ``None`` if
-    there are no classes
-    extra : further measures by name (``grad_norm_sq_w``, ``two_block``, the user's
-        metrics...)
-    clients : measures of each client by name, (S, len(rounds_measured), m) each, from
-    metrics such as "client_accuracy" and "client_loss"; their means and quantiles over
-    clients are in ``extra``
-    constants : constants of the problem; ``None`` to read those of ``problem`` on first
-    access
-    problem : the task; ``None`` in a history that was loaded or sent to another process
-    x : final models (S, m, d);  x0_sq, x0_spread : mean_i ||x_i^0||^2 and mean_i
-        ||x_i^0 - xbar^0||^2 (S,)
-    diverged_at : the first measured round that was not finite or out of scale, or
-    ``None``
-    sent_bits : bits sent over all links until each measured round; ``None`` if not
-    counted
-    excess : (2, S), f(xbar^0) - f* as the task computes it without cancellation, and
-        its rounding error; ``None`` if the task does not compute it
-    facts : facts about the start and the arithmetic of the run; ``None`` if not
-    recorded
-    chance : whether the values are random; False if they are computed expectations
-    consensus_rounding : rounding error of an expected ``consensus``, (S, R)
-    model_sq, x0_gradient_sq : mean_i ||x_i^t||^2 (S, R), and mean_i ||grad
-        f_i(xbar^0)||^2 (S,), to which rounding errors are proportional; ``None`` if not
-        recorded
-    stated : values by glossary name, stated by the user, of a run that other code made
-    and measured; ``None`` for runs of this package. In such a record, unknown measures
-    and unknown facts about the start are NaN, and an unknown m is 0
+    rounds : int
+        T.
+    rounds_measured : (R,) array of int
+        The round of each column.
+    grad_norm_sq : (S, R) array
+        ||grad f(xbar^t)||^2.
+    consensus : (S, R) array
+        (1/m) sum_i ||x_i^t - xbar^t||^2, over the models that the clients use.
+    loss : (S, R) array
+        f(xbar^t).
+    accuracy : (S, R) array, optional
+        Fraction of test examples that xbar^t classifies correctly; None if there are no
+        classes.
+    extra : dict of str to (S, R) array
+        Further measures by name (``grad_norm_sq_w``, ``two_block``, the user's
+        metrics...).
+    clients : dict of str to (S, R, m) array
+        Measures of each client by name, from metrics such as "client_accuracy" and
+        "client_loss". Their means and quantiles over clients are in ``extra``.
+    sent_bits : (S, R) array, optional
+        Bits sent over all links so far; None if not counted.
+    x : (S, m, d) array
+        Final models.
+    x0_sq, x0_spread : (S,) arrays
+        mean_i ||x_i^0||^2 and mean_i ||x_i^0 - xbar^0||^2.
+    constants : ProblemConstants
+        Constants of the problem.
+    diverged_at : int, optional
+        The first measured round that was not finite or out of scale.
     """
 
     @classmethod

@@ -36,7 +36,15 @@ _ADVICE = {
 class Laws:
     """The laws that an algorithm assumes of one of its matrices.
 
-    With ``strict=False``, weights need only be finite.
+    Parameters
+    ----------
+    algorithm : Algorithm
+    m : int
+        Number of clients.
+    strict : bool
+        If False, weights need only be finite.
+    name : str
+        Name of the matrix: "W", or one of the algorithm's ``further`` matrices.
     """
 
     def __init__(

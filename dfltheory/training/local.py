@@ -23,7 +23,18 @@ Update = Callable[[State, RoundOracle], State]
 def in_pieces(
     update: Update, state: State, grad: RoundOracle, chunk: int | None
 ) -> State:
-    """Return ``update(state, grad)``, computed for ``chunk`` clients at a time."""
+    """Return ``update(state, grad)``, computed for some clients at a time.
+
+    Parameters
+    ----------
+    update : callable
+        Performs the local work of the clients of a state.
+    state : State
+    grad : RoundOracle
+        The gradients of this round.
+    chunk : int, optional
+        Number of clients at a time; None for all.
+    """
     m = state.x.shape[1]
     participating = None if chunk is None else _participating(grad, chunk, m)
     size = chunk or m
@@ -202,9 +213,17 @@ def is_storable(value: object) -> bool:
 
 
 def clients_of(state: State, rows: slice, arcs: slice | None = None) -> State:
-    """Return the state of some clients; ``arcs`` is the slice of the arcs into them.
+    """Return the state of some clients.
 
     Fields that share a tensor still share one.
+
+    Parameters
+    ----------
+    state : State
+    rows : slice
+        The clients.
+    arcs : slice, optional
+        The arcs into them, for fields with one entry for each arc.
     """
     parts: dict[int, Tensor] = {}
     selected: dict[str, Tensor] = {}

@@ -43,7 +43,14 @@ NUMBERS = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class MeasurementTable:
-    """Measures by name, as (S, R) arrays, with the seeds (S,) and rounds (R,)."""
+    """Measures of a run that were read from a file.
+
+    Attributes
+    ----------
+    measures : mapping of str to (S, R) array
+    rounds : tuple of R ints
+    seeds : tuple of S ints
+    """
 
     measures: Mapping[str, NDArray[np.float64]]
     rounds: tuple[int, ...]

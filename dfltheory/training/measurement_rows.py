@@ -35,7 +35,18 @@ RESERVED = frozenset(
 
 @dataclass
 class RowTable:
-    """The columns of a file while it is read, and the line of each row."""
+    """The columns of a file while it is read.
+
+    Attributes
+    ----------
+    path : Path
+    names : tuple of str
+        Names of the columns.
+    columns : list of array
+        The values of each column so far.
+    lines : array
+        Line in the file of each row.
+    """
 
     path: Path
     names: tuple[str, ...]
@@ -64,7 +75,18 @@ class RowTable:
 
 
 def refuse(path: Path, line: int, reason: str, column: str = "") -> NoReturn:
-    """Raise InputError with file, line and column."""
+    """Raise InputError for a place in a file.
+
+    Parameters
+    ----------
+    path : Path
+    line : int
+        Number of the line, from 1.
+    reason : str
+        What is wrong.
+    column : str
+        Name of the column; empty if the whole line is wrong.
+    """
     place = f", column {shown(column, NAME)}" if column else ""
     raise InputError(f"{path}, line {line}{place}: {reason}") from None
 

@@ -24,7 +24,17 @@ from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
 class RecorderDocument(TypedDict):
-    """Content of a :class:`Recorder` that checkpoints store besides its values."""
+    """Content of a :class:`Recorder` that checkpoints store in addition to its values.
+
+    Attributes
+    ----------
+    rounds : list of int
+        The measured rounds.
+    sizes : list of float
+        Sizes of the models for detecting divergence, see :class:`.divergence.Scale`.
+    sent : list of float
+        Bits sent so far, for each seed.
+    """
 
     rounds: list[int]
     sizes: list[float]
@@ -55,6 +65,15 @@ class Recorder:
     ``two_block`` = grad_u_sq / L_u + grad_v_sq / L_v, ``grad_u_sq_next`` and
     ``two_block_next`` with V^{t+1} in place of V^t, and ``two_block_value`` = F(ubar^t,
     V^t).
+
+    Parameters
+    ----------
+    task : Task
+    algorithm : Algorithm
+    metrics : iterable of Metric or str
+        Further measures, or their names.
+    network : RunNetwork, optional
+        Counts the bits sent.
 
     Attributes
     ----------
@@ -216,7 +235,17 @@ class Recorder:
         clients: dict[str, list[np.ndarray]],
         state: State,
     ) -> None:
-        """Restore from a :meth:`document`, given the state that was measured last."""
+        """Restore the measurements of a checkpoint.
+
+        Parameters
+        ----------
+        document : RecorderDocument
+            Content of :meth:`document`.
+        values, clients : dict
+            Measures, as the attributes of the same names.
+        state : State
+            The state that was measured last.
+        """
         self.rounds = [int(t) for t in document["rounds"]]
         self.values, self.clients = values, clients
         self.scale.sizes = document["sizes"]

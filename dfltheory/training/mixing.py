@@ -63,10 +63,14 @@ class RunNetwork:
 
     Parameters
     ----------
-    sequences : mapping from name to sequence of mixing matrices
+    sequences : mapping of str to MixingSequence
+        Mixing matrices by name.
     algorithm : Algorithm
         Defines the laws to check, and whether messages draw random numbers.
-    seeds, root : indices of the seeds, and the root seed
+    seeds : sequence of int
+        Indices of the seeds.
+    root : int
+        Root seed.
     like : (..., m, d) tensor
         Models with the run's precision and device.
     strict : bool

@@ -225,6 +225,15 @@ def converted(section: str, name: str, given: Mapping[str, object]) -> dict[str,
     """Convert the options of a document to Python objects.
 
     Documents contain dtypes and devices as text, and tuples as lists.
+
+    Parameters
+    ----------
+    section : str
+        Section of the document: "task", "topology" or "algorithm".
+    name : str
+        Name of the task, topology or algorithm.
+    given : mapping
+        The options of the document.
     """
     known = options_of(section, name)
     values = {}

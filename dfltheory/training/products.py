@@ -56,7 +56,10 @@ def product(
     Parameters
     ----------
     W : (m, m) array or sparse array
-    dtype, device : type and device of the models
+    dtype : torch.dtype
+        Type of the models.
+    device : device or str
+        Device of the models.
     times : int
         Number of gossip steps with the same matrix.
     d : int
@@ -146,8 +149,18 @@ class MatrixSource:
     The q-th gossip step of round t uses W_{tQ+q}, where Q = ``steps``. This is the same
     matrix if the sequence is constant, the next one if it depends on time, and a new
     draw if it is random. A sequence with one draw per round uses W_t for all gossip
-    steps of round t. Matrices that are not known before the first round are checked
-    against ``laws`` when they are drawn.
+    steps of round t.
+
+    Parameters
+    ----------
+    sequence : MixingSequence
+    laws : Laws
+        Matrices that are not known before the first round are checked against these
+        laws when they are drawn.
+    steps : int
+        Number Q of gossip steps per round.
+    product : callable
+        Maps a matrix, and optionally ``times``, to a function z -> W^times z.
     """
 
     def __init__(
@@ -179,7 +192,17 @@ class MatrixSource:
         rng: np.random.Generator = NO_DRAWS,
         losses: tuple[np.ndarray, ...] = (),
     ) -> Matrix:
-        """Return the matrix of gossip step q of round t."""
+        """Return the matrix of gossip step q of round t.
+
+        Parameters
+        ----------
+        t, q : int
+            Round, and gossip step from 0.
+        rng : Generator
+            Used if the sequence is random.
+        losses : tuple
+            Empty, or one array (m,) of losses if the sequence depends on them.
+        """
         index = t if self.one_per_round else t * self.steps + q
         W = self.sequence.matrix(index, rng, *losses)
         if self.period is None:

@@ -15,7 +15,17 @@ AlgorithmRecord = tuple[str, dict[str, object] | str, str, str]
 
 @dataclass(frozen=True)
 class Recorded(Algorithm):
-    """An algorithm from a file whose class has not been imported."""
+    """An algorithm from a file whose class has not been imported.
+
+    Attributes
+    ----------
+    module, kind : str
+        Module and qualified name of the class.
+    called : str
+        Name of the algorithm.
+    hyperparameters : str
+        The hyperparameters as text.
+    """
 
     module: str
     kind: str

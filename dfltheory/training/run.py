@@ -36,7 +36,8 @@ class Run:
 
     Parameters
     ----------
-    algorithm, task, topology : as for :func:`dfltheory.train`
+    algorithm, task, topology
+        As for :func:`dfltheory.train`.
     rounds : int
         Number of rounds T.
     seeds : sequence of int

@@ -91,7 +91,47 @@ class RunFacts:
 
 @dataclass(repr=False, eq=False)
 class RunMeasures:
-    """The fields of a :class:`~dfltheory.training.history.History`, and its tables."""
+    """The fields of a :class:`~dfltheory.training.history.History`, and its tables.
+
+    S, R and m are the numbers of seeds, measured rounds and clients. The fields that
+    are not listed here are documented in History.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+    task : str
+        Name of the task.
+    seed : int
+        Root seed.
+    constants : ProblemConstants
+        Constants of the problem. If None is assigned, those of ``problem`` are read on
+        first access.
+    problem : Task, optional
+        The task; None in a history that was loaded or sent to another process.
+    stopped_at : int, optional
+        The round at which the run was stopped early.
+    seconds : float
+        Duration of the run.
+    topology : MixingSequence, optional
+        The network.
+    excess : (2, S) array, optional
+        f(xbar^0) - f* as the task computes it without cancellation, and its rounding
+        error; None if the task does not compute it.
+    facts : RunFacts, optional
+        Facts about the start and the arithmetic of the run.
+    chance : bool
+        Whether the values are random; False if they are computed expectations.
+    consensus_rounding : (S, R) array, optional
+        Rounding error of an expected ``consensus``.
+    model_sq : (S, R) array, optional
+        mean_i ||x_i^t||^2, to which rounding errors are proportional.
+    x0_gradient_sq : (S,) array, optional
+        mean_i ||grad f_i(xbar^0)||^2, likewise.
+    stated : mapping of str to float, optional
+        Values by glossary name, stated by the user, of a run that other code made and
+        measured; None for runs of this package. In such a record, unknown measures and
+        unknown facts about the start are NaN, and an unknown m is 0.
+    """
 
     algorithm: Algorithm[Any]
     rounds: int

@@ -183,7 +183,21 @@ def make_task(table: Table, folder: Path | None) -> Task:
 
 
 def make_network(table: Table, m: int, folder: Path | None) -> Any:
-    """Create the network of a validated [topology], as a sequence for m clients."""
+    """Create the network of a validated [topology].
+
+    Parameters
+    ----------
+    table : Table
+        The validated section.
+    m : int
+        Number of clients.
+    folder : Path, optional
+        Folder to which the names of files are relative; None if there are no files.
+
+    Returns
+    -------
+    MixingSequence
+    """
     if "file" in table:
         assert folder is not None, "checked"
         network: object = read_matrix_file(folder / table["file"])

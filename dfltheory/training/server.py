@@ -31,6 +31,15 @@ class ServerMix(RoundMix):
 
     Participating clients send to the server and receive the mean. In the state, all
     clients get the mean immediately; its transmission is counted only for participants.
+
+    Parameters
+    ----------
+    network : RunNetwork
+        Counts the bits sent.
+    t : int
+        The round.
+    active : (S, m, 1) tensor of bool, optional
+        The participating clients; None for all.
     """
 
     def __init__(self, network: RunNetwork, t: int, active: Tensor | None = None):

@@ -149,12 +149,14 @@ class EqualWeights:
     def matrix(
         self, t: int, rng: np.random.Generator, losses: np.ndarray | None = None
     ) -> Matrix:
-        """Return the matrix of step t."""
+        """Return the matrix with index t; for the parameters see MixingSequence."""
         W = sp.coo_array(
             self.of.matrix(t, rng) if losses is None else self.of.matrix(t, rng, losses)
         )
-        off = (W.row != W.col) & (W.data != 0)
-        A = sp.csr_array((np.ones(off.sum()), (W.row[off], W.col[off])), shape=W.shape)
+        links = (W.row != W.col) & (W.data != 0)
+        A = sp.csr_array(
+            (np.ones(links.sum()), (W.row[links], W.col[links])), shape=W.shape
+        )
         if self.law == "row-stochastic":
             return settle(sp.csr_array(column_stochastic_of(sp.csr_array(A.T)).T), None)
         if self.law == "column-stochastic":
@@ -301,9 +303,22 @@ def _check(sequence: MixingSequence, given: object, laws: Laws, m: int) -> None:
 def starting_models(
     task: Task, seeds: Sequence[int], x0: ArrayLike | Tensor | None, seed: int
 ) -> Tensor:
-    """Return x^0 as a view (S, m, d).
+    """Return x^0 of each seed.
 
-    It is the task's common start for each seed, or the given models, broadcast.
+    Parameters
+    ----------
+    task : Task
+    seeds : sequence of S ints
+        Indices of the seeds.
+    x0 : (d,), (m, d) or (S, m, d) array or tensor, optional
+        Given models; by default the task's common start for each seed.
+    seed : int
+        Root seed.
+
+    Returns
+    -------
+    (S, m, d) tensor
+        A view of the models in the task's dtype and device.
     """
     shape = (len(seeds), task.m, task.d)
     if x0 is None:

@@ -41,7 +41,26 @@ def stated_start(
     rounds: NDArray[np.int64],
     precision: str,
 ) -> Start:
-    """Combine the stated facts of the start with the measures at round 0."""
+    """Combine the stated facts of the start with the measures at round 0.
+
+    Parameters
+    ----------
+    start : {"common", "different"} or mapping, optional
+        As for :meth:`dfltheory.training.history.History.from_measurements`.
+    constants : mapping of str to float
+        Facts of the start that are stated as constants.
+    arrays : mapping of str to (S, R) array
+        The measures by name.
+    rounds : (R,) array of int
+        Round of each column.
+    precision : str
+        Precision of the run's arithmetic.
+
+    Raises
+    ------
+    InputError
+        If facts and measures contradict each other.
+    """
     facts = _start_facts(start)
     for name, value in constants.items():
         if name in facts:

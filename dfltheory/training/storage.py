@@ -30,7 +30,21 @@ def write(
     tensors: Mapping[str, Tensor | np.ndarray],
     document: Mapping[str, object],
 ) -> Path:
-    """Write a file atomically. Identical views of the same memory are stored once."""
+    """Write a file atomically.
+
+    Parameters
+    ----------
+    path : path
+    tensors : mapping of str to tensor or array
+        Identical views of the same memory are stored once.
+    document : mapping
+        Anything that JSON can represent.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 

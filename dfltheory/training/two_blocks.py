@@ -15,10 +15,17 @@ Squares = TypeVar("Squares", Tensor, np.ndarray)
 
 
 class TwoBlockMeasures:
-    """Squared gradients of F(u, V) at (ubar^t, V^t), with smoothness L_u and L_v.
+    """Squared gradients of F(u, V) at (ubar^t, V^t).
 
     The mean shared block ubar^t of the last measurement is stored for the measures with
     V^{t+1}.
+
+    Parameters
+    ----------
+    task : Task
+        Its ``shared`` block is u.
+    L_u, L_v : float
+        Smoothness constants > 0 of the blocks.
     """
 
     def __init__(self, task: Task, L_u: float, L_v: float):

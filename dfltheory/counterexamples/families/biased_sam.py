@@ -21,10 +21,12 @@ from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import both
 from dfltheory.counterexamples.ramps import Ramps
 
-MARGIN, SPARE = 1e-3, 0.25
-"""Relative margin by which the noise outweighs the slope, and tolerance for rho, as a
-fraction of it.
+NOISE_EXCESS = 1e-3
+"""The e of s(0) = (1 + e) w. It must be positive, so that at 0 the sign of a sample's
+gradient is that of the noise.
 """
+RADIUS_TOLERANCE = 0.25
+"""All steps are 0 for any SAM radius that differs from rho by at most this fraction."""
 
 
 class BiasedSAM(Family):
@@ -37,21 +39,27 @@ class BiasedSAM(Family):
     state_noise = True
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
-        """Return clients that start at 0."""
+        """Return clients with f' = w to the right of -rho, that start at 0."""
         rho = np.where(at.rho > 0, at.rho, 1.0)
         w = rho * read.log(1e-2, 1e5)
-        knots, widths = (-(1 + SPARE) * rho - w)[:, None, None], w[:, None, None]
+        knots = (-(1 + RADIUS_TOLERANCE) * rho - w)[:, None, None]
+        widths = w[:, None, None]
         left = np.zeros((len(w), 1))
         ramps = Ramps(knots, widths, np.ones_like(knots), left)
         return ramps.repeated(2), both(0 * w)
 
     def noise(self, clients: Ramps, at: RoundData) -> Ramps:
-        """Return the function s of the noise xi s(x)."""
+        """Return the function s of the noise xi s(x).
+
+        It is w up to -rho, rises to (1 + e) w at 0, and falls to -w at rho.
+        """
         w = clients.widths[:, :1, 0]
-        near = (1 - SPARE) * np.where(at.rho > 0, at.rho, 1.0)[:, None]
-        steep = np.stack([MARGIN * w / near, -(2 + MARGIN) * w / near], -1)
-        knots = np.stack([-near, 0 * near], -1)
-        return Ramps(knots, np.stack([near, near], -1), steep, w)
+        distance = (1 - RADIUS_TOLERANCE) * np.where(at.rho > 0, at.rho, 1.0)[:, None]
+        slopes = np.stack(
+            [NOISE_EXCESS * w / distance, -(2 + NOISE_EXCESS) * w / distance], -1
+        )
+        knots = np.stack([-distance, 0 * distance], -1)
+        return Ramps(knots, np.stack([distance, distance], -1), slopes, w)
 
 
 __all__ = ["BiasedSAM"]

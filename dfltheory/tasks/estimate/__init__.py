@@ -10,14 +10,8 @@ Each estimate states what was sampled and what was not.
 """
 
 from dfltheory.tasks.estimate.blocks import blocks
-from dfltheory.tasks.estimate.constants import (
-    Estimate,
-    Estimates,
-    along,
-    of_run,
-    pilot,
-    piloted,
-)
+from dfltheory.tasks.estimate.constants import along, of_run, pilot, piloted
+from dfltheory.tasks.estimate.estimates import Estimate, Estimates
 from dfltheory.tasks.estimate.hessian import hessian_product
 from dfltheory.tasks.estimate.spectrum import (
     Extremes,

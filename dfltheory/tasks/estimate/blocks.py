@@ -11,15 +11,8 @@ import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.estimate.constants import (
-    OFF,
-    Effort,
-    Estimate,
-    Estimates,
-    models_at,
-    noises,
-    smoothness,
-)
+from dfltheory.tasks.estimate.constants import models_at, noises, smoothness
+from dfltheory.tasks.estimate.estimates import OFF, Effort, Estimate, Estimates
 from dfltheory.tasks.estimate.hessian import Product
 from dfltheory.tasks.task import Task
 
@@ -29,12 +22,20 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
 
     These are L_u, L_v, L_uv, L_vu, chi, sigma_u, sigma_v and delta_u.
 
-    A point contains each client's (u_i, v_i); u is set to the mean of the u_i. The
-    smoothness constants are norms of blocks of the clients' Hessians, estimated by the
-    Lanczos method (L_uv = L_vu by symmetry). delta_u, the root mean square over clients
-    of grad_u F_i - grad_u F, is exact at the points. L_u_sample is L_u of each F_i(.,
-    v_i; xi), which SAM on the shared part needs (compare L_sample of :func:`along`).
-    For ``effort`` see :class:`~dfltheory.tasks.estimate.constants.Effort`.
+    The smoothness constants are norms of blocks of the clients' Hessians, estimated by
+    the Lanczos method (L_uv = L_vu by symmetry). delta_u, the root mean square over
+    clients of grad_u F_i - grad_u F, is exact at the points. L_u_sample is L_u of each
+    F_i(., v_i; xi), which SAM on the shared part needs (compare L_sample of
+    :func:`along`).
+
+    Parameters
+    ----------
+    task : Task
+        Its ``shared`` block and the rest must not be empty.
+    points : (P, m, d) or (P, d) tensor
+        Each client's (u_i, v_i); u is set to the mean of the u_i.
+    **effort
+        Fields of :class:`~dfltheory.tasks.estimate.estimates.Effort`.
     """
     how, (u, v) = Effort(**effort), _positions(task)
     models = models_at(task, points, own=True)

@@ -9,8 +9,7 @@ largest value over the sampled points only.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ import torch
 from torch import Tensor
 
 from dfltheory.confidence import half_widths, upper_limits
-from dfltheory.constants import ProblemConstants, Standing
-from dfltheory.errors import InputError, whole_number
+from dfltheory.constants import ProblemConstants
+from dfltheory.errors import InputError
+from dfltheory.tasks.estimate.estimates import OFF, Effort, Estimate, Estimates
 from dfltheory.tasks.estimate.hessian import Product, hessian_product
 from dfltheory.tasks.estimate.spectrum import extremes, hessian_extremes
 from dfltheory.tasks.task import Task
@@ -27,98 +27,26 @@ from dfltheory.tasks.task import Task
 Bracket = tuple[float, float]
 """A lower and an upper bound of a norm."""
 
-OFF = "points off the trajectory"
-"""Points that no estimate covers."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The estimate of one constant.
-
-    With probability at least ``confidence`` over the draws of the estimator (1 if it
-    draws nothing), the constant is at least ``low``, and the largest value over the
-    sampled points is at most ``high``.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    confidence: float
-    sampled: str
-    not_sampled: str
-
-    def __str__(self) -> str:
-        """Return the text for people."""
-        level = "" if self.confidence == 1 else f" ({self.confidence:.0%})"
-        return (
-            f"{self.name} = {self.value:.6g} in [{self.low:.6g},"
-            f" {self.high:.6g}]{level}: {self.sampled}"
-        )
-
-
-class Estimates(dict[str, Estimate]):
-    """Estimates by glossary name."""
-
-    def __init__(self, found: Iterable[Estimate], known: ProblemConstants):
-        super().__init__((e.name, e) for e in found)
-        self._known = known
-
-    def __str__(self) -> str:
-        """Return the text for people."""
-        return "\n".join(str(e) for e in self.values())
-
-    def constants(self, sample_wise: bool = True) -> ProblemConstants:
-        """Return the values as constants of a task, marked ``estimate``.
-
-        Proved constants of the task are kept. By default, ``L`` (and ``L_u``) is the
-        constant of each F_i(.; xi), which the theorems need if rho > 0 and which is
-        valid for the others; with ``sample_wise=False`` it is that of the f_i.
-        """
-        values = self._known.known()
-        standing: dict[str, Standing] = dict(self._known.standing)
-        for name, estimate in self.items():
-            if name in ProblemConstants.__dataclass_fields__ and name not in values:
-                values[name], standing[name] = estimate.value, "estimate"
-        for name in ("L", "L_u") if sample_wise else ():
-            if standing.get(name) == "estimate" and f"{name}_sample" in self:
-                values[name] = self[f"{name}_sample"].value
-        return ProblemConstants(**values, standing=standing)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """The sampling effort of estimates.
-
-    ``draws`` is the number of minibatches for each noise level, and ``steps`` the
-    number of Lanczos steps for each norm of a Hessian. Hessians are those of
-    ``clients`` (None: all) and of ``minibatches`` random minibatches of each client.
-    ``confidence`` is the level of the intervals, and ``seed`` determines all random
-    numbers.
-    """
-
-    draws: int = 64
-    steps: int = 30
-    clients: Sequence[int] | None = None
-    minibatches: int = 1
-    confidence: float = 0.95
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        if self.draws < 2:
-            raise InputError(f"a variance needs at least 2 draws, not {self.draws}")
-        whole_number("minibatches", self.minibatches, at_least=0)
-
 
 def along(
     task: Task, points: Tensor, *, curvature_points: int = 3, **effort: Any
 ) -> Estimates:
     """Estimate the constants of a task at points (P, d) of a trajectory.
 
-    These are L, L_sample, sigma_l, sigma_g, beta, B and f0_gap. For ``effort`` see
-    :class:`Effort`.
+    These are L, L_sample, sigma_l, sigma_g, beta, B and f0_gap.
 
+    Parameters
+    ----------
+    task : Task
+    points : (P, d) tensor
+        Points, the first of which is the start.
+    curvature_points : int
+        Number of evenly spaced points at which Hessians are examined.
+    **effort
+        Fields of :class:`~dfltheory.tasks.estimate.estimates.Effort`.
+
+    Notes
+    -----
     L
         the maximum of ||Hessian of f_i|| over ``clients`` (by default all) at
         ``curvature_points`` evenly spaced points, by ``steps`` Lanczos steps, and of
@@ -182,10 +110,26 @@ def pilot(
     start: Tensor | None = None,
     seed: int = 0,
 ) -> Tensor:
-    """Return points (keep, d) of gradient descent on f from the task's start.
+    """Return points of gradient descent on f.
 
     The step size is half of 1 / ||Hessian of f|| at the start. If it is available, the
     trajectory of the run to be judged is a better choice.
+
+    Parameters
+    ----------
+    task : Task
+    steps : int
+        Number of steps.
+    keep : int
+        Number of evenly spaced points to return, including the first and the last.
+    start : (d,) tensor, optional
+        The first point; by default the task's start.
+    seed : int
+        Seed of the task's start and of the estimate of the norm.
+
+    Returns
+    -------
+    (keep, d) tensor
     """
     if not 1 <= keep <= steps + 1:
         raise InputError(f"keep = {keep} must be between 1 and steps + 1 = {steps + 1}")
@@ -209,8 +153,16 @@ def piloted(task: Task) -> ProblemConstants:
 def of_run(task: Task[Any], run: object, **options: Any) -> Estimates:
     """Estimate the constants for judging a finished run with :func:`along`.
 
-    ``run`` is a History, or models (S, m, d). The points are those of a :func:`pilot`
-    from the task's start, and the final mean models of the run.
+    The points are those of a :func:`pilot` from the task's start, and the final mean
+    models of the run.
+
+    Parameters
+    ----------
+    task : Task
+    run : History or (S, m, d) tensor
+        The run, or its final models.
+    **options
+        Options of :func:`along`.
     """
     ends = (
         torch.as_tensor(getattr(run, "x", run))
@@ -221,9 +173,20 @@ def of_run(task: Task[Any], run: object, **options: Any) -> Estimates:
 
 
 def models_at(task: Task, points: Tensor, own: bool = False) -> Tensor:
-    """Expand points (P, d) to all clients, (P, m, d).
+    """Return points at every client, (P, m, d).
 
-    With ``own``, points (P, m, d), different for each client, are accepted, too.
+    Parameters
+    ----------
+    task : Task
+    points : (P, d) tensor
+        The points; (P, m, d), too, if ``own``.
+    own : bool
+        Whether each client may have points of its own.
+
+    Raises
+    ------
+    InputError
+        If the points have another shape, or are not finite.
     """
     points = torch.as_tensor(points).to(dtype=task.dtype, device=task.device)
     shape, more = tuple(points.shape), f" or (P, {task.m}, {task.d})" if own else ""
@@ -251,10 +214,33 @@ def smoothness(
 ) -> dict[str, Estimate]:
     """Estimate the largest norms of blocks of the clients' Hessians.
 
-    Only the points with indices ``places`` are used. ``blocks`` maps names to functions
-    that return (symmetric operator, its size) of a Hessian. The first norm is at least
-    ``at_least``; with minibatches, the norm of the F_i(.; xi) is estimated too, as
-    NAME_sample.
+    Parameters
+    ----------
+    task : Task
+    points : (P, m, d) tensor
+        Points of each client.
+    blocks : dict of str to callable
+        Maps the name of a block to a function that returns (symmetric operator, its
+        size) of a Hessian.
+    how : Effort
+        Sampling effort.
+    places : sequence of int, optional
+        Indices of the points to use; by default all.
+    at_least : float
+        A known lower bound of the first norm.
+    words : str
+        Description of the origin of ``at_least``.
+
+    Returns
+    -------
+    dict of str to Estimate
+        One for each block. With minibatches also NAME_sample for the first block, of
+        the Hessians of the F_i(.; xi).
+
+    Raises
+    ------
+    InputError
+        If the task has dropout.
     """
     if getattr(task, "drops", False):
         raise InputError(
@@ -318,9 +304,23 @@ def noises(
     blocks: Mapping[str, slice | Tensor],
     how: Effort,
 ) -> list[Estimate]:
-    """Estimate the noise E||grad F_i(x; xi) - grad f_i(x)||^2 in blocks, by name.
+    """Estimate (E||grad F_i(x; xi) - grad f_i(x)||^2)^(1/2) in blocks.
 
-    ``points`` are (P, d) or (P, m, d), and ``gradients`` the exact gradients (P, m, d).
+    Parameters
+    ----------
+    task : Task
+    points : (P, d) or (P, m, d) tensor
+    gradients : (P, m, d) tensor
+        Exact gradients at the points.
+    blocks : dict of str to slice or tensor of int
+        Name of each noise level, and its coordinates.
+    how : Effort
+        Sampling effort.
+
+    Returns
+    -------
+    list of Estimate
+        The largest noise level over points and clients, for each block.
     """
     squares = torch.zeros(
         len(blocks), how.draws, len(points), task.m, dtype=torch.float64

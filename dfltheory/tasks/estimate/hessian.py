@@ -22,14 +22,27 @@ Product = Callable[[Tensor], Tensor]
 def hessian_product(
     task: Task, x: Tensor, client: int | None = None, batch: object = None
 ) -> Product:
-    """Return v -> H v for the Hessian H of f_i (client None: of f) at a point x (d,).
-
-    With a ``batch`` (from ``task.sample`` for one seed), H is the Hessian of F_i(.;
-    xi_i).
+    """Return v -> H v for the Hessian H of f or f_i at a point.
 
     The gradient is differentiated a second time. For a network with kinks (ReLU), H is
     the Hessian of the smooth piece that contains x. For a network, H v costs about two
     gradients over the examples.
+
+    Parameters
+    ----------
+    task : Task
+    x : (d,) tensor
+        The point.
+    client : int, optional
+        The i of f_i; None for f.
+    batch : object, optional
+        A minibatch from ``task.sample`` for one seed. Then H is the Hessian of
+        F_i(.; xi_i).
+
+    Returns
+    -------
+    callable
+        Maps v (d,) to H v (d,).
     """
     if x.shape != (task.d,):
         raise InputError(

@@ -17,18 +17,37 @@ from dfltheory.tasks.task import Task
 
 @dataclass(frozen=True, eq=False)
 class Tridiagonal:
-    """Ritz values of k Lanczos steps, and the weights of the start vector on them."""
+    """Result of k Lanczos steps.
+
+    Attributes
+    ----------
+    values : (k,) array
+        Ritz values, ascending.
+    weights : (k,) array
+        Squared components of the start vector along the Ritz vectors; they sum to 1.
+    exact : bool
+        Whether the Krylov space was exhausted, so that the values are eigenvalues.
+    """
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
-    exact: bool  # the Krylov space was exhausted: the values are eigenvalues
+    exact: bool
 
 
 def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
     """Perform Lanczos steps from a start vector, with full reorthogonalization.
 
-    Orthogonalization is done twice, which suffices. ``steps`` vectors of the operator's
-    size are stored.
+    Orthogonalization is done twice, which suffices.
+
+    Parameters
+    ----------
+    product : callable
+        Maps v (d,) to H v (d,) for a symmetric H.
+    start : (d,) tensor
+        Nonzero start vector.
+    steps : int
+        Number of steps >= 1, and of vectors (d,) that are stored. There are fewer steps
+        if the Krylov space is exhausted.
     """
     if steps < 1:
         raise InputError(f"Lanczos needs at least one step, not {steps}")
@@ -60,9 +79,16 @@ def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
 class Extremes:
     """Estimates of the ends of a spectrum.
 
-    ``low`` and ``high`` are Ritz values, so ``low`` >= lambda_min and ``high`` <=
-    lambda_max. With the given confidence over the random start, lambda_max <= high +
-    slack and lambda_min >= low - slack.
+    Attributes
+    ----------
+    low, high : float
+        Ritz values, so ``low`` >= lambda_min and ``high`` <= lambda_max.
+    slack : float
+        Bound of their errors: lambda_max <= high + slack and lambda_min >= low - slack.
+    confidence : float
+        Probability of both, over the random start.
+    steps : int
+        Number of Lanczos steps.
     """
 
     low: float
@@ -96,6 +122,21 @@ def extremes(
     is uniform on the sphere and k steps, P(lambda_max - theta > eps (lambda_max -
     lambda_min)) <= 1.648 sqrt(d) exp(-sqrt(eps) (2k - 1)). Both ends are bounded
     simultaneously, each with half of the error probability.
+
+    Parameters
+    ----------
+    product : callable
+        Maps v (d,) to H v (d,) for a symmetric H.
+    d : int
+        Dimension.
+    like : tensor
+        Determines the dtype and device of v.
+    steps : int
+        Number of Lanczos steps.
+    confidence : float
+        Probability that the slack covers the errors of both ends.
+    seed : int
+        Seed of the start.
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie between 0 and 1")
@@ -125,8 +166,12 @@ def hessian_extremes(
 ) -> Extremes:
     """Estimate the ends of the spectrum of a Hessian at a point x (d,).
 
-    It is the Hessian of f_i for client i, of F_i(.; xi) if a ``batch`` is given, and
-    otherwise of f.
+    Parameters
+    ----------
+    task, x, client, batch
+        The Hessian, as for :func:`hessian_product`.
+    steps, confidence, seed
+        As for :func:`extremes`.
     """
     like = torch.empty(0, dtype=task.dtype, device=task.device)
     return extremes(
