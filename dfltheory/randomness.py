@@ -10,7 +10,7 @@ import contextlib
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Self
+from typing import Literal, Self, TypedDict
 
 import numpy as np
 import torch
@@ -54,7 +54,20 @@ def torch_generator(
     return torch.Generator(device=device).manual_seed(int(word >> np.uint64(1)))
 
 
-def _sfc64_state(words: np.ndarray) -> dict[str, object]:
+class _Words(TypedDict):
+    state: np.ndarray
+
+
+class _SFC64State(TypedDict):
+    """The state of :class:`numpy.random.SFC64`."""
+
+    bit_generator: str
+    state: _Words
+    has_uint32: int
+    uinteger: int
+
+
+def _sfc64_state(words: np.ndarray) -> _SFC64State:
     """Return a state for ``SFC64.state``: four words and no half-used number."""
     return {
         "bit_generator": "SFC64",

@@ -6,7 +6,7 @@ The core runs the instance up to its horizon, or to a shorter one if that suffic
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,61 +76,19 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
 
 
 def _certify_by_runs(instance: Instance, theorem: Theorem) -> Certificate:
-    batch, T = _batch(instance, theorem), instance.rounds
-    noisy = batch.chance
-    only = noisy or scheduled(theorem)  # the step sizes belong to this horizon
-    several = _numbers_of_runs(batch, T)
-    confidence = 1 - (1 - CONFIDENCE) / len(several)
-    enough = _runs(T, *RUNS[0]) if noisy else several[0]
-    exact: dict[str, float] = {}
-    core: dict[str, float] = {}
-    at_T, period = None, 0
-    off = 0.0  # relative error of the bound from rounding of the constants
-    values: Values = {}
-    run: History | None = None
-    at_once = noisy or (only and T <= SIMULATED)
-    for rounds, seeds in itertools.product((T,) if at_once else ROUNDS, several):
-        if exact and exact["ratio"] <= 1.0 and seeds < enough:
-            continue
-        run = _measured_run(instance, theorem, rounds, seeds)
-        if noisy or not values:
-            values = counterexample_values(run, theorem, batch, T)
-            exact, period = at_horizon(theorem, batch, values, T)
-        off = _relative_error(theorem, values, exact)
-        if noisy:
-            core, at_T = noisy_result(run, theorem, values, confidence), None
-        else:
-            core, at_T = deterministic_result(
-                run, theorem, values, batch, T, only, period
-            )
-        exceeds = max(core.get("low", core["ratio"]), at_T or 0.0) > 1.0
-        # the bound must also be exceeded at the instance's horizon if it can be run
-        exceeds &= noisy or at_T is not None or T > FULL
-        if seeds < enough and not exceeds:
-            continue
-        # more runs or rounds cannot change the verdict
-        if exceeds or exact["ratio"] <= 1.0 + off or (noisy and core["ratio"] <= 1.0):
-            break
-    assert run is not None  # the first numbers of rounds and runs are always tried
-    obstacles, conditions = _inside(run, theorem, values)
-    if 1 < exact["ratio"] <= 1 + off:
-        obstacles.append(
-            f"it exceeds the bound by a relative {exact['ratio'] - 1:.1g}, which may be"
-            f" a rounding error (up to {off:.1g})"
-        )
-    if theorem.scope.samplewise and batch.led is not None:
-        obstacles.append(
-            "it assumes that samples are as smooth as the clients, but this noise"
-            " depends on the state"
-        )
-    data = lowered_measure(run, theorem)
-    if batch.led is not None and np.ptp(data, axis=0).max() > 1e-9 * data.max():
-        obstacles.append(
-            "its runs depend on the random signs of the noise, and the exact"
-            " expectation covers only one of them"
-        )
-    certificate = Certificate(exact, core, at_T, conditions, obstacles)
-    return replace(certificate, undecided=_doubts(theorem, values, certificate))
+    batch = _batch(instance, theorem)
+    evaluation = _decisive_evaluation(instance, theorem, batch)
+    obstacles, conditions = _inside(evaluation.run, theorem, evaluation.values)
+    obstacles += _further_obstacles(theorem, batch, evaluation)
+    certificate = Certificate(
+        evaluation.exact,
+        evaluation.core,
+        evaluation.core_at_horizon,
+        conditions,
+        obstacles,
+    )
+    doubts = _doubts(theorem, evaluation.values, certificate)
+    return replace(certificate, undecided=doubts)
 
 
 def _certify_in_closed_form(
@@ -219,6 +177,114 @@ def _runs(T: int, most: int, rounds: int) -> int:
     than ``FEW[-1]`` runs.
     """
     return min(most, max(FEW[-1], rounds // T))
+
+
+@dataclass(frozen=True, eq=False)
+class _Evaluation:
+    """The exact expectation of an instance and one run of the core.
+
+    ``exact``, ``core`` and ``core_at_horizon`` are those of :class:`Certificate`.
+    ``period`` is the number of final rounds that repeat in the exact expectation, and
+    ``bound_error`` is the relative rounding error of the bound.
+    """
+
+    run: History
+    values: Values
+    exact: dict[str, float]
+    core: dict[str, float]
+    core_at_horizon: float | None
+    period: int
+    bound_error: float
+
+
+def _decisive_evaluation(
+    instance: Instance, theorem: Theorem, batch: Batch
+) -> _Evaluation:
+    """Run the core with more rounds or runs until these cannot change the verdict."""
+    T = instance.rounds
+    numbers_of_runs = _numbers_of_runs(batch, T)
+    confidence = 1 - (1 - CONFIDENCE) / len(numbers_of_runs)
+    enough = _runs(T, *RUNS[0]) if batch.chance else numbers_of_runs[0]
+    in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
+    numbers_of_rounds = (T,) if in_full else ROUNDS
+    latest: _Evaluation | None = None
+    for rounds, seeds in itertools.product(numbers_of_rounds, numbers_of_runs):
+        if latest is not None and latest.exact["ratio"] <= 1.0 and seeds < enough:
+            continue
+        run = _measured_run(instance, theorem, rounds, seeds)
+        latest = _evaluation(run, theorem, batch, T, confidence, latest)
+        if _decides(latest, batch, T, seeds >= enough):
+            break
+    assert latest is not None  # the first numbers of rounds and runs are always tried
+    return latest
+
+
+def _evaluation(
+    run: History,
+    theorem: Theorem,
+    batch: Batch,
+    T: int,
+    confidence: float,
+    previous: _Evaluation | None,
+) -> _Evaluation:
+    """Evaluate one run of the core.
+
+    Without noise, the exact expectation is that of the ``previous`` evaluation.
+    """
+    if previous is None or batch.chance:
+        values = counterexample_values(run, theorem, batch, T)
+        exact, period = at_horizon(theorem, batch, values, T)
+    else:
+        values, exact, period = previous.values, previous.exact, previous.period
+    if batch.chance:
+        core, at_T = noisy_result(run, theorem, values, confidence), None
+    else:
+        # the step sizes of a schedule belong to the horizon T
+        core, at_T = deterministic_result(
+            run, theorem, values, batch, T, scheduled(theorem), period
+        )
+    bound_error = _relative_error(theorem, values, exact)
+    return _Evaluation(run, values, exact, core, at_T, period, bound_error)
+
+
+def _decides(evaluation: _Evaluation, batch: Batch, T: int, enough_runs: bool) -> bool:
+    """Return whether more runs or rounds cannot change the verdict."""
+    core, at_T = evaluation.core, evaluation.core_at_horizon
+    exceeds = max(core.get("low", core["ratio"]), at_T or 0.0) > 1.0
+    # the bound must also be exceeded at the instance's horizon if it can be run
+    exceeds &= batch.chance or at_T is not None or T > FULL
+    if exceeds or not enough_runs:
+        return exceeds
+    if evaluation.exact["ratio"] <= 1.0 + evaluation.bound_error:
+        return True
+    return batch.chance and core["ratio"] <= 1.0
+
+
+def _further_obstacles(
+    theorem: Theorem, batch: Batch, evaluation: _Evaluation
+) -> list[str]:
+    """Return obstacles due to rounding errors or to noise that depends on the state."""
+    obstacles = []
+    ratio, bound_error = evaluation.exact["ratio"], evaluation.bound_error
+    if 1 < ratio <= 1 + bound_error:
+        obstacles.append(
+            f"it exceeds the bound by a relative {ratio - 1:.1g}, which may be"
+            f" a rounding error (up to {bound_error:.1g})"
+        )
+    if batch.led is None:
+        return obstacles
+    if theorem.scope.samplewise:
+        obstacles.append(
+            "it assumes that samples are as smooth as the clients, but this noise"
+            " depends on the state"
+        )
+    data = lowered_measure(evaluation.run, theorem)
+    if np.ptp(data, axis=0).max() > 1e-9 * data.max():
+        obstacles.append(
+            "its runs depend on the random signs of the noise, and the exact"
+            " expectation covers only one of them"
+        )
+    return obstacles
 
 
 def exact_expectation(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.counterexamples.aggregates import at_T, summands
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import (
     SIMULATED,
@@ -18,7 +19,6 @@ from dfltheory.counterexamples.candidate_values import (
 from dfltheory.counterexamples.core import FULL, fixed_points, run
 from dfltheory.counterexamples.left_sides import LONG, left_side
 from dfltheory.counterexamples.path_measures import Path
-from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import LEAST
 
@@ -182,66 +182,6 @@ def compared(
     left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
     grid = {name: np.broadcast_to(v, left.shape) for name, v in known.items()}
     return judged(theorem, left, grid, valid, batch.x0)
-
-
-def at_T(
-    theorem: Theorem,
-    data: np.ndarray,
-    T: int,
-    still: np.ndarray | int,
-    until: np.ndarray | float = np.inf,
-) -> np.ndarray:
-    """Return a lower bound (P,) of the left-hand side at horizon T.
-
-    Parameters
-    ----------
-    theorem : Theorem
-        The statement.
-    data : (R, P) array
-        The measure in the first rounds.
-    T : int
-        The horizon.
-    still : int or (P,) array
-        Number of final rounds that repeat. For 0, later rounds are unknown, and the
-        result is nan if they are needed.
-    until : float or (P,) array
-        Round until which they repeat; later rounds count as 0.
-    """
-    span, still = theorem.lhs.rounds(T), np.asarray(still, dtype=int)
-    have = data[span.start : min(span.stop, len(data))]
-    aggregate = theorem.lhs.aggregate
-    if aggregate == "min":
-        value = (have if len(have) else data[-max(1, int(still.max())) :]).min(0)
-        value = np.where(span.stop > np.maximum(until, len(data)), 0.0, value)
-    # beyond the data, the span may contain any single round of the cycle
-    elif aggregate == "max":
-        value = have.max(0) if len(have) else data[-max(1, int(still.max())) :].min(0)
-        value = (
-            value
-            if len(have)
-            else np.where(span.start >= np.maximum(until, len(data)), 0.0, value)
-        )
-    elif aggregate in ("mean", "sum", "last"):
-        total, more = (
-            have.sum(0),
-            np.clip(until - max(span.start, len(data)), 0, len(span) - len(have)),
-        )
-        for cycle in np.unique(still[still > 0]):
-            (whole, part), rows = np.divmod(more, int(cycle)), data[-int(cycle) :]
-            total = np.where(
-                still == cycle, total + whole * rows.sum(0) + part * rows.min(0), total
-            )
-        value = total if aggregate == "sum" else total / len(span)
-    else:
-        raise InputError(
-            f"{theorem}: the search does not support the aggregate {aggregate!r}"
-        )
-    return value if span.stop <= len(data) else np.where(still > 0, value, np.nan)
-
-
-def summands(theorem: Theorem, T: int) -> int:
-    """Return the number of terms if the left-hand side is a sum over rounds, else 1."""
-    return len(theorem.lhs.rounds(T)) if theorem.lhs.aggregate == "sum" else 1
 
 
 def judged(

@@ -15,6 +15,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import core, score
+from dfltheory.counterexamples.aggregates import at_T
 from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.saved import instance_of
@@ -116,9 +117,7 @@ def _along(
     numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
     data = score.left_side(theorem, batch, path, numbers)
     horizons = np.unique(np.round(np.geomspace(2, max(T, 3), 60)))
-    measured = [
-        float(score.at_T(theorem, data, int(h), path.still)[0]) for h in horizons
-    ]
+    measured = [float(at_T(theorem, data, int(h), path.still)[0]) for h in horizons]
     lines = {"measured": np.array(measured)}
     for name, bound in (("printed", theorem), ("corrected", instead)):
         if (

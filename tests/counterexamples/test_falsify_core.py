@@ -10,12 +10,13 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.algorithms import DFedADMM, DFedMDC, DFedSAM
+from dfltheory.counterexamples.aggregates import at_T
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import fixed_points, run
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.ramps import Ramps
-from dfltheory.counterexamples.score import admissible, at_T, score
+from dfltheory.counterexamples.score import admissible, score
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.counterexamples.splits import Splits
 from dfltheory.errors import InputError

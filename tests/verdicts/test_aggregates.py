@@ -22,9 +22,10 @@ from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.symbols import VALUE
 from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import core_evaluation, rational
+from dfltheory.counterexamples.aggregates import at_T
 from dfltheory.counterexamples.left_sides import left_side, weighted_blocks
 from dfltheory.counterexamples.networks import networks
-from dfltheory.counterexamples.score import at_T, ratio_at
+from dfltheory.counterexamples.score import ratio_at
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.verdicts import running_left_hand_side
 from dfltheory.rates import measure as measure_left_hand_side

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.counterexamples.aggregates import at_T
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.candidate_values import CandidateRuns
 from dfltheory.counterexamples.core import run
@@ -16,7 +17,6 @@ from dfltheory.counterexamples.left_sides import left_side
 from dfltheory.counterexamples.problems import RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
-from dfltheory.counterexamples.score import at_T
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.instance import Instance
