@@ -193,10 +193,11 @@ def _compared_terms(
             )
             continue
         fails = "hides" if soft else fails_how(mono, claimed)
+        nearest = _describe_nearest(mono, claimed)
         yield found(
             "warning" if soft else "error",
             "rate",
-            f"{base} gives the term {mono}, {FAILS[fails]}{_near(mono, claimed)}",
+            f"{base} gives the term {mono}, {FAILS[fails]}{nearest}",
             f"add {mono}",
             term=str(mono),
             claimed=[str(c) for c in claimed],
@@ -261,7 +262,7 @@ def fails_how(mono: Monomial, claimed: Sequence[Monomial]) -> str:
     return "uniform"
 
 
-def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
+def _describe_nearest(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
     """Describe the claimed term with the same constants whose exponents differ least.
 
     The text says where they differ.

@@ -156,7 +156,7 @@ def _rounds_follow(left: LeftSide, source: LeftSide) -> bool:
     if source.aggregate in ("each", "max") and left.aggregate != "min":
         return _contains(known, own)
     if left.aggregate == "min" and source.aggregate in ("each", "max"):
-        return _meet(own, known)
+        return _may_overlap(own, known)
     if left.aggregate == "min":
         return _contains(own, known)
     return _contains(own, known) and _contains(known, own)
@@ -173,7 +173,7 @@ def _contains(outer: tuple[sp.Expr, sp.Expr], inner: tuple[sp.Expr, sp.Expr]) ->
     return not (sp.simplify(late).is_negative or sp.simplify(early).is_negative)
 
 
-def _meet(one: tuple[sp.Expr, sp.Expr], other: tuple[sp.Expr, sp.Expr]) -> bool:
+def _may_overlap(one: tuple[sp.Expr, sp.Expr], other: tuple[sp.Expr, sp.Expr]) -> bool:
     """Return whether two ranges of rounds may have a round in common."""
     apart = (one[1] - other[0], other[1] - one[0])
     return not any(sp.simplify(gap).is_negative for gap in apart)

@@ -89,11 +89,11 @@ def simpler_statements(
         other
         for other in known
         if mechanisms(other) < mine
-        and _comparable(theorem, other, mine - mechanisms(other))
+        and _is_comparable(theorem, other, mine - mechanisms(other))
     ]
 
 
-def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
+def _is_comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
     """Return whether both make the same kind of claim on the same quantity.
 
     They must have the same assumptions and schedule, and be drawn from a theorem (not
@@ -117,7 +117,7 @@ def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
     return own[0] == own[1] and drawn and joint_glossary(one, other) is not None
 
 
-def _words(absent: list[str]) -> tuple[str, str]:
+def _describe_absence(absent: list[str]) -> tuple[str, str]:
     where = ", ".join(f"{n} = {NEUTRAL[n]:g}" for n in absent)
     return f"at {where}", f"without {' and '.join(MECHANISMS[n][1] for n in absent)}"
 
@@ -128,7 +128,7 @@ def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     Monomials that the simpler algorithm's rate has and this one lacks are reported, and
     the other way round.
     """
-    place, words = _words(absent)
+    place, words = _describe_absence(absent)
     gone = {
         GLOSSARY[n].symbol: NEUTRAL[n] for name in absent for n in MECHANISMS[name][0]
     }
@@ -159,7 +159,7 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
 
     Both bounds apply at these points.
     """
-    place, words = _words(absent)
+    place, words = _describe_absence(absent)
     gone = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
     glossary = joint_glossary(theorem, other)
     assert glossary is not None

@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
     from dfltheory.training.instance import Instance
 
-ROUNDS = (300, 3000, FULL)
+CORE_ROUNDS = (300, 3000, FULL)
 """Numbers of rounds that the core runs, tried in turn until the bound is exceeded."""
-FEW = (16, 64)
+FIRST_RUNS = (16, 64)
 """Numbers of independent runs of an instance with noise that are tried first. They
 suffice if the bound is exceeded by a wide margin.
 """
-RUNS = ((4000, 40000), (20000, 80000))
+RUN_LIMITS = ((4000, 40000), (20000, 80000))
 """Largest number of further runs, and of their rounds in total. The second pair is used
 if the mean exceeds the bound but its lower confidence limit does not.
 """
 CONFIDENCE = 0.999
 """Confidence of the lower limit, jointly over all numbers of runs that are tried."""
-COINS = 16
+SIGN_RUNS = 16
 """Number of runs that must agree if the result is the same for both signs of the noise.
 """
 
@@ -155,11 +155,11 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     The assumptions and conditions of the theorem are checked, too.
     """
     batch, T = _batch(instance, theorem), instance.rounds
-    noisy = batch.chance
+    noisy = batch.is_random
     only = noisy or scheduled(theorem)  # the step sizes belong to this horizon
     several = _numbers_of_runs(batch, T)
     confidence = 1 - (1 - CONFIDENCE) / len(several)
-    enough = _runs(T, *RUNS[0]) if noisy else several[0]
+    enough = _runs(T, *RUN_LIMITS[0]) if noisy else several[0]
     exact: dict[str, float] = {}
     core: dict[str, float] = {}
     at_T, period = None, 0
@@ -167,7 +167,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
     values: Values = {}
     run: History | None = None
     at_once = noisy or (only and T <= SIMULATED)
-    for rounds, seeds in itertools.product((T,) if at_once else ROUNDS, several):
+    for rounds, seeds in itertools.product((T,) if at_once else CORE_ROUNDS, several):
         if exact and exact["ratio"] <= 1.0 and seeds < enough:
             continue
         run = _measured_run(instance, theorem, rounds, seeds)
@@ -190,19 +190,19 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
         if exceeds or exact["ratio"] <= 1.0 + off or (noisy and core["ratio"] <= 1.0):
             break
     assert run is not None  # the first numbers of rounds and runs are always tried
-    obstacles, conditions = _inside(run, theorem, values)
+    obstacles, conditions = _check_scope(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
         obstacles.append(
             f"it exceeds the bound by a relative {exact['ratio'] - 1:.1g}, which may be"
             f" a rounding error (up to {off:.1g})"
         )
-    if theorem.scope.samplewise and batch.led is not None:
+    if theorem.scope.samplewise and batch.noise_ramps is not None:
         obstacles.append(
             "it assumes that samples are as smooth as the clients, but this noise"
             " depends on the state"
         )
     data = lowered_measure(run, theorem)
-    if batch.led is not None and np.ptp(data, axis=0).max() > 1e-9 * data.max():
+    if batch.noise_ramps is not None and np.ptp(data, axis=0).max() > 1e-9 * data.max():
         obstacles.append(
             "its runs depend on the random signs of the noise, and the exact"
             " expectation covers only one of them"
@@ -236,20 +236,20 @@ def _batch(instance: Instance, theorem: Theorem) -> Batch:
 
 def _numbers_of_runs(batch: Batch, T: int) -> list[int]:
     """Return the numbers of independent runs to try, in order."""
-    if batch.led is not None:
-        return [COINS]
-    if not batch.chance:
+    if batch.noise_ramps is not None:
+        return [SIGN_RUNS]
+    if not batch.is_random:
         return [1]
-    return sorted({*FEW, *(_runs(T, *most) for most in RUNS)})
+    return sorted({*FIRST_RUNS, *(_runs(T, *most) for most in RUN_LIMITS)})
 
 
 def _runs(T: int, most: int, rounds: int) -> int:
     """Return a number of runs at horizon T.
 
     It is at most ``most``, and at most ``rounds`` in total unless that allows fewer
-    than ``FEW[-1]`` runs.
+    than ``FIRST_RUNS[-1]`` runs.
     """
-    return min(most, max(FEW[-1], rounds // T))
+    return min(most, max(FIRST_RUNS[-1], rounds // T))
 
 
 def exact_expectation(
@@ -269,15 +269,15 @@ def exact_expectation(
         only because of rounding.
     """
     batch, T = _batch(instance, theorem), instance.rounds
-    in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
-    run = _measured_run(instance, theorem, T if in_full else ROUNDS[0], 1)
+    in_full = batch.is_random or (scheduled(theorem) and T <= SIMULATED)
+    run = _measured_run(instance, theorem, T if in_full else CORE_ROUNDS[0], 1)
     values = counterexample_values(run, theorem, batch, T)
     exact, _ = at_horizon(theorem, batch, values, T)
     off = _relative_error(theorem, values, exact)
-    obstacles, _ = _inside(run, theorem, values)
+    obstacles, _ = _check_scope(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
         obstacles.append(f"the bound has a relative rounding error of up to {off:.1g}")
-    if theorem.scope.samplewise and batch.led is not None:
+    if theorem.scope.samplewise and batch.noise_ramps is not None:
         obstacles.append("it assumes that samples are as smooth as the clients")
     return exact, obstacles
 
@@ -311,7 +311,7 @@ def _doubts(theorem: Theorem, values: Values, certificate: Certificate) -> list[
     )
 
 
-def _inside(
+def _check_scope(
     run: History, theorem: Theorem, values: Values
 ) -> tuple[list[str], list[ConditionSlack]]:
     """Return why the theorem does not cover the run, and each condition's slack."""
