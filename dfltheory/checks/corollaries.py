@@ -122,14 +122,14 @@ def cases(
     if not found:
         yield schedule, known
         return
-    one = min(found, key=sp.count_ops)  # innermost first
-    for argument in one.args:
-        others = [other for other in one.args if other != argument]
+    innermost = min(found, key=sp.count_ops)
+    for argument in innermost.args:
+        others = [other for other in innermost.args if other != argument]
         pairs = [(other, argument) for other in others]
-        if isinstance(one, sp.Min):
+        if isinstance(innermost, sp.Min):
             pairs = [(argument, other) for other in others]
         chosen = {
-            name: sp.sympify(e).xreplace({one: argument})
+            name: sp.sympify(e).xreplace({innermost: argument})
             for name, e in schedule.items()
         }
         yield from cases(chosen, (*known, *pairs))

@@ -129,10 +129,12 @@ def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     the other way round.
     """
     place, words = _describe_absence(absent)
-    gone = {
+    neutral = {
         GLOSSARY[n].symbol: NEUTRAL[n] for name in absent for n in MECHANISMS[name][0]
     }
-    schedule = {n: e.subs(gone) for n, e in theorem.schedule.items() if n not in gone}
+    schedule = {
+        n: e.subs(neutral) for n, e in theorem.schedule.items() if n not in neutral
+    }
     schedule |= {n: sp.Integer(int(NEUTRAL[n])) for n in absent}
     mine, theirs = leading(theorem, 3, schedule, ()), leading(other, 3, None, ())
     shares = theorem.shares | other.shares
@@ -160,7 +162,7 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     Both bounds apply at these points.
     """
     place, words = _describe_absence(absent)
-    gone = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
+    neutral = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
     glossary = joint_glossary(theorem, other)
     assert glossary is not None
     points = admissible(
@@ -173,7 +175,7 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     size = len(next(iter(points.values()), ()))
     if not size:
         return
-    fixed = {n: np.full(size, gone[n]) for n in points if n in gone}
+    fixed = {n: np.full(size, neutral[n]) for n in points if n in neutral}
     points = {**points, **fixed}
     mine, theirs = bound_at(theorem, points), bound_at(other, points)
     with np.errstate(all="ignore"):
@@ -204,11 +206,11 @@ def agree_without(one: Theorem, other: Theorem, points: Points) -> list[str]:
     found = []
     for name, (carriers, _) in MECHANISMS.items():
         if name in points:
-            gone = {
+            neutral = {
                 n: np.full_like(points[n], NEUTRAL[n]) for n in carriers if n in points
             }
             mine, theirs = (
-                bound_at(theorem, {**points, **gone}) for theorem in (one, other)
+                bound_at(theorem, {**points, **neutral}) for theorem in (one, other)
             )
             if np.allclose(mine, theirs, rtol=_TOLERANCE, atol=0):
                 found.append(f"{name} = {NEUTRAL[name]:g}")

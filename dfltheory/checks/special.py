@@ -33,7 +33,7 @@ ENDS: dict[str, float] = {
 no momentum, no noise, ...
 """
 _WITHOUT = tuple(n for n in ENDS if n not in ("B", "S2", "Q"))
-_STILL = tuple(
+_ZERO_AT_FIXED_POINT = tuple(
     n
     for n in _WITHOUT
     if ENDS[n] == 0 and n not in ("alpha", "lam", "q", "rho", "rho0")
@@ -53,12 +53,12 @@ _CAUSES = {
 
 def _with_values(points: Points, values: Mapping[str, object]) -> Points:
     size = len(next(iter(points.values())))
-    moved = {
+    given = {
         n: np.broadcast_to(np.asarray(v, dtype=float), size)
         for n, v in values.items()
         if n in points
     }
-    return {**points, **moved}
+    return {**points, **given}
 
 
 def _where_conditions_hold(theorem: Theorem, points: Points) -> np.ndarray:
@@ -131,10 +131,10 @@ def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[Finding]:
         return
     if theorem.lhs.measure == "consensus" and not theorem.scope.common_start:
         return
-    gone = {n: 1e-12 * points[n] for n in names if n in points}
-    if not gone:
+    vanishing = {n: 1e-12 * points[n] for n in names if n in points}
+    if not vanishing:
         return
-    there = _with_values(points, gone)
+    there = _with_values(points, vanishing)
     size = len(next(iter(points.values())))
     usual, kept = (
         np.broadcast_to(theorem.evaluate(where="ignore", **point), size)
@@ -145,8 +145,8 @@ def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[Finding]:
         i = int(np.argmax(stays))
         yield warning(
             "bound",
-            f"for {' and '.join(gone)} -> 0 the left side vanishes, but the bound stays"
-            f" at {kept[i]:.4g} (of {usual[i]:.4g}) at {numbers(at(there, i))}",
+            f"for {' and '.join(vanishing)} -> 0 the left side vanishes, but the bound"
+            f" stays at {kept[i]:.4g} (of {usual[i]:.4g}) at {numbers(at(there, i))}",
             point=at(there, i),
         )
 
@@ -226,11 +226,13 @@ def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
         return
     block, true_form = stays
     L = GLOSSARY[block].symbol
-    still = {
-        GLOSSARY[n].symbol: sp.S.Zero for n in (*_STILL, "S2") if n in theorem.needs
+    zeros = {
+        GLOSSARY[n].symbol: sp.S.Zero
+        for n in (*_ZERO_AT_FIXED_POINT, "S2")
+        if n in theorem.needs
     }
-    moved = {s.B: L * s.rho, s.f0_gap: L * s.rho**2 / 2}
-    bound = theorem.bound.xreplace({**still, **moved})
+    sizes = {s.B: L * s.rho, s.f0_gap: L * s.rho**2 / 2}
+    bound = theorem.bound.xreplace({**zeros, **sizes})
     true, claimed = (_power_of_t(theorem, e) for e in (true_form, bound))
     if claimed < true:
         yield error(

@@ -77,8 +77,8 @@ class Engine:
         self._readings: tuple[bytes, Readings] | None = None
         self.template, self.layout, begun = self.probe.begin(x0, self._products)
         c = problem.task.constants
-        two = algorithm.personal and problem.task.shared is not None
-        self.two_block = (c.L_u, c.L_v) if two and c.L_u and c.L_v else None
+        has_two_blocks = algorithm.personal and problem.task.shared is not None
+        self.two_block = (c.L_u, c.L_v) if has_two_blocks and c.L_u and c.L_v else None
         """L_u and L_v of a problem with two blocks."""
         self.separate = (
             separate
@@ -239,8 +239,8 @@ class Engine:
             squares["grad_norm_sq_w"] = self._distance_sq(H, *at.auxiliary)
         if self.two_block is None:
             return Readings(squares, models)
-        two = self._two_blocks(mean, models, *self.two_block)
-        return Readings(squares | two.squares(), models, two)
+        block_measures = self._two_blocks(mean, models, *self.two_block)
+        return Readings(squares | block_measures.squares(), models, block_measures)
 
     def _two_blocks(
         self, mean: Square, models: Affine, L_u: float, L_v: float
