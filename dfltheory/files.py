@@ -55,7 +55,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     _refuse_no_file(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _beside(target)
+    temporary = _temporary_file_for(target)
     try:
         with _naming(target, temporary):
             yield temporary
@@ -160,7 +160,7 @@ def remove_halves(*wholes: str | os.PathLike[str]) -> None:
         stem = "[^/]*" if whole.stem == "*" else re.escape(whole.stem[:_STEM])
         half = re.compile(
             rf"\.{stem}-[a-z0-9_]{{8}}{re.escape(whole.suffix)}"
-        )  # names created by _beside
+        )  # names created by _temporary_file_for
         for path in whole.parent.iterdir():
             if half.fullmatch(path.name):
                 path.unlink(missing_ok=True)
@@ -277,7 +277,7 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Non
         missing = [p for p in (probe.parent, *probe.parent.parents) if not p.exists()]
         try:
             probe.parent.mkdir(parents=True, exist_ok=True)
-            temporary = _beside(probe)
+            temporary = _temporary_file_for(probe)
             try:
                 temporary.write_bytes(b"a few bytes, to detect a full disk")
             finally:
@@ -308,7 +308,7 @@ def _refuse_no_file(target: Path) -> None:
         )
 
 
-def _beside(target: Path) -> Path:
+def _temporary_file_for(target: Path) -> Path:
     """Create an empty temporary file with the target's folder and suffix."""
     handle, name = tempfile.mkstemp(
         prefix=f".{target.stem[:_STEM]}-", suffix=target.suffix, dir=target.parent

@@ -51,25 +51,25 @@ def _sums(alpha: ArrayLike, steps: ArrayLike) -> Array:
     pairs, places = np.unique(alpha + 1j * counted, return_inverse=True)
     a, known = pairs.real, pairs.imag >= 0
     # kept as floats, because 2^63 steps exceed 64-bit integers
-    left = np.where(known, pairs.imag, 0.0)
-    none, one = np.zeros_like(a), np.ones_like(a)
+    remaining = np.where(known, pairs.imag, 0.0)
+    zero, one = np.zeros_like(a), np.ones_like(a)
     # columns and rows: 1, c, at, sum c^2, U, D, c^2
     rows = [
-        [one, none, none, none, none, none, none],
-        [one, a, none, none, none, none, none],
-        [one, a, one, none, none, none, none],
-        [one, 2 * a, none, one, none, none, a * a],
-        [none, none, one, none, one, none, none],
-        [none, none, one, none, one, a, none],
-        [one, 2 * a, none, none, none, none, a * a],
+        [one, zero, zero, zero, zero, zero, zero],
+        [one, a, zero, zero, zero, zero, zero],
+        [one, a, one, zero, zero, zero, zero],
+        [one, 2 * a, zero, one, zero, zero, a * a],
+        [zero, zero, one, zero, one, zero, zero],
+        [zero, zero, one, zero, one, a, zero],
+        [one, 2 * a, zero, zero, zero, zero, a * a],
     ]
     power = np.moveaxis(np.array(rows), -1, 0)
     state = np.zeros((a.size, 7, 1))
     state[:, 0] = 1
-    while left.any():
-        state = np.where((left % 2 == 1)[:, None, None], power @ state, state)
-        left = np.floor(left / 2)
-        if left.any():
+    while remaining.any():
+        state = np.where((remaining % 2 == 1)[:, None, None], power @ state, state)
+        remaining = np.floor(remaining / 2)
+        if remaining.any():
             power = power @ power
     state[~known] = np.nan
     return state[places.reshape(alpha.shape), 1:6, 0]

@@ -113,16 +113,16 @@ def _fields(record: DataclassInstance) -> dict[str, object]:
     for entry in fields(record):
         if entry.name in DISPLAY_ONLY:
             continue
-        value = _plain(getattr(record, entry.name))
+        value = _plain_data(getattr(record, entry.name))
         default = entry.default
         if entry.default_factory is not MISSING:
             default = entry.default_factory()
-        if default is MISSING or value != _plain(default):
+        if default is MISSING or value != _plain_data(default):
             found[SAVED_KEYS.get(entry.name, entry.name)] = value
     return found
 
 
-def _plain(value: object) -> object:
+def _plain_data(value: object) -> object:
     """Return a field's value as plain data.
 
     Numbers are exact, and the order of a list does not count.
@@ -138,9 +138,9 @@ def _plain(value: object) -> object:
     if isinstance(value, Unit):
         return [str(exponent) for _, exponent in value.scales]
     if is_table(value):
-        return {str(name): _plain(entry) for name, entry in value.items()}
+        return {str(name): _plain_data(entry) for name, entry in value.items()}
     if is_sequence(value) or _is_set(value):
-        return sorted((_plain(entry) for entry in value), key=json.dumps)
+        return sorted((_plain_data(entry) for entry in value), key=json.dumps)
     if isinstance(value, type):
         return _name(f"{value.__module__}:{value.__qualname__}")
     return f"law: {getattr(value, '__qualname__', type(value).__name__)}"
@@ -201,7 +201,7 @@ def _own_quantities(statement: Statement) -> dict[str, object]:
 def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, object]:
     """Return what counts of a quantity: its unit, its range, and how it is computed."""
     fields = ("unit", "low", "high", "open_low", "open_high")
-    counted = {field: _plain(getattr(quantity, field)) for field in fields}
+    counted = {field: _plain_data(getattr(quantity, field)) for field in fields}
     counted |= {"whole": quantity.integer}
     of = quantity.of
     if of is None:

@@ -15,13 +15,16 @@ from dfltheory.bounds.symbols import GLOSSARY
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
     """Return ``expr`` in LaTeX with the symbols of the theorem or the glossary."""
     glossary = GLOSSARY if theorem is None else theorem.glossary
-    names = {glossary[name].symbol: latex for name, latex in _letters(theorem).items()}
+    names = {
+        glossary[name].symbol: latex
+        for name, latex in _symbols_in_latex(theorem).items()
+    }
     if theorem is not None:
         names.update({d.symbol: d.latex for d in theorem.definitions})
     return sp.latex(expr, symbol_names=names, fold_short_frac=False)
 
 
-def _letters(theorem: Statement | None) -> dict[str, str]:
+def _symbols_in_latex(theorem: Statement | None) -> dict[str, str]:
     """Return the LaTeX of each glossary name, in the notation of the theorem."""
     if theorem is None:
         return {name: quantity.latex for name, quantity in GLOSSARY.items()}
@@ -62,7 +65,11 @@ def plain(text: str, theorem: Statement) -> str:
     Dollar signs enclose what is replaced.
     """
     meant = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
-    names = {latex: name for name, latex in _letters(theorem).items() if name in meant}
+    names = {
+        latex: name
+        for name, latex in _symbols_in_latex(theorem).items()
+        if name in meant
+    }
 
     def plain_word(found: re.Match[str]) -> str:
         word = found[0]

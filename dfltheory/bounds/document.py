@@ -72,7 +72,7 @@ def theorem_to_document(theorem: Theorem) -> dict[str, object]:
     own = [theorem.glossary[name] for name in theorem.symbols if name in written]
     own += [quantity for quantity in theorem.quantities if quantity not in own]
     kept = _fields(theorem, "quantities", "control", "steps", "moments")
-    return {"format": FORMAT, "quantities": _plain(own)} | kept
+    return {"format": FORMAT, "quantities": _plain_data(own)} | kept
 
 
 def _stated_names(document: object) -> frozenset[str]:
@@ -92,17 +92,17 @@ def _added_quantities(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
 
 def _fields(thing: DataclassInstance, *but: str) -> dict[str, object]:
     return {
-        SAVED_KEYS.get(f.name, f.name): _plain(getattr(thing, f.name))
+        SAVED_KEYS.get(f.name, f.name): _plain_data(getattr(thing, f.name))
         for f in fields(thing)
         if f.name not in but
     }
 
 
-def _plain(value: object) -> object:
+def _plain_data(value: object) -> object:
     if is_table(value):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain_data(one) for name, one in value.items()}
     if is_sequence(value):
-        return [_plain(one) for one in value]
+        return [_plain_data(one) for one in value]
     match value:
         case sp.Basic():
             return to_tree(value)

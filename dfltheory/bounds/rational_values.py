@@ -52,7 +52,7 @@ class RationalValues:
         total = sp.Add(*terms.values())
         if not isinstance(total, sp.Rational):
             irrational = [
-                f"{name} = {_short(term)}"
+                f"{name} = {_shorten(term)}"
                 for name, term in terms.items()
                 if not term.is_Rational
             ]
@@ -74,12 +74,12 @@ class RationalValues:
         if not isinstance(slack, sp.Rational):
             raise InputError(
                 f"condition {condition.name} of {self._statement} has the slack"
-                f" {_short(slack)}, which is no rational number"
+                f" {_shorten(slack)}, which is no rational number"
             )
         return Fraction(int(slack.p), int(slack.q))
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     return reprlib.repr(str(value))
 
 

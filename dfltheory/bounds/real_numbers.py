@@ -111,7 +111,7 @@ def _exact(given: object) -> Expr:
 
 
 @cache
-def _usual(name: str) -> tuple[sp.Symbol, ...]:
+def _permitted_symbols(name: str) -> tuple[sp.Symbol, ...]:
     """Return the symbols that a script may bring: real, with a sign, or whole."""
     signs: tuple[dict[str, bool], ...] = ({}, {"nonnegative": True}, {"positive": True})
     return tuple(
@@ -134,7 +134,7 @@ def _check_symbol(symbol: sp.Symbol) -> None:
             "{}: the glossary's symbol has other assumptions",
             name,
         )
-    allowed = (*_usual(name), _RESERVED.get(name))
+    allowed = (*_permitted_symbols(name), _RESERVED.get(name))
     need(
         symbol in allowed,
         "{}: a symbol is real, and perhaps nonnegative, positive or integer",

@@ -18,7 +18,8 @@ from dfltheory.errors import InputError
 Points = dict[str, np.ndarray]
 Compiled = tuple[list[str], Callable[..., list[np.ndarray]]]
 Glossary = Mapping[str, Quantity]
-_ROUNDS = 40
+_ATTEMPTS = 40
+"""Number of rounds of draws, after which fewer points are returned."""
 
 
 def draw(
@@ -98,7 +99,7 @@ def admissible(
     sides = [side for c in rest for side in (c.left, c.right)]
     kept: list[Points] = []
     count = 0
-    for _ in range(_ROUNDS):
+    for _ in range(_ATTEMPTS):
         points = draw(wanted, 4 * size, rng, glossary)
         for name, solution in equal.items():
             points[name] = values_of([solution], points)[0]

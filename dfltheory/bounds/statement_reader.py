@@ -98,7 +98,7 @@ class StatementReader:
             kind=table.kind,
             title=table.title,
             source=table.source,
-            lhs=self._left(table.left),
+            lhs=self._left_hand_side(table.left),
             parts=parts,
             scope=self._scope(table.scope, used),
             definitions=definitions,
@@ -256,7 +256,7 @@ class StatementReader:
 
     # -- left-hand side and scope
 
-    def _left(self, table: LeftTable) -> LeftSide:
+    def _left_hand_side(self, table: LeftTable) -> LeftSide:
         first, last, start = (
             self._round(name, getattr(table, name))
             for name in ("first", "last", "start")

@@ -45,12 +45,12 @@ def theorems_to_toml(theorems: Sequence[Statement], paper: Paper | None = None) 
     blocks = ["format = 1"]
     if paper is not None:
         blocks.append(_source(paper))
-    blocks += [_quantity(quantity) for quantity in _own(theorems)]
+    blocks += [_quantity(quantity) for quantity in _new_quantities(theorems)]
     blocks += [_statement(theorem, paper) for theorem in theorems]
     return "\n\n".join(blocks) + "\n"
 
 
-def _own(theorems: Iterable[Statement]) -> list[Quantity]:
+def _new_quantities(theorems: Iterable[Statement]) -> list[Quantity]:
     """Return what the statements add to the glossary, each quantity once."""
     found: dict[str, Quantity] = {}
     for theorem in theorems:
@@ -123,7 +123,7 @@ def _statement(theorem: Statement, paper: Paper | None) -> str:
     lines = ["[[statement]]", *_entries(entries)]
     tables: dict[str, Mapping[str, object]] = {
         "scope": _scope(theorem),
-        "left": _left(theorem.lhs),
+        "left": _left_hand_side(theorem.lhs),
         "definitions": _definitions(theorem),
         "terms": {name: write_formula(part) for name, part in theorem.parts.items()},
         "conditions": _conditions(theorem),
@@ -214,15 +214,15 @@ def _law(scope: Scope) -> str:
     return scope.network
 
 
-def _left(left: LeftSide) -> dict[str, object]:
+def _left_hand_side(left: LeftSide) -> dict[str, object]:
     entries: dict[str, object] = {
         "measure": left.measure,
         "aggregate": left.aggregate,
-        "first": _unless(write_formula(left.first), "0"),
-        "last": _unless(write_formula(left.last), "T - 1"),
-        "start": _unless(str(left.start), "0"),
+        "first": _text_unless_default(write_formula(left.first), "0"),
+        "last": _text_unless_default(write_formula(left.last), "T - 1"),
+        "start": _text_unless_default(str(left.start), "0"),
         "unit": None if _unit_is_known(left) else write_unit(left.unit),
-        "latex": _unless(
+        "latex": _text_unless_default(
             left.latex,
             latex_of_left(left.measure, left.aggregate, left.first, left.last),
         ),
@@ -239,7 +239,7 @@ def _unit_is_known(left: LeftSide) -> bool:
     )
 
 
-def _unless(text: str, default: str) -> str | None:
+def _text_unless_default(text: str, default: str) -> str | None:
     return None if text == default else text
 
 

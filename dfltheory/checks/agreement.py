@@ -76,11 +76,11 @@ def _compared(
     return {
         name: other
         for name, other in others.items()
-        if _comparable(theorem, name, other)
+        if _is_comparable(theorem, name, other)
     }
 
 
-def _comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
+def _is_comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
     """Return whether a printed statement can be compared with this variant."""
     if joint_glossary(theorem, other) is None:
         return False
@@ -131,7 +131,7 @@ def twice_defined(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
                 )
 
 
-def _common(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
+def _common_points(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
     conditions = (*conditions_of(one), *conditions_of(other))
     glossary = joint_glossary(one, other)
     assert glossary is not None
@@ -146,7 +146,7 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
     Of two definitions of one constant one is wrong; which of them, this check cannot
     say: a warning.
     """
-    points = _common(printed, derived)
+    points = _common_points(printed, derived)
     mine, theirs = bound_at(printed, points), bound_at(derived, points)
     scale = np.maximum(np.abs(mine), np.abs(theirs)) + 1e-300
     less = (theirs - mine) / scale
@@ -261,7 +261,7 @@ def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]
 
     Their starts may differ.
     """
-    points = _common(printed, corrected)
+    points = _common_points(printed, corrected)
     size = len(next(iter(points.values())))
     if size < 20:
         return

@@ -122,14 +122,14 @@ def cases(
     if not found:
         yield schedule, known
         return
-    one = min(found, key=sp.count_ops)  # innermost first
-    for argument in one.args:
-        others = [other for other in one.args if other != argument]
+    innermost = min(found, key=sp.count_ops)
+    for argument in innermost.args:
+        others = [other for other in innermost.args if other != argument]
         pairs = [(other, argument) for other in others]
-        if isinstance(one, sp.Min):
+        if isinstance(innermost, sp.Min):
             pairs = [(argument, other) for other in others]
         chosen = {
-            name: sp.sympify(e).xreplace({one: argument})
+            name: sp.sympify(e).xreplace({innermost: argument})
             for name, e in schedule.items()
         }
         yield from cases(chosen, (*known, *pairs))
@@ -193,10 +193,11 @@ def _compared_terms(
             )
             continue
         fails = "hides" if soft else fails_how(mono, claimed)
+        nearest = _describe_nearest(mono, claimed)
         yield found(
             "warning" if soft else "error",
             "rate",
-            f"{base} gives the term {mono}, {FAILS[fails]}{_near(mono, claimed)}",
+            f"{base} gives the term {mono}, {FAILS[fails]}{nearest}",
             f"add {mono}",
             term=str(mono),
             claimed=[str(c) for c in claimed],
@@ -261,7 +262,7 @@ def fails_how(mono: Monomial, claimed: Sequence[Monomial]) -> str:
     return "uniform"
 
 
-def _near(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
+def _describe_nearest(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
     """Describe the claimed term with the same constants whose exponents differ least.
 
     The text says where they differ.

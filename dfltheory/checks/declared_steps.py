@@ -36,21 +36,25 @@ def check_declared_steps(theorem: Theorem) -> Iterator[Finding]:
     for number, step in enumerate(judged, start=1):
         place = f"step {step.name} ({number} of {len(judged)})"
         if step.outcome == "does not follow":
-            yield _wrong(place, step, proof, first)
+            yield _finding_of_step(place, step, proof, first)
             first = False
         elif step.outcome == "not decided":
-            yield warning(place, f"not decided: {_short(step.reason)}", term=step.name)
+            yield warning(
+                place, f"not decided: {_shorten(step.reason)}", term=step.name
+            )
     yield _summary(proof, judged)
 
 
-def _wrong(place: str, step: JudgedStep, proof: DeclaredProof, first: bool) -> Finding:
+def _finding_of_step(
+    place: str, step: JudgedStep, proof: DeclaredProof, first: bool
+) -> Finding:
     rank = "the first step that does not follow" if first else "does not follow"
     source = ", ".join([*step.step.premises, *step.step.by])
     message = f"{rank} from {source}: {step.step.claim}"
     evidence: dict[str, object] = {"term": step.name, "claim": step.step.claim}
     point = step.point
     if step.witness is not None:
-        point = _spoken(step)
+        point = _values_of_witness(step)
         values = _values(step.witness, proof)
         message += (
             f"; at {_numbers(point)} the premises hold with {_numbers(values)}, where"
@@ -58,14 +62,14 @@ def _wrong(place: str, step: JudgedStep, proof: DeclaredProof, first: bool) -> F
         )
         evidence["moments"] = {name: str(value) for name, value in values.items()}
     elif point is not None:
-        message += f"; {_short(step.reason)}, which fails at {_numbers(point)}"
+        message += f"; {_shorten(step.reason)}, which fails at {_numbers(point)}"
     evidence["point"] = {str(name): str(value) for name, value in (point or {}).items()}
     evidence["corrections"] = [str(correction) for correction in step.corrections]
     correction = "; ".join(map(str, step.corrections)) or None
     return error(place, message, correction, **evidence)
 
 
-def _spoken(step: JudgedStep) -> dict[sp.Symbol, Fraction]:
+def _values_of_witness(step: JudgedStep) -> dict[sp.Symbol, Fraction]:
     """Return the quantities of the witness that the step is about."""
     assert step.witness is not None
     inside = set(step.witness.symbols)
@@ -87,7 +91,7 @@ def _numbers(values: Mapping[sp.Symbol, Fraction] | Mapping[str, Fraction]) -> s
     )
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
 
 

@@ -69,7 +69,7 @@ def check_extremes(
     if theorem.kind == "theorem" and not theorem.order:
         yield from simplest_case(theorem, points)
     if theorem.schedule:
-        yield from _vanishes(theorem)
+        yield from _check_vanishing(theorem)
 
 
 def limits(theorem: Theorem) -> dict[str, list[str]]:
@@ -100,7 +100,9 @@ def limits(theorem: Theorem) -> dict[str, list[str]]:
             "Q -> infinity"
         )
     if theorem.schedule:
-        found["proved" if _falls(theorem) else "sampled"].append("T -> infinity")
+        found["proved" if _decreases_with_horizon(theorem) else "sampled"].append(
+            "T -> infinity"
+        )
     return found
 
 
@@ -122,7 +124,7 @@ def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> s
     return "proved"
 
 
-def _falls(theorem: Theorem) -> bool:
+def _decreases_with_horizon(theorem: Theorem) -> bool:
     """Return whether the scheduled bound is proved to fall with T.
 
     Of the bound, a sum of c T^-p, it is proved that it is at most the sum of these c
@@ -165,7 +167,7 @@ def _many_gossip_steps(
         )
 
 
-def _vanishes(theorem: Theorem) -> Iterator[Finding]:
+def _check_vanishing(theorem: Theorem) -> Iterator[Finding]:
     bound = scheduled(theorem, theorem.bound)
     slow = {"T": 1.0}, 0.25
     if not outgrows(slow, bound, s.T ** sp.Rational(-1, 4), theorem.shares):

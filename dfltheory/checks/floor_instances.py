@@ -87,7 +87,7 @@ def noise_constants(at: Setting, measure: str) -> Constants:
     return {**known, "S2": 2 * at.size**2}
 
 
-def _impulse(at: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _impulse_response(at: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return sums of the response of local steps to one gradient, and whether it fits.
 
     The steps are y' = y - eta v', v' = alpha v + L y on the parabola, and h_n is what a
@@ -115,21 +115,21 @@ def noise_floor(at: Setting, measure: str) -> np.ndarray:
     f_i(x) = L x^2/2, and stochastic gradients are L x + xi with independent xi = sigma
     or -sigma with probability 1/2 each.
 
-    A round is linear in the start y and in the noise: with h_n from ``_impulse``, H the
-    sum of h_n over n < K and a = 1 - eta L H, the mean model obeys y' = a y - eta times
-    the sum of h_(K-1-k) mean(xi_k), for every network that keeps the mean. For alpha =
-    0 h_n = (1 - eta L)^n. From 0 its variance is v (1 - a^(2 t)) after t rounds, v =
-    eta^2 (sigma^2/m) (sum of h_n^2)/(1 - a^2). The gradient is L y, f - f* = L y^2/2.
-    Since r^t <= 1/(1 + t (1 - r)) and the powers of r = a^2 sum up to at most
-    1/(1 - r), the mean over N rounds is at least v (1 - 1/(N (1 - r))), and the value
-    of round t at least v (1 - 1/(1 + t (1 - r))).
+    A round is linear in the start y and in the noise: with h_n from
+    ``_impulse_response``, H the sum of h_n over n < K and a = 1 - eta L H, the mean
+    model obeys y' = a y - eta times the sum of h_(K-1-k) mean(xi_k), for every network
+    that keeps the mean. For alpha = 0 h_n = (1 - eta L)^n. From 0 its variance is v (1
+    - a^(2 t)) after t rounds, v = eta^2 (sigma^2/m) (sum of h_n^2)/(1 - a^2). The
+    gradient is L y, f - f* = L y^2/2. Since r^t <= 1/(1 + t (1 - r)) and the powers of
+    r = a^2 sum up to at most 1/(1 - r), the mean over N rounds is at least v (1 - 1/(N
+    (1 - r))), and the value of round t at least v (1 - 1/(1 + t (1 - r))).
 
     If every h_n >= 0 and eta L H <= 1, a local model moves towards the noise over L by
     a share of the way, and stays in abs(x) <= sigma/L. So the gradients are bounded by
     B = sigma there, f may be linear beyond, and S^2 = 2 sigma^2 bounds the second
     moments. Without strong convexity the floor is the same.
     """
-    total, square, bounded = _impulse(at)
+    total, square, bounded = _impulse_response(at)
     scale = {"f_gap": at.L / 2, "dist_sq": 1}.get(measure, at.L**2)
     drift = at.eta * at.L * total
     gap = drift * (2 - drift)  # 1 - a^2

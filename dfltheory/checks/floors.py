@@ -22,7 +22,7 @@ from dfltheory.graphs import assran_constants
 
 _COUNT = 30_000
 _TRIED = 40
-_LONGEST = 24
+_MOST_CHARACTERS = 24
 _MOST_CLIENTS = 100_000
 _ADAPT_FIRST = {"order": "adapt-then-combine"}
 _NETWORKS = ("symmetric", "definition 1", "doubly stochastic", "column-stochastic")
@@ -45,7 +45,7 @@ def check_floors(theorem: Theorem) -> Iterator[Finding]:
     for instance in INSTANCES:
         if not _covers(theorem, instance):
             continue
-        fall = _lowest(theorem, instance)
+        fall = _find_violation(theorem, instance)
         if fall is not None:
             yield _reported(theorem, instance, fall)
 
@@ -161,7 +161,7 @@ def _completed(theorem: Theorem, numbers: Setting) -> Setting | None:
     """With the steps of the schedule and the rounds of the left side."""
     arrays = numbers.arrays()
     chosen: dict[str, np.ndarray] = {}
-    for name, step in _put_in(theorem).items():
+    for name, step in _scheduled_steps(theorem).items():
         if any(s.name not in arrays for s in step.free_symbols):
             return None
         (chosen[name],) = values_of([step], arrays)
@@ -169,7 +169,7 @@ def _completed(theorem: Theorem, numbers: Setting) -> Setting | None:
     return replace(numbers, **chosen, first=first, last=last)
 
 
-def _put_in(theorem: Theorem) -> dict[str, Expr]:
+def _scheduled_steps(theorem: Theorem) -> dict[str, Expr]:
     """Return the steps, and SAM's radius, that the schedule determines."""
     return {
         name: theorem.schedule[name]
@@ -250,7 +250,7 @@ class Fall:
     clients: bool = False
 
 
-def _lowest(theorem: Theorem, instance: FloorInstance) -> Fall | None:
+def _find_violation(theorem: Theorem, instance: FloorInstance) -> Fall | None:
     """Return a simple point at which the bound is clearly below the floor, if any."""
     draw = _drawn(theorem, instance, _numbers(theorem, instance))
     if draw is None:
@@ -266,13 +266,13 @@ def _lowest(theorem: Theorem, instance: FloorInstance) -> Fall | None:
     with np.errstate(all="ignore"):
         digits = sum(np.abs(np.log2(np.where(v > 0, v, 1.0)[low])) for v in numbers)
     for i in low[np.argsort(digits)][:_TRIED]:
-        fall = _exact(theorem, instance, _at(draw.numbers, int(i)))
+        fall = _exact(theorem, instance, _in_fractions(draw.numbers, int(i)))
         if fall is not None:
             return _fewest_clients(theorem, instance, draw, int(i)) or fall
     return None
 
 
-def _at(numbers: Setting, index: int) -> Setting:
+def _in_fractions(numbers: Setting, index: int) -> Setting:
     """One of the draws in fractions, as arrays of length 1."""
 
     def exact(values: np.ndarray) -> np.ndarray:
@@ -307,7 +307,7 @@ def _exact(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> Fall 
 def _scheduled_exactly(theorem: Theorem, numbers: Setting) -> bool:
     """Return whether the steps are those of the schedule, without a rounding error."""
     known = {name: sp.Rational(v.item()) for name, v in numbers.arrays().items()}
-    for name, step in _put_in(theorem).items():
+    for name, step in _scheduled_steps(theorem).items():
         values = {symbol: known[symbol.name] for symbol in step.free_symbols}
         if step.subs(values) != known[name]:
             return False
@@ -334,23 +334,23 @@ def _fewest_clients(
     if not len(below) or below[0] == 0:
         return None
     first = int(below[0])
-    if _exact(theorem, instance, _at(moved.numbers, first - 1)) is not None:
+    if _exact(theorem, instance, _in_fractions(moved.numbers, first - 1)) is not None:
         return None
-    fall = _exact(theorem, instance, _at(moved.numbers, first))
+    fall = _exact(theorem, instance, _in_fractions(moved.numbers, first))
     if fall is None:
         return None
     return Fall(fall.point, fall.bound, fall.floor, clients=True)
 
 
-def _short(value: Fraction) -> str:
+def _fraction_text(value: Fraction) -> str:
     """Return a fraction as text; rounded, and marked so, where it has many digits."""
     text = str(value)
-    return text if len(text) <= _LONGEST else f"about {float(value):.6g}"
+    return text if len(text) <= _MOST_CHARACTERS else f"about {float(value):.6g}"
 
 
 def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> Finding:
     """Return the finding, with the point as fractions."""
-    point = {name: _short(value) for name, value in fall.point.items() if value}
+    point = {name: _fraction_text(value) for name, value in fall.point.items() if value}
     absent = [name for name, value in fall.point.items() if not value]
     place = ", ".join(f"{name} = {value}" for name, value in point.items())
     zero = f", {' = '.join(absent)} = 0" if absent else ""

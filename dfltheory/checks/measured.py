@@ -106,25 +106,27 @@ def _is_same_quantity(one: LeftSide, other: LeftSide) -> bool:
 
 def _differences(left: LeftSide, source: LeftSide, name: str) -> Iterator[Finding]:
     if left.measure != source.measure:
-        quantity, here = _measure(left).quantity, _measure(left).point
-        there = _measure(source).point
+        quantity, own_point = _measure(left).quantity, _measure(left).point
+        source_point = _measure(source).point
         yield warning(
             "left side: point",
-            f"{quantity} is measured at {here}; {name} measures it at {there}",
-            f"state the bound at {there}, or add a term for the distance of the points",
+            f"{quantity} is measured at {own_point}; {name} measures it at"
+            f" {source_point}",
+            f"state the bound at {source_point}, or add a term for the distance of the"
+            " points",
             term="point",
-            here=here,
-            source=there,
+            here=own_point,
+            source=source_point,
         )
     if not _rounds_follow(left, source):
-        here, there = _rounds_text(left), _rounds_text(source)
+        own_rounds, source_rounds = _rounds_text(left), _rounds_text(source)
         yield warning(
             "left side: rounds",
-            f"it is the {here}; {name} bounds the {there}",
-            f"bound the {there}",
+            f"it is the {own_rounds}; {name} bounds the {source_rounds}",
+            f"bound the {source_rounds}",
             term="rounds",
-            here=here,
-            source=there,
+            here=own_rounds,
+            source=source_rounds,
         )
     if left.start != source.start:
         yield warning(
@@ -156,7 +158,7 @@ def _rounds_follow(left: LeftSide, source: LeftSide) -> bool:
     if source.aggregate in ("each", "max") and left.aggregate != "min":
         return _contains(known, own)
     if left.aggregate == "min" and source.aggregate in ("each", "max"):
-        return _meet(own, known)
+        return _may_overlap(own, known)
     if left.aggregate == "min":
         return _contains(own, known)
     return _contains(own, known) and _contains(known, own)
@@ -173,10 +175,10 @@ def _contains(outer: tuple[sp.Expr, sp.Expr], inner: tuple[sp.Expr, sp.Expr]) ->
     return not (sp.simplify(late).is_negative or sp.simplify(early).is_negative)
 
 
-def _meet(one: tuple[sp.Expr, sp.Expr], other: tuple[sp.Expr, sp.Expr]) -> bool:
+def _may_overlap(one: tuple[sp.Expr, sp.Expr], other: tuple[sp.Expr, sp.Expr]) -> bool:
     """Return whether two ranges of rounds may have a round in common."""
-    apart = (one[1] - other[0], other[1] - one[0])
-    return not any(sp.simplify(gap).is_negative for gap in apart)
+    distances = (one[1] - other[0], other[1] - one[0])
+    return not any(sp.simplify(gap).is_negative for gap in distances)
 
 
 def _last_step(theorem: Theorem) -> Iterator[Finding]:
@@ -187,15 +189,15 @@ def _last_step(theorem: Theorem) -> Iterator[Finding]:
     bounded = proof.last_gradient()
     if bounded is None:
         return
-    here, there = proof.text(proof.stated_gradient()), proof.text(bounded)
-    if here != there:
+    stated, declared = proof.text(proof.stated_gradient()), proof.text(bounded)
+    if stated != declared:
         yield warning(
             "left side: last step",
-            f"the statement bounds {here}; the last declared step bounds {there}",
+            f"the statement bounds {stated}; the last declared step bounds {declared}",
             "add a step from one to the other, or state the bound of the last step",
             term="last step",
-            here=here,
-            source=there,
+            here=stated,
+            source=declared,
         )
 
 

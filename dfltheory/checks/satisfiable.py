@@ -151,7 +151,9 @@ def small_steps(
         put = {glossary[n].symbol: v for n, v in way.items()}
         put |= {glossary[n].symbol: v.xreplace(put) for n, v in equal.items()}
         slacks = ((c.slack.xreplace({**put, _T: _e**-2}), c.strict) for c in moving)
-        if all(_in_the_end(slack, strict, glossary) for slack, strict in slacks):
+        if all(
+            _holds_for_small_steps(slack, strict, glossary) for slack, strict in slacks
+        ):
             shown = {n: put[glossary[n].symbol] for n in (*steps, *equal)}
             return SmallSteps(shown, "T" in free, demands)
     return None
@@ -161,7 +163,7 @@ def _names(expr: Expr) -> set[str]:
     return {s.name for s in expr.free_symbols}
 
 
-def _in_the_end(slack: Expr, strict: bool, glossary: Glossary) -> bool:
+def _holds_for_small_steps(slack: Expr, strict: bool, glossary: Glossary) -> bool:
     """Return whether a slack is positive (not negative) for every small e > 0.
 
     The coefficients of the slack as a polynomial in e decide.
@@ -176,7 +178,7 @@ def _in_the_end(slack: Expr, strict: bool, glossary: Glossary) -> bool:
     if not polynomial.is_polynomial(_e):
         return False
     coefficients = [
-        _simple(c, glossary) for c in sp.Poly(polynomial, _e).all_coeffs()[::-1]
+        _simplify(c, glossary) for c in sp.Poly(polynomial, _e).all_coeffs()[::-1]
     ]
     lowest = next(c for c in coefficients if c != 0)
     if positive(lowest, glossary):
@@ -184,7 +186,7 @@ def _in_the_end(slack: Expr, strict: bool, glossary: Glossary) -> bool:
     return not strict and all(nonnegative(c, glossary) for c in coefficients)
 
 
-def _simple(coefficient: Expr, glossary: Glossary) -> Expr:
+def _simplify(coefficient: Expr, glossary: Glossary) -> Expr:
     factored = sp.factor(coefficient)
     if positive(factored, glossary) or nonnegative(factored, glossary):
         return factored

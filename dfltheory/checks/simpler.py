@@ -89,11 +89,11 @@ def simpler_statements(
         other
         for other in known
         if mechanisms(other) < mine
-        and _comparable(theorem, other, mine - mechanisms(other))
+        and _is_comparable(theorem, other, mine - mechanisms(other))
     ]
 
 
-def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
+def _is_comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
     """Return whether both make the same kind of claim on the same quantity.
 
     They must have the same assumptions and schedule, and be drawn from a theorem (not
@@ -117,7 +117,7 @@ def _comparable(one: Theorem, other: Theorem, absent: frozenset[str]) -> bool:
     return own[0] == own[1] and drawn and joint_glossary(one, other) is not None
 
 
-def _words(absent: list[str]) -> tuple[str, str]:
+def _describe_absence(absent: list[str]) -> tuple[str, str]:
     where = ", ".join(f"{n} = {NEUTRAL[n]:g}" for n in absent)
     return f"at {where}", f"without {' and '.join(MECHANISMS[n][1] for n in absent)}"
 
@@ -128,11 +128,13 @@ def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     Monomials that the simpler algorithm's rate has and this one lacks are reported, and
     the other way round.
     """
-    place, words = _words(absent)
-    gone = {
+    place, words = _describe_absence(absent)
+    neutral = {
         GLOSSARY[n].symbol: NEUTRAL[n] for name in absent for n in MECHANISMS[name][0]
     }
-    schedule = {n: e.subs(gone) for n, e in theorem.schedule.items() if n not in gone}
+    schedule = {
+        n: e.subs(neutral) for n, e in theorem.schedule.items() if n not in neutral
+    }
     schedule |= {n: sp.Integer(int(NEUTRAL[n])) for n in absent}
     mine, theirs = leading(theorem, 3, schedule, ()), leading(other, 3, None, ())
     shares = theorem.shares | other.shares
@@ -159,8 +161,8 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
 
     Both bounds apply at these points.
     """
-    place, words = _words(absent)
-    gone = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
+    place, words = _describe_absence(absent)
+    neutral = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
     glossary = joint_glossary(theorem, other)
     assert glossary is not None
     points = admissible(
@@ -173,7 +175,7 @@ def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
     size = len(next(iter(points.values()), ()))
     if not size:
         return
-    fixed = {n: np.full(size, gone[n]) for n in points if n in gone}
+    fixed = {n: np.full(size, neutral[n]) for n in points if n in neutral}
     points = {**points, **fixed}
     mine, theirs = bound_at(theorem, points), bound_at(other, points)
     with np.errstate(all="ignore"):
@@ -204,11 +206,11 @@ def agree_without(one: Theorem, other: Theorem, points: Points) -> list[str]:
     found = []
     for name, (carriers, _) in MECHANISMS.items():
         if name in points:
-            gone = {
+            neutral = {
                 n: np.full_like(points[n], NEUTRAL[n]) for n in carriers if n in points
             }
             mine, theirs = (
-                bound_at(theorem, {**points, **gone}) for theorem in (one, other)
+                bound_at(theorem, {**points, **neutral}) for theorem in (one, other)
             )
             if np.allclose(mine, theirs, rtol=_TOLERANCE, atol=0):
                 found.append(f"{name} = {NEUTRAL[name]:g}")

@@ -33,7 +33,7 @@ ENDS: dict[str, float] = {
 no momentum, no noise, ...
 """
 _WITHOUT = tuple(n for n in ENDS if n not in ("B", "S2", "Q"))
-_STILL = tuple(
+_ZERO_AT_FIXED_POINT = tuple(
     n
     for n in _WITHOUT
     if ENDS[n] == 0 and n not in ("alpha", "lam", "q", "rho", "rho0")
@@ -51,17 +51,17 @@ _CAUSES = {
 """Measure -> quantities without which it is 0."""
 
 
-def _at(points: Points, values: Mapping[str, object]) -> Points:
+def _with_values(points: Points, values: Mapping[str, object]) -> Points:
     size = len(next(iter(points.values())))
-    moved = {
+    given = {
         n: np.broadcast_to(np.asarray(v, dtype=float), size)
         for n, v in values.items()
         if n in points
     }
-    return {**points, **moved}
+    return {**points, **given}
 
 
-def _applies(theorem: Theorem, points: Points) -> np.ndarray:
+def _where_conditions_hold(theorem: Theorem, points: Points) -> np.ndarray:
     """At which points all conditions hold: elsewhere a statement says nothing."""
     size = len(next(iter(points.values())))
     holds = [
@@ -83,14 +83,14 @@ def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
     for name, end in ENDS.items():
         if name not in points:
             continue
-        there = _at(points, {name: end})
+        there = _with_values(points, {name: end})
         value = np.broadcast_to(
             theorem.evaluate(where="ignore", **there), len(points[name])
         )
-        stated = usual & _applies(theorem, there)
+        stated = usual & _where_conditions_hold(theorem, there)
         bad = stated & ~np.isfinite(value)
         if end == 0 and not bad.any():
-            bad = stated & _jumps(theorem, points, name, value)
+            bad = stated & _where_discontinuous(theorem, points, name, value)
         if bad.any():
             i = int(np.argmax(bad))
             yield error(
@@ -101,7 +101,7 @@ def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
             )
 
 
-def _jumps(
+def _where_discontinuous(
     theorem: Theorem, points: Points, name: str, value: np.ndarray
 ) -> np.ndarray:
     """Return where the bound does not approach ``value`` as the quantity goes to 0.
@@ -111,7 +111,9 @@ def _jumps(
     unit = np.where(points[name] > 0, points[name], 1.0)
     gaps = []
     for near in (1e-12, 1e-24):
-        after = theorem.evaluate(where="ignore", **_at(points, {name: unit * near}))
+        after = theorem.evaluate(
+            where="ignore", **_with_values(points, {name: unit * near})
+        )
         with np.errstate(all="ignore"):
             gaps.append(np.abs(after - value))
     return (gaps[1] > gaps[0] / 2) & (gaps[1] > 1e-6 * np.abs(value))
@@ -129,22 +131,22 @@ def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[Finding]:
         return
     if theorem.lhs.measure == "consensus" and not theorem.scope.common_start:
         return
-    gone = {n: 1e-12 * points[n] for n in names if n in points}
-    if not gone:
+    vanishing = {n: 1e-12 * points[n] for n in names if n in points}
+    if not vanishing:
         return
-    there = _at(points, gone)
+    there = _with_values(points, vanishing)
     size = len(next(iter(points.values())))
     usual, kept = (
         np.broadcast_to(theorem.evaluate(where="ignore", **point), size)
         for point in (points, there)
     )
-    stays = _applies(theorem, there) & (kept > 1e-3 * np.abs(usual))
+    stays = _where_conditions_hold(theorem, there) & (kept > 1e-3 * np.abs(usual))
     if stays.any():
         i = int(np.argmax(stays))
         yield warning(
             "bound",
-            f"for {' and '.join(gone)} -> 0 the left side vanishes, but the bound stays"
-            f" at {kept[i]:.4g} (of {usual[i]:.4g}) at {numbers(at(there, i))}",
+            f"for {' and '.join(vanishing)} -> 0 the left side vanishes, but the bound"
+            f" stays at {kept[i]:.4g} (of {usual[i]:.4g}) at {numbers(at(there, i))}",
             point=at(there, i),
         )
 
@@ -159,7 +161,9 @@ def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
     if "T" not in points:
         return
     equal = {n: points[o] for n, o in _EQUAL.items() if n in points}
-    there = _at(points, {**{n: ENDS[n] for n in _WITHOUT}, **equal, "T": _FOREVER})
+    there = _with_values(
+        points, {**{n: ENDS[n] for n in _WITHOUT}, **equal, "T": _FOREVER}
+    )
     size = len(points["T"])
     terms, later = (
         {
@@ -172,7 +176,9 @@ def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
         n: np.where(later[n] > v / 2, v, 0.0) for n, v in terms.items()
     }  # those that T does not take away
     floor = np.where(
-        _applies(theorem, there), np.sum(list(terms.values()), axis=0), 0.0
+        _where_conditions_hold(theorem, there),
+        np.sum(list(terms.values()), axis=0),
+        0.0,
     )
     if not (floor > 0).any():
         return
@@ -183,19 +189,19 @@ def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
         "with one client (m = 1, lam = q = 0), one local step, sigma = 0, rho = alpha"
         f" = 0{', lam_admm = eta' if equal else ''} and T -> infinity the method is"
         " gradient descent, whose gradients vanish, but the bound stays at"
-        f" {floor[i]:.4g}: {', '.join(kept)} at {numbers(_free(there, i))}",
+        f" {floor[i]:.4g}: {', '.join(kept)} at {numbers(_free_values(there, i))}",
         point=at(there, i),
         terms={n: float(terms[n][i]) for n in kept},
     )
 
 
-def _free(points: Points, index: int) -> dict[str, float]:
+def _free_values(points: Points, index: int) -> dict[str, float]:
     return {
         n: v for n, v in at(points, index).items() if n not in _WITHOUT and n != "T"
     }
 
 
-def _stays(theorem: Theorem) -> tuple[str, Expr] | None:
+def _left_side_at_fixed_point(theorem: Theorem) -> tuple[str, Expr] | None:
     """Return the smoothness constant of SAM's fixed point and the left side there.
 
     The result is None for a left side that the fixed point says nothing of.
@@ -214,17 +220,19 @@ def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
     makes up for a faster one. The loss is that of :func:`sam_fixed_point` at the radius
     of each T; L and rho0, which O(.) may hide, stay as they are.
     """
-    stays = _stays(theorem)
+    stays = _left_side_at_fixed_point(theorem)
     radius = theorem.schedule.get("rho")
     if stays is None or not radius:
         return
     block, true_form = stays
     L = GLOSSARY[block].symbol
-    still = {
-        GLOSSARY[n].symbol: sp.S.Zero for n in (*_STILL, "S2") if n in theorem.needs
+    zeros = {
+        GLOSSARY[n].symbol: sp.S.Zero
+        for n in (*_ZERO_AT_FIXED_POINT, "S2")
+        if n in theorem.needs
     }
-    moved = {s.B: L * s.rho, s.f0_gap: L * s.rho**2 / 2}
-    bound = theorem.bound.xreplace({**still, **moved})
+    sizes = {s.B: L * s.rho, s.f0_gap: L * s.rho**2 / 2}
+    bound = theorem.bound.xreplace({**zeros, **sizes})
     true, claimed = (_power_of_t(theorem, e) for e in (true_form, bound))
     if claimed < true:
         yield error(

@@ -121,7 +121,7 @@ def _term(
         severity,
         f"term {name}",
         f"the term scales as {unit}, the left-hand side as {wanted}{hides}",
-        _mend(theorem, wanted / unit),
+        _missing_factor(theorem, wanted / unit),
     )
 
 
@@ -198,7 +198,7 @@ def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
         )
 
 
-def _mend(theorem: Theorem, missing: Unit) -> str | None:
+def _missing_factor(theorem: Theorem, missing: Unit) -> str | None:
     """Return the simplest product of constants that has the missing unit.
 
     The constants are the statement's own. It contains no constant that may be 0.

@@ -240,11 +240,11 @@ def _search(
         seconds, checks = AUTOMATIC, float(budget.candidates)
     simplify_hit(found, file, seconds, checks, as_json)
     if not as_json:
-        print(f"{_contents(found)}: {file}")
+        print(f"{_describe_contents(found)}: {file}")
     leave(not found.violated)
 
 
-def _contents(found: Finding) -> str:
+def _describe_contents(found: Finding) -> str:
     """Return what the file of a finding contains."""
     return "family of problems" if found.growing else "counterexample"
 
@@ -256,7 +256,7 @@ def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
     found = replay(file, own)
     emit(found.to_dict() | {"file": str(file)}, partial(_print, found), as_json)
     if not as_json:
-        print(f"{_contents(found)}: {file}")
+        print(f"{_describe_contents(found)}: {file}")
     if found.undecided:
         raise typer.Exit(2)
     leave(not found.violated)

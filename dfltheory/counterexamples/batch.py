@@ -44,7 +44,7 @@ class Batch:
     valid : (P,) array of bool
         Which candidates are in the statement's scope, as far as is known when they are
         drawn.
-    led : Ramps or None
+    noise_ramps : Ramps or None
         The ramps s of one client if the noise is xi s(x), with one random sign xi for
         all steps. The caller ensures that a run is the same for both signs
         (:mod:`.families.biased_sam`).
@@ -65,7 +65,7 @@ class Batch:
     sigma: np.ndarray
     network: dict[str, np.ndarray] = field(default_factory=dict)
     valid: np.ndarray | bool = True
-    led: Ramps | None = None
+    noise_ramps: Ramps | None = None
     drawn: bool = False
     one_per_round: bool = False
     copies: int = 1
@@ -95,12 +95,12 @@ class Batch:
             rng = np.random.default_rng(0)
             turns = range(getattr(sequence, "period", 1))
             W = np.array([to_dense(sequence.matrix(t, rng)) for t in turns])
-        led = task.led if isinstance(task, RampTask) else None
+        noise_ramps = task.led if isinstance(task, RampTask) else None
         if drawn and any(task.sigmas):
             raise InputError(
                 "the exact expectation is not implemented for noise on a random network"
             )
-        if any(task.sigmas) and led is None and not task.problem.affine:
+        if any(task.sigmas) and noise_ramps is None and not task.problem.affine:
             raise InputError(
                 "noise needs affine gradients: one ramp per client, and k = 0 for two"
                 " blocks"
@@ -111,7 +111,7 @@ class Batch:
             np.array([instance.x0], dtype=float),
             W[None],
             np.array([task.sigmas], dtype=float),
-            led=led,
+            noise_ramps=noise_ramps,
             drawn=drawn,
             one_per_round=one_per_round,
         )
@@ -123,7 +123,7 @@ class Batch:
         returned.
         """
         count = self.x0.shape[1]
-        fixed = self.period == 1 and not self.drawn and self.led is None
+        fixed = self.period == 1 and not self.drawn and self.noise_ramps is None
         whole = fixed and self.copies == 1 and self.algorithm.needs_topology
         sizes = [n for n in range(count, 1, -1) if whole and count % n == 0]
         for size in sizes:
@@ -156,11 +156,11 @@ class Batch:
     def alone(self, index: int, x0: np.ndarray, T: int) -> Instance:
         """Return one candidate as an instance of T rounds from x0[index] (m, d)."""
         fields = self._all_clients(self.clients.describe(index))
-        if self.led is not None:
-            noise = self.led.describe(index)
+        if self.noise_ramps is not None:
+            noise = self.noise_ramps.describe(index)
             ramps = [noise[name][0] for name in ("knots", "widths", "slopes")]
             fields["led"] = [*ramps, noise["left"]]
-        sigmas = ("sigma_u", "sigma_v") if self.two else ("sigma",)
+        sigmas = ("sigma_u", "sigma_v") if self.two_blocks else ("sigma",)
         fields |= dict(zip(sigmas, self.sigma[index].tolist(), strict=True))
         options = {name: value for name, value in fields.items() if name != "name"}
         task = TASKS[fields["name"]](**options)
@@ -230,15 +230,16 @@ class Batch:
         return 1 if self.one_per_round else self.algorithm.gossip_steps
 
     @property
-    def chance(self) -> bool:
+    def is_random(self) -> bool:
         """Whether runs are random.
 
-        They are not if the noise is ``led``, as runs are then the same for both signs.
+        They are not if the noise is that of ``noise_ramps``, as runs are then the same
+        for both signs.
         """
-        return self.drawn or (self.led is None and bool(self.sigma.any()))
+        return self.drawn or (self.noise_ramps is None and bool(self.sigma.any()))
 
     @property
-    def two(self) -> bool:
+    def two_blocks(self) -> bool:
         """Whether models have two blocks."""
         return self.x0.shape[-1] == 2
 

@@ -28,7 +28,7 @@ def _pair(read: Reader, copies: bool) -> np.ndarray:
     return np.stack([np.stack([1 - w, w], -1), np.stack([w, 1 - w], -1)], -2)
 
 
-def _alone(read: Reader, copies: bool) -> np.ndarray:
+def _single_client(read: Reader, copies: bool) -> np.ndarray:
     """Return the network of a single client."""
     return np.ones((len(read.unit()), 1, 1))
 
@@ -46,7 +46,7 @@ def _circle(read: Reader, copies: bool) -> np.ndarray:
     return self_weight * np.eye(3) + left * shift + right * shift.T
 
 
-def _even(read: Reader, copies: bool) -> np.ndarray:
+def _uniform_ring(read: Reader, copies: bool) -> np.ndarray:
     """Return a symmetric ring of four clients with one weight for all edges."""
     w = read.log(1e-2, 0.49)
     ring = np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0)
@@ -78,7 +78,7 @@ def _unbalanced(read: Reader, copies: bool) -> np.ndarray:
     return _sharing(_level(read), 0) @ _sharing(_level(read), 1)
 
 
-def _in_turn(read: Reader, copies: bool) -> np.ndarray:
+def _alternating_matrices(read: Reader, copies: bool) -> np.ndarray:
     """Return a pair of matrices, the first of which is the identity.
 
     Windows of two rounds contract, although even rounds do not communicate.
@@ -154,14 +154,14 @@ def server(read: Reader, copies: bool) -> np.ndarray:
 KINDS: dict[str, tuple[int, Make]] = {
     "pair": (2, _pair),
     "circle": (3, _circle),
-    "even circle": (4, _even),
+    "even circle": (4, _uniform_ring),
     "directed": (3, _directed),
     "unbalanced": (2, _unbalanced),
     "random digraph": (4, _random_digraph),
-    "in turn": (2, _in_turn),
+    "in turn": (2, _alternating_matrices),
     "matchings": (4, _matchings),
     "complete": (16, _complete),
-    "alone": (1, _alone),
+    "alone": (1, _single_client),
 }
 """Number of clients, and the function that returns the matrices, by name."""
 

@@ -38,11 +38,11 @@ class Candidates(Oracle):
         weight: float = 0.0,
         moments: int = 0,
     ):
-        self._clients, self._led = batch.clients, batch.led
+        self._clients, self._noise_ramps = batch.clients, batch.noise_ramps
         self._noise, self._weight, self._moments = noise, weight, moments
         m, d = batch.x0.shape[1:]
         coordinates = tuple(slice(k, k + 1) for k in range(d))
-        shared = slice(0, 1) if batch.two else None
+        shared = slice(0, 1) if batch.two_blocks else None
         super().__init__(0, horizon, Parameters(shared, coordinates, ((1,),) * d))
         self.drawn = 0
         self.moment, self._last = np.zeros(batch.size), np.zeros((batch.size, 1, m, d))
@@ -73,8 +73,8 @@ class Candidates(Oracle):
         g = torch.from_numpy(self._clients.gradient(points).reshape(y.shape))
         if batch is not None:
             g += batch
-        if self._led is not None:
-            g += torch.from_numpy(self._led.gradient(points).reshape(y.shape))
+        if self._noise_ramps is not None:
+            g += torch.from_numpy(self._noise_ramps.gradient(points).reshape(y.shape))
         if self._moments:
             # a copy, since the algorithm may change g in place
             self._last = g.numpy().reshape(self._shape).copy()

@@ -53,7 +53,7 @@ class CandidateRuns(Source):
         """Return the constants of problems, networks, algorithm and horizons."""
         batch, ones = self._batch, np.ones(self._batch.size)
         d = batch.x0.shape[-1]
-        noise = ("sigma_u", "sigma_v") if batch.two else ("sigma_l",)
+        noise = ("sigma_u", "sigma_v") if batch.two_blocks else ("sigma_l",)
         values: Values = {**self._problem, **batch.network}
         values.update(zip(noise, batch.sigma.T, strict=True))
         values.update({"m": batch.m * ones, "rho": 0.0 * ones})
@@ -87,7 +87,7 @@ class CandidateRuns(Source):
     def start(self, theorem: Theorem) -> Values:
         """Return the mean squares of each candidate's starts and deviations."""
         x0 = self._batch.x0
-        shared = x0[..., :1] if self._batch.two else x0
+        shared = x0[..., :1] if self._batch.two_blocks else x0
         deviation = shared - shared.mean(1, keepdims=True)
         return {
             "x0_sq": (x0**2).sum(-1).mean(-1),
@@ -160,7 +160,9 @@ class CounterexampleRun(RecordedRun):
         known = super().constants(theorem)
         values = {name: value for name, value in known.items() if value is not None}
         values["T"] = self._horizon
-        if batch.led is not None:  # runs do not report noise that depends on the state
+        if (
+            batch.noise_ramps is not None
+        ):  # runs do not report noise that depends on the state
             values["sigma_l"] = float(batch.sigma[0, 0])
         if "S2" in theorem.needs:
             path = simulate(batch, min(self._horizon, SIMULATED), moments=True)
@@ -169,7 +171,7 @@ class CounterexampleRun(RecordedRun):
         if batch.period > 1 and "window" in theorem.needs:
             windows = push_sum_constants(self.run.topology)
             values |= {name: getattr(windows, name) for name in PUSH_SUM}
-        if batch.two:
+        if batch.two_blocks:
             values["delta_u"] = self._of_candidate(theorem)["delta_u"]
         else:
             missing = CONVEX & (set(theorem.needs) - set(values))
@@ -181,13 +183,13 @@ class CounterexampleRun(RecordedRun):
         """Return the quantities of the start, without the measured distance to x*."""
         values = super().start(theorem)
         values.pop("x_star_sq", None)  # the candidate's value includes its error
-        if self._batch.two:
+        if self._batch.two_blocks:
             values["x0_spread"] = self._of_candidate(theorem)["x0_spread"]
         return values
 
     def gap(self, theorem: Theorem) -> Gap | None:
         """Return the gap f - f* with the candidate's error; None if unknown."""
-        if self._batch.two:
+        if self._batch.two_blocks:
             value = self._of_candidate(theorem)["f0_gap"]
             return Gap(value, 0.0)
         gap = super().gap(theorem)

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
     from dfltheory.training.instance import Instance
 
-ROUNDS = (300, 3000, FULL)
+CORE_ROUNDS = (300, 3000, FULL)
 """Numbers of rounds that the core runs, tried in turn until the bound is exceeded."""
-FEW = (16, 64)
+FIRST_RUNS = (16, 64)
 """Numbers of independent runs of an instance with noise that are tried first. They
 suffice if the bound is exceeded by a wide margin.
 """
-RUNS = ((4000, 40000), (20000, 80000))
+RUN_LIMITS = ((4000, 40000), (20000, 80000))
 """Largest number of further runs, and of their rounds in total. The second pair is used
 if the mean exceeds the bound but its lower confidence limit does not.
 """
@@ -57,7 +57,7 @@ DEVIATIONS = 5.0
 """Largest difference of their mean from the closed form, in standard errors."""
 MARGIN = 1e-6
 """Relative rounding error that is allowed for the closed form."""
-COINS = 16
+SIGN_RUNS = 16
 """Number of runs that must agree if the result is the same for both signs of the noise.
 """
 
@@ -78,7 +78,7 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
 def _certify_by_runs(instance: Instance, theorem: Theorem) -> Certificate:
     batch = _batch(instance, theorem)
     evaluation = _decisive_evaluation(instance, theorem, batch)
-    obstacles, conditions = _inside(evaluation.run, theorem, evaluation.values)
+    obstacles, conditions = _check_scope(evaluation.run, theorem, evaluation.values)
     obstacles += _further_obstacles(theorem, batch, evaluation)
     certificate = Certificate(
         evaluation.exact,
@@ -99,7 +99,7 @@ def _certify_in_closed_form(
     The core confirms the ratio if the mean of its runs agrees with the closed form over
     the rounds that it runs.
     """
-    exact, values, run = _in_closed_form(instance, theorem, blocks, FEW[-1])
+    exact, values, run = _in_closed_form(instance, theorem, blocks, FIRST_RUNS[-1])
     first = {**values, "T": float(run.rounds)}
     core = noisy_result(run, theorem, first, CONFIDENCE)
     formula = closed_form_left(theorem, blocks, values, run.rounds)
@@ -108,7 +108,7 @@ def _certify_in_closed_form(
     deviation = abs(float(samples.mean()) - formula)
     allowed = DEVIATIONS * float(samples.std(ddof=1)) / len(samples) ** 0.5
     at_T = exact["ratio"] if deviation <= allowed else None
-    obstacles, conditions = _inside(run, theorem, values)
+    obstacles, conditions = _check_scope(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + MARGIN:
         obstacles.append(
             f"it exceeds the bound by a relative {exact['ratio'] - 1:.1g}, which may be"
@@ -163,20 +163,20 @@ def _batch(instance: Instance, theorem: Theorem) -> Batch:
 
 def _numbers_of_runs(batch: Batch, T: int) -> list[int]:
     """Return the numbers of independent runs to try, in order."""
-    if batch.led is not None:
-        return [COINS]
-    if not batch.chance:
+    if batch.noise_ramps is not None:
+        return [SIGN_RUNS]
+    if not batch.is_random:
         return [1]
-    return sorted({*FEW, *(_runs(T, *most) for most in RUNS)})
+    return sorted({*FIRST_RUNS, *(_runs(T, *most) for most in RUN_LIMITS)})
 
 
 def _runs(T: int, most: int, rounds: int) -> int:
     """Return a number of runs at horizon T.
 
     It is at most ``most``, and at most ``rounds`` in total unless that allows fewer
-    than ``FEW[-1]`` runs.
+    than ``FIRST_RUNS[-1]`` runs.
     """
-    return min(most, max(FEW[-1], rounds // T))
+    return min(most, max(FIRST_RUNS[-1], rounds // T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +204,9 @@ def _decisive_evaluation(
     T = instance.rounds
     numbers_of_runs = _numbers_of_runs(batch, T)
     confidence = 1 - (1 - CONFIDENCE) / len(numbers_of_runs)
-    enough = _runs(T, *RUNS[0]) if batch.chance else numbers_of_runs[0]
-    in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
-    numbers_of_rounds = (T,) if in_full else ROUNDS
+    enough = _runs(T, *RUN_LIMITS[0]) if batch.is_random else numbers_of_runs[0]
+    in_full = batch.is_random or (scheduled(theorem) and T <= SIMULATED)
+    numbers_of_rounds = (T,) if in_full else CORE_ROUNDS
     latest: _Evaluation | None = None
     for rounds, seeds in itertools.product(numbers_of_rounds, numbers_of_runs):
         if latest is not None and latest.exact["ratio"] <= 1.0 and seeds < enough:
@@ -231,12 +231,12 @@ def _evaluation(
 
     Without noise, the exact expectation is that of the ``previous`` evaluation.
     """
-    if previous is None or batch.chance:
+    if previous is None or batch.is_random:
         values = counterexample_values(run, theorem, batch, T)
         exact, period = at_horizon(theorem, batch, values, T)
     else:
         values, exact, period = previous.values, previous.exact, previous.period
-    if batch.chance:
+    if batch.is_random:
         core, at_T = noisy_result(run, theorem, values, confidence), None
     else:
         # the step sizes of a schedule belong to the horizon T
@@ -252,12 +252,12 @@ def _decides(evaluation: _Evaluation, batch: Batch, T: int, enough_runs: bool) -
     core, at_T = evaluation.core, evaluation.core_at_horizon
     exceeds = max(core.get("low", core["ratio"]), at_T or 0.0) > 1.0
     # the bound must also be exceeded at the instance's horizon if it can be run
-    exceeds &= batch.chance or at_T is not None or T > FULL
+    exceeds &= batch.is_random or at_T is not None or T > FULL
     if exceeds or not enough_runs:
         return exceeds
     if evaluation.exact["ratio"] <= 1.0 + evaluation.bound_error:
         return True
-    return batch.chance and core["ratio"] <= 1.0
+    return batch.is_random and core["ratio"] <= 1.0
 
 
 def _further_obstacles(
@@ -271,7 +271,7 @@ def _further_obstacles(
             f"it exceeds the bound by a relative {ratio - 1:.1g}, which may be"
             f" a rounding error (up to {bound_error:.1g})"
         )
-    if batch.led is None:
+    if batch.noise_ramps is None:
         return obstacles
     if theorem.scope.samplewise:
         obstacles.append(
@@ -303,20 +303,20 @@ def exact_expectation(
         Why the theorem does not cover the instance, including a ratio that may exceed 1
         only because of rounding.
     """
-    blocks = noisy_blocks(instance, longer_than=ROUNDS[0])
+    blocks = noisy_blocks(instance, longer_than=CORE_ROUNDS[0])
     if blocks is not None:
         exact, values, run = _in_closed_form(instance, theorem, blocks, 1)
-        return exact, _inside(run, theorem, values)[0]
+        return exact, _check_scope(run, theorem, values)[0]
     batch, T = _batch(instance, theorem), instance.rounds
-    in_full = batch.chance or (scheduled(theorem) and T <= SIMULATED)
-    run = _measured_run(instance, theorem, T if in_full else ROUNDS[0], 1)
+    in_full = batch.is_random or (scheduled(theorem) and T <= SIMULATED)
+    run = _measured_run(instance, theorem, T if in_full else CORE_ROUNDS[0], 1)
     values = counterexample_values(run, theorem, batch, T)
     exact, _ = at_horizon(theorem, batch, values, T)
     off = _relative_error(theorem, values, exact)
-    obstacles, _ = _inside(run, theorem, values)
+    obstacles, _ = _check_scope(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + off:
         obstacles.append(f"the bound has a relative rounding error of up to {off:.1g}")
-    if theorem.scope.samplewise and batch.led is not None:
+    if theorem.scope.samplewise and batch.noise_ramps is not None:
         obstacles.append("it assumes that samples are as smooth as the clients")
     return exact, obstacles
 
@@ -350,7 +350,7 @@ def _doubts(theorem: Theorem, values: Values, certificate: Certificate) -> list[
     )
 
 
-def _inside(
+def _check_scope(
     run: History, theorem: Theorem, values: Values
 ) -> tuple[list[str], list[ConditionSlack]]:
     """Return why the theorem does not cover the run, and each condition's slack."""

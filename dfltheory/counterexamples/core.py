@@ -55,7 +55,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
         )
     sequences = batch.period ** (rounds * batch.draws_a_round) if batch.drawn else 1
     N = sequences if noise is None else noise.shape[1] // P
-    models, means, others, moment, still = _states(
+    models, means, auxiliary, moment, cycle = _states(
         batch, rounds, N, noise, weight, moments
     )
 
@@ -64,12 +64,13 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
         return np.moveaxis(a.reshape(len(a), P, N, *a.shape[2:]), 0, 1)
 
     models, means = by_candidate(models), by_candidate(means)  # (P, R, N, m, d)
-    if batch.two:
+    if batch.two_blocks:
         path = two_blocks(batch, models, weight)
     else:
-        auxiliary = None if others is None else by_candidate(others)
+        if auxiliary is not None:
+            auxiliary = by_candidate(auxiliary)
         path = one_block(batch, means, auxiliary, weight)
-        if not batch.chance and batch.period == 1:
+        if not batch.is_random and batch.period == 1:
             path.translating = _translating(batch, models[:, :, 0, :, 0])
         spread = models - means[..., None, :]
         flat = spread.reshape(*spread.shape[:3], -1)
@@ -81,7 +82,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     path.size = np.sqrt((models[:, :, 0] ** 2).sum(-1).mean(-1).max(1))
     path.moment = moment
     unknown = batch.drawn | (moments & batch.sigma.any(-1))
-    path.still = np.where(unknown, 0, still)
+    path.cycle = np.where(unknown, 0, cycle)
     return path
 
 
@@ -90,7 +91,7 @@ def _translating(batch: Batch, x: np.ndarray) -> np.ndarray:
     if x.shape[1] < 3:
         return np.zeros(batch.size)
     last, pace = x[:, -1], x[:, -1] - x[:, -2]
-    even = np.abs(pace - (x[:, -2] - x[:, -3])) <= 1e-9 * np.abs(pace)
+    uniform = np.abs(pace - (x[:, -2] - x[:, -3])) <= 1e-9 * np.abs(pace)
     knots = np.concatenate(
         [batch.clients.knots, batch.clients.knots + batch.clients.widths], -1
     )
@@ -98,7 +99,7 @@ def _translating(batch: Batch, x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         rounds = (np.where(ahead > 0, ahead, np.inf).min(-1) / np.abs(pace)).min(-1)
     until = np.minimum(x.shape[1] - 2 + np.floor(np.minimum(rounds, FULL)), FULL)
-    return np.where((even & (pace != 0)).all(-1), until, 0.0)
+    return np.where((uniform & (pace != 0)).all(-1), until, 0.0)
 
 
 def _noise(batch: Batch) -> tuple[Tensor | None, float]:
@@ -108,16 +109,16 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
     ``weight`` clients. It is None without noise, or if networks are drawn at random.
     """
     P, m, d = batch.x0.shape
-    if batch.drawn or not batch.chance:
+    if batch.drawn or not batch.is_random:
         return None, 0.0
-    draws, sources = draws_of(batch), 1 if _interchangeable(batch) else m
+    draws, sources = draws_of(batch), 1 if _are_interchangeable(batch) else m
     units = np.zeros((draws, P, 1 + draws * sources * d, m, d))
     for n, (k, i, j) in enumerate(np.ndindex(draws, sources, d), start=1):
         units[k, :, n, i, j] = batch.sigma_of_groups[:, j]
     return torch.from_numpy(units.reshape(draws, -1, m, d)), m / sources
 
 
-def _interchangeable(batch: Batch) -> bool:
+def _are_interchangeable(batch: Batch) -> bool:
     """Return whether all clients respond to noise identically in every candidate."""
     m = batch.x0.shape[1]
     if batch.period > 1 or np.ptp(batch.clients.slopes, axis=1).max() != 0:
@@ -147,7 +148,7 @@ def _states(
         Auxiliary points of the algorithm, if it has any.
     moment : (P,) array
         As in :class:`Path`.
-    still : (P,) array
+    cycle : (P,) array
         As in :class:`Path`.
     """
     draws = draws_of(batch) if moments else 0
@@ -157,33 +158,33 @@ def _states(
     x = torch.from_numpy(np.repeat(batch.x0, runs, axis=0))
     state = algorithm.init(x, oracle)
     state = replace(state, z=state.x)
-    kept, still = [state], np.zeros(batch.size, dtype=int)
+    states, cycle = [state], np.zeros(batch.size, dtype=int)
     oracle.drawn = 0
     for t in range(rounds):
         oracle.t = t
         state = algorithm.local_update(state, oracle)
         state = algorithm.communicate(state, mix)
         state = replace(state, z=state.x)
-        kept.append(state)
-        if (t + 1 == rounds or t % _LOOK == 0) and len(kept) > batch.period:
-            still = _repetition_periods(kept, batch, runs)
-            before = kept[-1 - batch.period]
+        states.append(state)
+        if (t + 1 == rounds or t % _LOOK == 0) and len(states) > batch.period:
+            cycle = _repetition_periods(states, batch, runs)
+            before = states[-1 - batch.period]
             certain = noise is None and not batch.drawn
             if certain and _stationary(before, state, batch.size, share=0.0).all():
                 break
     oracle.sample()
-    whole = _stacked(kept)
+    all_states = _stacked(states)
 
     def by_round(a: Tensor) -> np.ndarray:
-        return a.numpy().reshape(len(kept), -1, *a.shape[1:])
+        return a.numpy().reshape(len(states), -1, *a.shape[1:])
 
-    other = algorithm.auxiliary(whole)
+    other = algorithm.auxiliary(all_states)
     return (
-        by_round(algorithm.models(whole)),
-        by_round(algorithm.mean(whole)),
+        by_round(algorithm.models(all_states)),
+        by_round(algorithm.mean(all_states)),
         None if other is None else by_round(other),
         oracle.moment,
-        still,
+        cycle,
     )
 
 
@@ -199,15 +200,15 @@ def _stacked(states: list[State]) -> State:
     return replace(states[-1], **whole)
 
 
-def _repetition_periods(kept: list[State], batch: Batch, runs: int) -> np.ndarray:
+def _repetition_periods(states: list[State], batch: Batch, runs: int) -> np.ndarray:
     """Return the periods (P,) with which the final states repeat; 0 without repetition.
 
     Only multiples of the network's own period are tested.
     """
     periods = np.zeros(batch.size, dtype=int)
-    longest = min(max(CYCLE, batch.period), len(kept) - 1)
+    longest = min(max(CYCLE, batch.period), len(states) - 1)
     for lag in range(batch.period, longest + 1, batch.period)[::-1]:
-        same = _stationary(kept[-1 - lag], kept[-1], batch.size, runs)
+        same = _stationary(states[-1 - lag], states[-1], batch.size, runs)
         periods = np.where(same, lag, periods)
     return periods
 
@@ -222,7 +223,7 @@ def _stationary(
     decrease. No candidate is stationary while a scalar of the state changes, since all
     candidates share it.
     """
-    still = np.ones(size, dtype=bool)
+    stationary = np.ones(size, dtype=bool)
     for f in fields(after):
         old, new = getattr(before, f.name), getattr(after, f.name)
         if isinstance(new, (int, float)) and old != new:
@@ -233,10 +234,14 @@ def _stationary(
             and isinstance(new, Tensor)
             and new.ndim == 3
         ):
-            now, then = (a.numpy().reshape(size, runs, -1)[:, 0] for a in (new, old))
-            moved = np.abs(now - then).max(-1, initial=0.0)
-            still &= moved <= share * (np.abs(now).max(-1, initial=0.0) + 1e-300)
-    return still
+            first_new, first_old = (
+                a.numpy().reshape(size, runs, -1)[:, 0] for a in (new, old)
+            )
+            moved = np.abs(first_new - first_old).max(-1, initial=0.0)
+            stationary &= moved <= share * (
+                np.abs(first_new).max(-1, initial=0.0) + 1e-300
+            )
+    return stationary
 
 
 @unknown_methods_rejected()

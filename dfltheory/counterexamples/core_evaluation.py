@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SIGNED = ("loss", "two_block_value")
 """Measures that may be negative, so that unknown rounds cannot count as 0."""
-STILL = 200
+SETTLED_ROUNDS = 200
 """Number of final rounds whose measure may take only a few distinct values if the state
 is to count as stationary.
 """
@@ -69,14 +69,18 @@ def deterministic_result(
     no horizon except T is evaluated.
     """
     data = lowered_measure(run, theorem)[0]
-    if batch.two:
+    if batch.two_blocks:
         floor = 0.0
     elif theorem.lhs.measure in GRADIENT_MEASURES:
         floor = FLOOR * values.get("B", 0.0) ** 2
     else:
         floor = FLOOR * data.max()
-    still = bool(period) and len(np.unique(data[-STILL:])) <= 4 and bool(data[-1] > 0)
-    if not still:
+    is_stationary = (
+        bool(period)
+        and len(np.unique(data[-SETTLED_ROUNDS:])) <= 4
+        and bool(data[-1] > 0)
+    )
+    if not is_stationary:
         known, repeats = np.append(data, 0.0), 1
     elif theorem.lhs.measure in ADDS_UP:
         sizes = sizes_of(theorem, batch, simulate(batch, 1), values, T)
@@ -98,8 +102,12 @@ def deterministic_result(
     at_T = rows[T]["ratio"]
     left = theorem.lhs
     refuted = left.aggregate == "max" and left.measure not in SIGNED and at_T > 1
-    known_at_T = run.rounds >= T or still or refuted
-    return {"rounds": run.rounds, **best, "still": still}, at_T if known_at_T else None
+    known_at_T = run.rounds >= T or is_stationary or refuted
+    return {
+        "rounds": run.rounds,
+        **best,
+        "still": is_stationary,
+    }, at_T if known_at_T else None
 
 
 def noisy_result(

@@ -219,13 +219,13 @@ def along(
     points = [
         _point(theorem, member, base, parameter, factor, late) for factor in factors
     ]
-    family = _fitted(theorem, member, base, parameter, points)
+    family = _fit_family(theorem, member, base, parameter, points)
     if family is None or not family.grows:
         return family
     factor = factors[-1] ** 2 / factors[-2]
     further = _point(theorem, member, base, parameter, factor, late)
     points.append(further)
-    family = _fitted(theorem, member, base, parameter, points)
+    family = _fit_family(theorem, member, base, parameter, points)
     if family is None or not family.grows or further is None:
         return family
     if not _confirmed(theorem, points):
@@ -276,7 +276,7 @@ def enlarged(base: Numbers, parameter: str, factor: float) -> Numbers:
     return base | {name: base[name] * factor ** names.count(name) for name in names}
 
 
-def _fitted(
+def _fit_family(
     theorem: Theorem,
     member: Member,
     base: Numbers,
@@ -303,12 +303,14 @@ def _fitted(
         float(_slopes(values, ratios)[-2:].min()),
         fit.high,
         not hidden,
-        hidden or _settled(theorem, whole, values),
+        hidden or _outgrows_every_term(theorem, whole, values),
         base,
     )
 
 
-def _settled(theorem: Theorem, points: list[Point], values: Sequence[float]) -> bool:
+def _outgrows_every_term(
+    theorem: Theorem, points: list[Point], values: Sequence[float]
+) -> bool:
     """Return whether the ratio grows relative to every term of the expression.
 
     This excludes growth that ends as soon as another term dominates. Exponents are

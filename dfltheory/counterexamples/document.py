@@ -48,7 +48,8 @@ KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome"
 BYTES = 2**21
 """Maximum size of a file."""
 LARGE, SMALL = 1e9, 1e-12
-CLIENTS, PERIOD, LONGEST, STEPS = 64, 4, 64, 64
+MOST_CLIENTS, LONGEST_PERIOD, LONGEST_LIST, MOST_STEPS = 64, 4, 64, 64
+"""Largest numbers of clients, matrices, and entries of a list, and largest integer."""
 HORIZON = 10**18
 WORK = 512
 """Maximum product of rounds and local steps for the first member of a family. The last
@@ -96,7 +97,7 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
     one that has been imported, or one of the ``known`` classes. The numbers must be
     small enough that a replay ends.
     """
-    _small("instance", data)
+    _check_plain("instance", data)
     sections = named("instance", data, ("task", "algorithm", "run"), ("topology",))
     task = named("instance.task", sections["task"], ("name",), None)
     one_of(*TASKS)("instance.task.name", task["name"])
@@ -110,7 +111,7 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
         "instance.topology", topology
     )
     run = record(
-        {"rounds": whole(1, HORIZON), "x0": rows(coordinates, CLIENTS, 1)},
+        {"rounds": whole(1, HORIZON), "x0": rows(coordinates, MOST_CLIENTS, 1)},
         {"seed": whole(0, 2**63), "seeds": whole(1, 1), "evaluate_every": whole(1, 1)},
     )
     run("instance.run", sections["run"])
@@ -124,7 +125,7 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
         f"{clients} x {dimension} numbers, to match the task",
     )
     batch = Batch.of(instance)  # rejects noise without an exact expectation
-    too_long = batch.chance and instance.rounds > min(NOISY, batch.longest)
+    too_long = batch.is_random and instance.rounds > min(NOISY, batch.longest)
     if too_long and noisy_blocks(instance) is None:
         raise InputError(
             f"rounds = {instance.rounds} is too large for a problem with noise or a"
@@ -135,9 +136,9 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
 
 def _topology_fields(topology: object) -> dict[str, Read]:
     """Return the readers for the fields of a topology, which depend on its kind."""
-    matrix = rows(rows(number(-1, 1), CLIENTS), CLIENTS)
+    matrix = rows(rows(number(-1, 1), MOST_CLIENTS), MOST_CLIENTS)
     fields: dict[str, Read] = {
-        "matrices": rows(matrix, PERIOD, 1),
+        "matrices": rows(matrix, LONGEST_PERIOD, 1),
         "name": one_of("random_matching", "one_per_round"),
         "of": one_of("random_matching"),
     }
@@ -147,21 +148,21 @@ def _topology_fields(topology: object) -> dict[str, Read]:
     return present or {"matrix": matrix}
 
 
-def _small(place: str, value: object) -> None:
+def _check_plain(place: str, value: object) -> None:
     """Raise an error for values that are not plain, finite, short and in range."""
     match value:
         case dict():
             for name, inner in mapping(anything, 40, line(40, r"\w+"))(
                 place, value
             ).items():
-                _small(f"{place}.{name}", inner)
+                _check_plain(f"{place}.{name}", inner)
         case list():
-            for k, inner in enumerate(rows(anything, LONGEST, 1)(place, value)):
-                _small(f"{place}[{k}]", inner)
+            for k, inner in enumerate(rows(anything, LONGEST_LIST, 1)(place, value)):
+                _check_plain(f"{place}[{k}]", inner)
         case bool() | None:
             pass
         case int() if not place.startswith("instance.run."):
-            whole(-STEPS, STEPS)(place, value)
+            whole(-MOST_STEPS, MOST_STEPS)(place, value)
         case int():
             whole(0, HORIZON)(place, value)
         case str():

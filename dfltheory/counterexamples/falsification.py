@@ -123,7 +123,7 @@ def falsify(
         is_enough = findings[name].violated and findings[name].ratio >= enough
         if findings[name].growing or is_enough:
             break
-    return _strictest(findings, theorem, time.monotonic() - started)
+    return _refute_strictest(findings, theorem, time.monotonic() - started)
 
 
 def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
@@ -268,7 +268,9 @@ def largest(searches: list[Terms]) -> Terms:
     return largest
 
 
-def _strictest(found: dict[str, Finding], theorem: Theorem, seconds: float) -> Finding:
+def _refute_strictest(
+    found: dict[str, Finding], theorem: Theorem, seconds: float
+) -> Finding:
     """Return the finding for the strictest reading that is refuted.
 
     If none is refuted, it is the finding with the largest ratio.

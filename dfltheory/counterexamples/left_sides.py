@@ -65,7 +65,7 @@ def left_side(
     rounds = np.append(np.arange(1, len(data) + 1), T)[:, None]
     error = measure_error(theorem.lhs, replace(sizes, rounds=rounds))
     lower = error.lowered(np.append(data, data[-1:], 0))
-    lower[-1, path.still != 1] = 0.0
+    lower[-1, path.cycle != 1] = 0.0
     return lower
 
 

@@ -120,7 +120,7 @@ def noisy_blocks(instance: Instance, longer_than: int = NOISY) -> Blocks | None:
         return None
     blocks = _blocks(batch)
     # the mean of a group of clients does not have their personal parts
-    fewer = batch if batch.two else batch.grouped()
+    fewer = batch if batch.two_blocks else batch.grouped()
     inside = _stays_inside(batch, blocks) and _agrees(fewer, blocks)
     return blocks if inside else None
 
@@ -193,7 +193,7 @@ def _plain_algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorith
 def _is_one_parabola(batch: Batch) -> bool:
     """Return whether all clients are one noisy parabola and start at one point."""
     clients = batch.clients
-    if batch.led is not None or not clients.affine or clients.curve.any():
+    if batch.noise_ramps is not None or not clients.affine or clients.curve.any():
         return False
     rows = [getattr(clients, name) for name, axes in clients.axes.items() if axes]
     identical = all((row == row[:, :1]).all() for row in (*rows, batch.x0))
@@ -242,9 +242,9 @@ def _blocks(batch: Batch) -> Blocks:
     slope, knot = float(clients.slopes[0, 0, 0]), float(clients.knots[0, 0, 0])
     minimizer = knot - float(clients.left[0, 0]) / slope
     start = batch.x0[0, 0]
-    shared = "_u" if batch.two else ""
+    shared = "_u" if batch.two_blocks else ""
     blocks = {
-        "grad_u_sq" if batch.two else "grad_norm_sq": NoisyBlock(
+        "grad_u_sq" if batch.two_blocks else "grad_norm_sq": NoisyBlock(
             slope,
             abs(float(start[0]) - minimizer),
             float(batch.sigma[0, 0]),
@@ -268,7 +268,7 @@ def _blocks(batch: Batch) -> Blocks:
 def _stays_inside(batch: Batch, blocks: Blocks) -> bool:
     """Return whether steps are short enough, and no model leaves the ramp."""
     short = all(0 < block.eta * block.curvature < 1 for block in blocks.values())
-    ramp = blocks["grad_u_sq" if batch.two else "grad_norm_sq"]
+    ramp = blocks["grad_u_sq" if batch.two_blocks else "grad_norm_sq"]
     low = float(batch.clients.knots[0, 0, 0])
     high = low + float(batch.clients.widths[0, 0, 0])
     minimizer = low - float(batch.clients.left[0, 0]) / ramp.curvature

@@ -21,7 +21,7 @@ class Path:
         E f(xbar^t), or F(ubar^t, V^t) for two blocks.
     moment : (P,) array
         Largest (1/m) sum_i E||g||^2 over all steps.
-    still : (P,) array
+    cycle : (P,) array
         Number of rounds after which the state repeats: 1 if it is stationary, 0 if it
         does not repeat.
     x : (P, m, d) array
@@ -38,7 +38,7 @@ class Path:
     left: dict[str, np.ndarray]
     value: np.ndarray
     moment: np.ndarray
-    still: np.ndarray
+    cycle: np.ndarray
     x: np.ndarray
     diversity: np.ndarray | None = None
     translating: np.ndarray | float = 0.0
@@ -51,14 +51,14 @@ def may_leave_ramp(batch: Batch, x: np.ndarray, weight: float) -> np.ndarray:
     Gradients are affine only on the ramp. The noise is a sum of responses with random
     signs, so its absolute value is at most the sum of the absolute responses.
     """
-    reach = np.abs(_answers(x)).sum(2).cumsum(1)
+    reach = np.abs(_noise_responses(x)).sum(2).cumsum(1)
     reach = reach.sum(-1, keepdims=True) if weight > 1 else reach
     low, width = batch.clients.knots[:, None, :, 0], batch.clients.widths[:, None, :, 0]
     off = (x[:, :, 0] - reach < low) | (x[:, :, 0] + reach > low + width)
     return (off & batch.clients.slopes[:, None, :, 0].astype(bool)).any((1, 2))
 
 
-def _answers(a: np.ndarray) -> np.ndarray:
+def _noise_responses(a: np.ndarray) -> np.ndarray:
     """Return the response to each unit of noise: runs 1, 2, ... minus run 0."""
     return a[:, :, 1:] - a[:, :, :1]
 
@@ -81,7 +81,7 @@ def mean_sq(a: np.ndarray, weight: float) -> np.ndarray:
     """
     if not weight:
         return (a**2).sum(-1).mean(2).T
-    return (a[:, :, 0] ** 2).sum(-1).T + _total(_answers(a) ** 2, weight)
+    return (a[:, :, 0] ** 2).sum(-1).T + _total(_noise_responses(a) ** 2, weight)
 
 
 def _mean_value(
@@ -94,7 +94,9 @@ def _mean_value(
     """
     if not weight:
         return value.mean(2).T
-    return value[:, :, 0].T + _total(_answers(slope) * _answers(x) / 2, weight)
+    return value[:, :, 0].T + _total(
+        _noise_responses(slope) * _noise_responses(x) / 2, weight
+    )
 
 
 def one_block(

@@ -25,7 +25,7 @@ from dfltheory.tasks.synthetic import Synthetic
 Row = Sequence[float]
 
 
-def _coins(sigma: float) -> FiniteSupport | float:
+def _two_point_noise(sigma: float) -> FiniteSupport | float:
     """Two-point noise: +sigma or -sigma, each with probability 1/2."""
     if sigma < 0:
         raise InputError(f"sigma = {sigma} must be >= 0")
@@ -70,7 +70,9 @@ class RampTask(Synthetic):
                 raise InputError(
                     f"sigma = {sigma} must be the largest |s| of led, {largest:g}"
                 )
-        super().__init__(self.problem.m, 1, _coins(sigma and 1.0 if led else sigma))
+        super().__init__(
+            self.problem.m, 1, _two_point_noise(sigma and 1.0 if led else sigma)
+        )
         problem = self.problem
         self._left = torch.as_tensor(problem.left[0])
         self._ramps = [

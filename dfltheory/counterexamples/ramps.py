@@ -114,7 +114,7 @@ class Ramps:
         return self.knots.shape[-1] == 1
 
     @cached_property
-    def _each(self) -> list[np.ndarray]:
+    def _by_ramp(self) -> list[np.ndarray]:
         """Knots, widths and slopes (n, P, 1, m), ramp by ramp.
 
         Sums over a few ramps are fast in this layout.
@@ -126,7 +126,7 @@ class Ramps:
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Return f_i' of all clients, each at its own model of ``x``."""
-        knots, widths, slopes = self._each
+        knots, widths, slopes = self._by_ramp
         inside = x[..., 0] - knots
         np.maximum(inside, 0.0, out=inside)
         np.minimum(inside, widths, out=inside)
@@ -138,7 +138,7 @@ class Ramps:
 
     def value(self, x: np.ndarray) -> np.ndarray:
         """Return f_i (P, N, m); the integrals of the ramps start at their knots."""
-        knots, widths, slopes = self._each
+        knots, widths, slopes = self._by_ramp
         reach = np.maximum(x[..., 0] - knots, 0.0)
         inside = np.minimum(reach, widths)
         area = inside**2 / 2 + widths * (reach - inside)

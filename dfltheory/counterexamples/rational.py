@@ -34,7 +34,7 @@ from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.value_sources import Source, Values
 
-ROUNDS, BITS = 5000, 30000
+MOST_ROUNDS, MOST_BITS = 5000, 30000
 """Limits of the computation: rounds, and bits of a number, which grow in each step."""
 OPTIONAL: Mapping[str, float] = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
 """Hyperparameters other than eta and K, with their defaults."""
@@ -190,8 +190,8 @@ def verify(
     theorem : Theorem
         The statement.
     effort : Effort, optional
-        Limits of the computation, ``ROUNDS`` and ``BITS`` by default. Unknown rounds
-        beyond them count as 0.
+        Limits of the computation, ``MOST_ROUNDS`` and ``MOST_BITS`` by default. Unknown
+        rounds beyond them count as 0.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def verify(
         numbers.
     """
     numbers = _read(instance, theorem)
-    path = _trajectory(numbers, theorem, effort or Effort(ROUNDS, BITS))
+    path = _trajectory(numbers, theorem, effort or Effort(MOST_ROUNDS, MOST_BITS))
     span = theorem.lhs.rounds(numbers.horizon)
     end = len(path.data) + path.repeated
     left = _left_hand_side(path, theorem, span)

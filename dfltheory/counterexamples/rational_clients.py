@@ -156,10 +156,10 @@ class RationalClients:
                 raise InputError("the signs of its noise lead to different states")
             ((y, velocity),) = ends
         direction = (y > x) - (y < x)
-        room = self._room(points, direction)
+        room = self._largest_move(points, direction)
         return LocalWork(y - values.lam * dual, dual + pull * (x - y), direction, room)
 
-    def _room(self, points: list[Fraction], direction: int) -> Fraction | float:
+    def _largest_move(self, points: list[Fraction], direction: int) -> Fraction | float:
         """Return how far all points can move in a direction with constant gradients.
 
         It is 0 if some gradient changes at once.

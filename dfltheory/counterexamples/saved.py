@@ -170,9 +170,9 @@ def _statement(
         )
     if "theorem" not in document:
         return theorem
-    if given is not None and not _same(document["theorem"], given):
+    if given is not None and not _contains_statement(document["theorem"], given):
         raise DataError(f"{path} contains another statement than the given {theorem}")
-    if registry.known(key, variant) and not _same(
+    if registry.known(key, variant) and not _contains_statement(
         document["theorem"], registry.get(key, variant)
     ):
         raise DataError(
@@ -188,7 +188,7 @@ def _statement(
     return theorem
 
 
-def _same(document: Document, theorem: Theorem) -> bool:
+def _contains_statement(document: Document, theorem: Theorem) -> bool:
     """Return whether a document contains this statement.
 
     Differences in how the modules of its algorithms were imported are ignored.

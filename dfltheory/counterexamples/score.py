@@ -25,7 +25,7 @@ from dfltheory.verdicts.rounding import LEAST
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-LONGEST = (10**12, 10**16)
+FARTHEST = (10**12, 10**16)
 """Additional horizons of stationary candidates, for gradient measures only: the
 rounding error of other measures grows with the horizon.
 """
@@ -95,8 +95,8 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
         horizons = np.array([T])
     else:
         gradient = theorem.lhs.measure in GRADIENT_MEASURES
-        long_horizons = (*LONG, *LONGEST) if gradient else LONG
-        long = [far for far in long_horizons if far <= NOISY or not batch.chance]
+        long_horizons = (*LONG, *FARTHEST) if gradient else LONG
+        long = [far for far in long_horizons if far <= NOISY or not batch.is_random]
         horizons = np.array(
             [*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long]
         )
@@ -105,10 +105,11 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     best = compared(theorem, batch, path, horizons)
     if theorem.scope.common_start or batch.sigma.any() or batch.period > 1:
         return best
-    near = path.x if not T or batch.two else batch.x0
-    resting = replace(batch, x0=fixed_points(batch, near))
-    still = compared(theorem, resting, run(resting, 3, "S2" in theorem.needs), horizons)
-    return better(still, best)
+    near = path.x if not T or batch.two_blocks else batch.x0
+    at_fixed_points = replace(batch, x0=fixed_points(batch, near))
+    path = run(at_fixed_points, 3, "S2" in theorem.needs)
+    stationary = compared(theorem, at_fixed_points, path, horizons)
+    return better(stationary, best)
 
 
 def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> int:
@@ -118,7 +119,7 @@ def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> in
     ``ratio``; ``T`` if there is none. A short horizon saves time, since the training
     core simulates it in full.
     """
-    if not batch.chance or batch.drawn or ratio <= 1:
+    if not batch.is_random or batch.drawn or ratio <= 1:
         return T
     for shorter in SHORT:
         if shorter >= T:
@@ -164,19 +165,19 @@ def compared(
     """Return the scores of candidates over the horizons (H,)."""
     known, valid = candidate_values(theorem, batch, path, horizons)
     data = left_side(theorem, batch, path, known)
-    still, until = path.still, np.inf
+    cycle, until = path.cycle, np.inf
     # the measure of translating clients is constant where gradients are
     if theorem.lhs.measure in GRADIENT_MEASURES:
-        constant = (still == 0) & (data[-1] == data[-2])
+        constant = (cycle == 0) & (data[-1] == data[-2])
         translating = np.where(constant, path.translating, 0.0)
-        until = np.where(still > 0, np.inf, translating)
-        still = np.where(translating > 0, 1, still)
+        until = np.where(cycle > 0, np.inf, translating)
+        cycle = np.where(translating > 0, 1, cycle)
     rows = []
     for T in horizons:
         measured = data
         if int(T) > max(LONG):
             measured = left_side(theorem, batch, path, known, int(T))
-        rows.append(at_T(theorem, measured, int(T), still, until))
+        rows.append(at_T(theorem, measured, int(T), cycle, until))
     left = np.stack(rows)
     counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
     left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
@@ -248,7 +249,7 @@ def ratio_at(
     values: Mapping[str, Numbers],
     T: int,
     floor: float = 0.0,
-    still: int = 1,
+    cycle: int = 1,
 ) -> dict[str, float]:
     """Return measured value, bound and ratio of one candidate at horizon T.
 
@@ -257,17 +258,17 @@ def ratio_at(
     theorem : Theorem
         The statement.
     data : (R,) array
-        The measure in the first rounds, of which the last ``still`` repeat.
+        The measure in the first rounds, of which the last ``cycle`` repeat.
     values : mapping
         Quantities by glossary name.
     T : int
         The horizon.
     floor : float
         Smaller measured values count as 0.
-    still : int
+    cycle : int
         Number of final rounds that repeat.
     """
-    measured = float(at_T(theorem, data[:, None], T, still)[0])
+    measured = float(at_T(theorem, data[:, None], T, cycle)[0])
     measured = measured if measured > floor * summands(theorem, T) else 0.0
     needed = {name: values[name] for name in theorem.needs if name in values} | {"T": T}
     bound = float(np.asarray(theorem.evaluate(where="ignore", **needed)))
@@ -282,7 +283,7 @@ def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
     """
     moments = "S2" in theorem.needs
     path = run(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
-    if T > SIMULATED and not path.still[0]:
+    if T > SIMULATED and not path.cycle[0]:
         path = run(batch, simulated_rounds(theorem, min(T, FULL)), moments)
     return path
 
@@ -304,11 +305,11 @@ def at_horizon(
     path = followed(theorem, batch, T)
     numbers = {name: np.asarray(v, dtype=float) for name, v in values.items()}
     data = left_side(theorem, batch, path, numbers, max(T, LONG[-1]))[:, 0]
-    still = int(path.still[0])
-    data = data if still else np.append(data, 0.0)
+    cycle = int(path.cycle[0])
+    data = data if cycle else np.append(data, 0.0)
     return (
-        ratio_at(theorem, data, values, T, -1.0, still or 1) | {"still": still > 0},
-        still,
+        ratio_at(theorem, data, values, T, -1.0, cycle or 1) | {"still": cycle > 0},
+        cycle,
     )
 
 

@@ -313,13 +313,13 @@ class _Search:
         for space in spaces:
             self.arms.append(Arm(space, self.theorem, self._rng))
             self._report()
-            if self._now > self._end_of_evolution or self._is_finished:
+            if self._time > self._end_of_evolution or self._is_finished:
                 break
 
     def evolve(self) -> None:
         """Evolve all arms for eight generations, then the better ones more often."""
         generation = 0
-        while self._now < self._end_of_evolution and not self._is_finished:
+        while self._time < self._end_of_evolution and not self._is_finished:
             index = generation % len(self.arms)
             if generation >= 8 * len(self.arms):
                 index = _choose(self.arms, self._rng)
@@ -336,17 +336,17 @@ class _Search:
         best = _ranked(self.arms)[:3]
         widths: dict[Arm | int, float] = dict.fromkeys(best, 0.3)
         niches = sorted({k for arm in self.arms for k in arm.niches})
-        while self._now < self._end and not self._is_finished:
+        while self._time < self._end and not self._is_finished:
             for arm in best:
-                widths[arm] = _wider(widths[arm], arm.refine(widths[arm]))
-                if self._now > self._end:
+                widths[arm] = _next_width(widths[arm], arm.refine(widths[arm]))
+                if self._time > self._end:
                     break
             if niches:
                 k = niches.pop(0)
                 niches.append(k)
                 width = widths.get(k, 0.3)
                 holder = max(self.arms, key=methodcaller("niche_value", k))
-                widths[k] = _wider(width, holder.climb(k, width))
+                widths[k] = _next_width(width, holder.climb(k, width))
             self._report()
 
     @property
@@ -354,7 +354,7 @@ class _Search:
         return sum(arm.evaluations for arm in self.arms)
 
     @property
-    def _now(self) -> float:
+    def _time(self) -> float:
         return self._clock(self._evaluations)
 
     @property
@@ -368,7 +368,7 @@ class _Search:
             )
 
 
-def _wider(width: float, better: bool) -> float:
+def _next_width(width: float, better: bool) -> float:
     """Return the next step width: larger after an improvement, else smaller."""
     return min(0.3, width * 1.5) if better else max(1e-6, width * 0.85)
 

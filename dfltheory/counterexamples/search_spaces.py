@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 Counts = dict[str, int]
-ROUNDS = {False: 300, True: 400}
+SIMULATED_ROUNDS = {False: 300, True: 400}
 """Rounds to simulate for one block and for two, if no schedule fixes the horizon."""
 COUNTS = {0: ((),), 1: ((1,), (2,), (5,)), 2: ((1, 1), (2, 1), (1, 3), (2, 3))}
 """Numbers of local steps to try, by how many kinds of them there are."""
@@ -209,7 +209,7 @@ def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
 
     probe = Reader(np.full((1, 0), 0.5))
     decoded(theorem, probe, layout, draw(np.random.default_rng(0)))
-    rounds = ROUNDS[theorem.scope.two_blocks]
+    rounds = SIMULATED_ROUNDS[theorem.scope.two_blocks]
     if family is not None:
         rounds = max(rounds, family.rounds)
     return SearchSpace(_label(layout), probe.at, rounds, decode, layout.counts, draw)

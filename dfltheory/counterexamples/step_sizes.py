@@ -114,18 +114,18 @@ def largest_multiple(
     """
     P = len(next(iter(values.values())))
     grid = np.repeat(GRID[:, None], P, axis=1)
-    good = _admitted(theorem, towards, values, grid)
+    good = _is_admitted(theorem, towards, values, grid)
     top = good.argmax(0)
     high = grid[top, np.arange(P)]
     low, high = high, np.where(top > 0, high * 10**0.2, high)
     for _ in range(HALVINGS):
         middle = np.sqrt(low * high)
-        inside = _admitted(theorem, towards, values, middle[None])[0]
+        inside = _is_admitted(theorem, towards, values, middle[None])[0]
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return np.where(good.any(0), low * (1 - MARGIN), OUTSIDE)
 
 
-def _admitted(
+def _is_admitted(
     theorem: Theorem,
     towards: dict[str, np.ndarray],
     values: dict[str, np.ndarray],
@@ -148,7 +148,7 @@ def _admitted(
             for name in theorem.needs
         }
         for condition, slack, holds in theorem.check_conditions(**grid):
-            scale = 1e-9 if condition.name in _tied_names(theorem) else 0.0
+            scale = 1e-9 if condition.name in _names_of_ties(theorem) else 0.0
             good &= holds | (np.abs(slack) <= scale) | (condition.name not in relevant)
     return good
 
@@ -187,7 +187,7 @@ def _ties(theorem: Theorem) -> list[tuple[str, list[str], _Tie]]:
 
 
 @lru_cache(maxsize=64)
-def _tied_names(theorem: Theorem) -> frozenset[str]:
+def _names_of_ties(theorem: Theorem) -> frozenset[str]:
     """Return the names of the conditions that determine a step size."""
     conditions = conditions_of(theorem)
     _, untied = equalities(conditions, theorem.glossary)

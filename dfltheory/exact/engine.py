@@ -77,8 +77,8 @@ class Engine:
         self._readings: tuple[bytes, Readings] | None = None
         self.template, self.layout, begun = self.probe.begin(x0, self._products)
         c = problem.task.constants
-        two = algorithm.personal and problem.task.shared is not None
-        self.two_block = (c.L_u, c.L_v) if two and c.L_u and c.L_v else None
+        has_two_blocks = algorithm.personal and problem.task.shared is not None
+        self.two_block = (c.L_u, c.L_v) if has_two_blocks and c.L_u and c.L_v else None
         """L_u and L_v of a problem with two blocks."""
         self.separate = (
             separate
@@ -136,7 +136,10 @@ class Engine:
             raise self.probe.refusal(
                 "it mixes twice by one random matrix, or by different numbers of them"
             )
-        after, widths = self._settled(template, trial.after), self.layout.widths
+        after, widths = (
+            self._without_rounding(template, trial.after),
+            self.layout.widths,
+        )
         if t + 1 == self.rounds and type(self.algorithm).finish is not Algorithm.finish:
             last = self._coordinates(
                 self.probe.finish(after, self.layout), widths, widths
@@ -169,7 +172,7 @@ class Engine:
         for t in (0, *_LOOKED_AT):
             trial = self.probe.trial(template, self.layout, t, self._products)
             prints.add(trial.fingerprint())
-            template = self._settled(template, trial.after)
+            template = self._without_rounding(template, trial.after)
             # a counter of rounds may take effect in a round that is not compared
             counts.add(self._given(template))
         return len(prints) == len(counts) == 1
@@ -220,8 +223,8 @@ class Engine:
         models = self._coordinates(at.models, [d], self.layout.widths)
         values, vectors = np.linalg.eigh(H)
         root = vectors * np.sqrt(values.clip(0) / 2) @ vectors.T
-        squares = {"grad_norm_sq": self._at(H, *at.mean)}
-        mean = self._at(np.eye(d), *at.mean, around=np.zeros(d))
+        squares = {"grad_norm_sq": self._distance_sq(H, *at.mean)}
+        mean = self._distance_sq(np.eye(d), *at.mean, around=np.zeros(d))
         if consensus:
             # (B, m, b, m, p): client i's model less the mean model
             rows = mean.G[:, None].repeat(m, 1)
@@ -230,14 +233,14 @@ class Engine:
             offset = (mean.g[:, None] - models.shift).reshape(len(rows), -1)
             rows = rows.reshape(*offset.shape, *rows.shape[-2:])
             squares["consensus"] = Square(rows / np.sqrt(m), offset / np.sqrt(m))
-        loss = self._at(root, *at.mean)
+        loss = self._distance_sq(root, *at.mean)
         squares["loss"] = Square(loss.G, loss.g, self.problem.f_star)
         if at.auxiliary is not None:
-            squares["grad_norm_sq_w"] = self._at(H, *at.auxiliary)
+            squares["grad_norm_sq_w"] = self._distance_sq(H, *at.auxiliary)
         if self.two_block is None:
             return Readings(squares, models)
-        two = self._two_blocks(mean, models, *self.two_block)
-        return Readings(squares | two.squares(), models, two)
+        block_measures = self._two_blocks(mean, models, *self.two_block)
+        return Readings(squares | block_measures.squares(), models, block_measures)
 
     def _two_blocks(
         self, mean: Square, models: Affine, L_u: float, L_v: float
@@ -287,7 +290,7 @@ class Engine:
             G.reshape(1, -1, *G.shape[2:]) / root, g.reshape(1, -1) / root, constant
         )
 
-    def _at(
+    def _distance_sq(
         self,
         H: np.ndarray,
         J: np.ndarray,
@@ -339,7 +342,7 @@ class Engine:
                 given += repr(value).encode()
         return given
 
-    def _settled(self, before: State, after: State) -> State:
+    def _without_rounding(self, before: State, after: State) -> State:
         """Return the state after a round, without changes that are only rounding."""
         kept = {}
         for name in {*clients_tensors(after)} - {*self.layout.shapes, "z"}:

@@ -179,7 +179,7 @@ def _low_rank(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
         )
     readings = engine.readings(engine.template, consensus=False)
     step, _ = engine.step(engine.template, 0)
-    still = [
+    without_noise = [
         Stage(stage.alone.still(), stage.mixed, stage.times) for stage in step.stages
     ]
     measures = {
@@ -192,7 +192,7 @@ def _low_rank(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
         for name, square in readings.squares.items():
             measures[name][t] += square.expected(state)
         if t < engine.rounds:
-            state = one_round(state, still, step.laws)
+            state = one_round(state, without_noise, step.laws)
     return measures, engine.models(state, readings)
 
 
@@ -200,7 +200,7 @@ def _spreads(square: Square, engine: Engine, step: Step) -> np.ndarray:
     """Return the trace of the covariance of G s after 0..rounds rounds."""
     # (B, m, p, k)
     rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)
-    entered = 0.0
+    added = 0.0  # by the noise of the rounds
     for t in range(engine.rounds + 1):
         flat, cov = rows.reshape(len(rows), -1, rows.shape[-1]), engine.start.cov
         at_start = (
@@ -208,9 +208,9 @@ def _spreads(square: Square, engine: Engine, step: Step) -> np.ndarray:
             if cov is None
             else (flat * (cov.reshape(len(flat), *2 * flat.shape[1:2]) @ flat)).sum()
         )
-        out[t] = entered + at_start
-        rows, more = backward(rows, step.stages, step.laws)
-        entered += more
+        out[t] = added + at_start
+        rows, by_round = backward(rows, step.stages, step.laws)
+        added += by_round
     return out
 
 

@@ -312,8 +312,8 @@ class Probe:
         of_noise = units[..., width:]
         covariance = np.zeros((m, of_noise.shape[1], of_noise.shape[1]))
         for k in range(draws):
-            one = of_noise[..., k * d : (k + 1) * d]
-            covariance += one @ self.problem.noise @ one.swapaxes(-1, -2)
+            of_draw = of_noise[..., k * d : (k + 1) * d]
+            covariance += of_draw @ self.problem.noise @ of_draw.swapaxes(-1, -2)
         return Affine(units[..., :width], constant, covariance if draws else None)
 
     def _number_of_draws(

@@ -72,7 +72,7 @@ def refutation_picture(
             _svg(figure),
             "A family of problems inside all assumptions, along which the ratio grows.",
         )
-    horizons, lines = _along(file, theorem, instead)
+    horizons, lines = _values_at_horizons(file, theorem, instead)
     figure, axes = _axes("rounds $T$", "left-hand side and bounds")
     for name, values in lines.items():
         axes.plot(
@@ -102,7 +102,7 @@ _OTHER_AGGREGATE = (
 )
 
 
-def _along(
+def _values_at_horizons(
     file: Path, theorem: Theorem, instead: Theorem | None
 ) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
     """Return the horizons of a saved instance, and measured values and bounds there.
@@ -117,7 +117,7 @@ def _along(
     numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
     data = score.left_side(theorem, batch, path, numbers)
     horizons = np.unique(np.round(np.geomspace(2, max(T, 3), 60)))
-    measured = [float(at_T(theorem, data, int(h), path.still)[0]) for h in horizons]
+    measured = [float(at_T(theorem, data, int(h), path.cycle)[0]) for h in horizons]
     lines = {"measured": np.array(measured)}
     for name, bound in (("printed", theorem), ("corrected", instead)):
         if (

@@ -82,7 +82,7 @@ def _settings(cell: CellResult) -> str:
     )
 
 
-def _brief(name: str, value: object) -> str:
+def _title_text(name: str, value: object) -> str:
     """Return a setting as text that is short enough for the title of a panel.
 
     Numbers are preceded by their field, names are not.
@@ -113,9 +113,9 @@ def _outcome(
             instance=instance,
             group=title,
             row=", ".join(
-                _brief(n, v) for n, v in cell.settings.items() if n not in across
+                _title_text(n, v) for n, v in cell.settings.items() if n not in across
             ),
-            column=", ".join(_brief(n, cell.settings[n]) for n in across),
+            column=", ".join(_title_text(n, cell.settings[n]) for n in across),
             key=verdicts[0].key if verdicts else "",
             variants=tuple(v.variant for v in verdicts),
         ),
@@ -180,7 +180,7 @@ def _panels_along_axes(
         for cell, outcome in zip(done, study.outcomes):
             others = [n for n in first if n not in axis]
             if all(cell.settings[n] == first[n] for n in others):
-                column = ", ".join(_brief(n, cell.settings[n]) for n in axis)
+                column = ", ".join(_title_text(n, cell.settings[n]) for n in axis)
                 case = replace(outcome.case, row="", column=column)
                 shown.append(replace(outcome, case=case))
         if len(shown) < 2:
@@ -246,7 +246,7 @@ def _curves(
         others = []
     names = []
     for _, row in judged.iterrows():
-        settings = [_brief(name, row[name]) for name in others]
+        settings = [_title_text(name, row[name]) for name in others]
         names.append(", ".join([row["variant"], *settings]))
     return judged.assign(curve=names), held
 

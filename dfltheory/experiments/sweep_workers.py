@@ -124,7 +124,7 @@ def _failure(error: BaseException, trace: str = "") -> Record:
     return {"status": "failed", "error": details}
 
 
-def _lost(key: str, cell: Cell, error: BaseException) -> Finished:
+def _result_of_lost_worker(key: str, cell: Cell, error: BaseException) -> Finished:
     """Return the result of a cell whose worker reported nothing."""
     return key, _identified(key, cell) | _failure(error), None
 
@@ -164,20 +164,20 @@ def _on_processes(
     """
     waiting = deque(work)
     while waiting:
-        suspects, _ = yield from _until_a_death(waiting, processes)
+        suspects, _ = yield from _run_until_worker_dies(waiting, processes)
         for job in suspects:
-            guilty, how = yield from _until_a_death(deque([job]), 1)
+            guilty, how = yield from _run_until_worker_dies(deque([job]), 1)
             if guilty:
                 message = (
                     f"its worker process died twice, exit codes {how} (out of memory?)"
                 )
-                yield _lost(
+                yield _result_of_lost_worker(
                     *job,
                     WorkerDiedError(f"{message}: try --retry-failed with fewer --jobs"),
                 )
 
 
-def _until_a_death(
+def _run_until_worker_dies(
     waiting: deque[Job], processes: int
 ) -> Generator[Finished, None, tuple[list[Job], str]]:
     """Run the cells of ``waiting`` until all are done or a worker dies.
@@ -226,7 +226,11 @@ def _until_a_death(
                     died.append(job)
                     how = "".join(re.findall(r"\{.*?\}", str(error))) or "unknown"
                 else:
-                    yield future.result() if error is None else _lost(*job, error)
+                    yield (
+                        future.result()
+                        if error is None
+                        else _result_of_lost_worker(*job, error)
+                    )
             if broken:
                 return died, how
     # after an interruption, do not wait for results that will not be stored
@@ -292,7 +296,7 @@ def _on_cluster(work: Sequence[Job], client: Client) -> Generator[Finished, None
             if isinstance(result, KilledWorker) and jobs is work:
                 suspects.append(job)
             elif isinstance(result, Exception):
-                yield _lost(*job, result)
+                yield _result_of_lost_worker(*job, result)
             else:
                 yield result
 

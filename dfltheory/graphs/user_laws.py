@@ -23,7 +23,7 @@ LawFunction = Callable[..., object]
 Laws = str | LawFunction | Iterable[str | LawFunction] | None
 """Names of laws, user-defined laws, or both; None for all named laws."""
 
-ROUNDS = 20
+EXAMINED_ROUNDS = 20
 """Number of rounds checked if a sequence has no period."""
 
 
@@ -100,7 +100,9 @@ class NetworkLaw:
 
         If a sequence has no period, its first rounds are examined.
         """
-        return self.failure_of(rounds_of(as_sequence(network), ROUNDS).matrices)
+        return self.failure_of(
+            rounds_of(as_sequence(network), EXAMINED_ROUNDS).matrices
+        )
 
     def holds(self, network: object) -> bool:
         """Return whether a matrix, a graph or a sequence satisfies the law."""

@@ -106,7 +106,7 @@ def check(
         return _corollary(theorem, script, others)
     _check_script(script)
     facts, missing = [], []
-    if script.case is not None and not _decidable(theorem, script):
+    if script.case is not None and not _is_decided(theorem, script):
         missing.append("the condition of the cases may be no real number")
     for case, stated in script.cases(theorem):
         fact, lacks = _proof(stated, case)
@@ -118,7 +118,7 @@ def check(
     return _answer(theorem, tuple(facts), used, idle, [*lacks, *missing])
 
 
-def _decidable(theorem: Theorem, script: Script) -> bool:
+def _is_decided(theorem: Theorem, script: Script) -> bool:
     """Return whether the case or its opposite holds.
 
     Both sides must be real numbers, which can be compared.
@@ -174,7 +174,7 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
         missing.append("the last fact is about another left-hand side")
     region = ScriptRegion(stated, script)
     missing += region.complaints
-    absent = _absent(stated)
+    absent = _values_of_absent(stated)
     demands = [(d, d.expr.subs(absent)) for d in fact.demands]
     missing += [
         f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)
@@ -187,7 +187,7 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     return fact, missing
 
 
-def _absent(theorem: Theorem) -> dict[sp.Symbol, int]:
+def _values_of_absent(theorem: Theorem) -> dict[sp.Symbol, int]:
     """Return the values of quantities that a theorem does not have.
 
     They are those at which a mechanism is absent, and one local step for an algorithm
@@ -325,7 +325,7 @@ def _lost_mechanisms(theorem: Theorem, source: Theorem) -> dict[sp.Symbol, int]:
     What enters by the schedule of a hyperparameter that the source has, as rho0 in rho
     = rho0/sqrt(T), is no mechanism of its own.
     """
-    absent, without = _absent(theorem), _absent(source)
+    absent, without = _values_of_absent(theorem), _values_of_absent(source)
     entered: set[Expr] = set()
     for name, value in theorem.schedule.items():
         if theorem.glossary[name].symbol not in without:

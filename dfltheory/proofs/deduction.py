@@ -123,7 +123,7 @@ class Deduction:
         points = self.region.points[-_GENERIC:] if failing is None else [failing]
         seen: set[tuple[Expr, ...]] = set()
         for point in points:
-            there = self._nearly_at(point)
+            there = self._rounded_rows_at(point)
             if there is None:
                 continue
             for numbers in self._solutions(there, failing is not None):
@@ -173,7 +173,7 @@ class Deduction:
         filled = [tuple(x or Fraction(0) for x in row) for row in rows]
         return MomentRows(self.moments, filled[0], tuple(filled[1:]), tuple(pinned))
 
-    def _nearly_at(self, point: Point) -> MomentRows | None:
+    def _rounded_rows_at(self, point: Point) -> MomentRows | None:
         """Everything at a point, irrational numbers rounded."""
         rows = self._rows(point, approximate_value)
         filled = [tuple(x for x in row if x is not None) for row in rows]

@@ -99,7 +99,7 @@ def genuine(fact: object) -> bool:
     return type(fact) is Fact and fact in _ISSUED
 
 
-def _within(given: object) -> Iterator[object]:
+def _parts_of(given: object) -> Iterator[object]:
     """All that an argument is made of: itself, and what is in it."""
     yield given
     parts: list[object] = []
@@ -108,7 +108,7 @@ def _within(given: object) -> Iterator[object]:
     elif isinstance(given, (tuple, list, frozenset, dict)):
         parts = [*given, *(given.values() if isinstance(given, dict) else ())]
     for part in parts:
-        yield from _within(part)
+        yield from _parts_of(part)
 
 
 _WORDS = (
@@ -158,7 +158,7 @@ def rule(
         def apply(*arguments: object, **named: object) -> Fact:
             given = (*arguments, *named.values())
             premises = tuple(a for a in given if isinstance(a, Fact) and genuine(a))
-            parts = [part for a in given if not genuine(a) for part in _within(a)]
+            parts = [part for a in given if not genuine(a) for part in _parts_of(a)]
             strange = [
                 p
                 for p in parts
@@ -169,7 +169,7 @@ def rule(
                 "{}: a premise was not made by the kernel, or is none of its words",
                 name,
             )
-            real = [demand for part in parts for demand in _entered(part)]
+            real = [demand for part in parts for demand in _demands_of(part)]
             about = {a for a in given if isinstance(a, Algorithm)} | {
                 p.of for p in premises if p.of
             }
@@ -211,7 +211,7 @@ def rule(
     return made
 
 
-def _entered(part: object) -> tuple[Demand, ...]:
+def _demands_of(part: object) -> tuple[Demand, ...]:
     """Refuse an argument, or return what makes its numbers real and finite."""
     if type(part) in (Atom, Lag, Moment, Vec):
         part.__post_init__()  # type: ignore[attr-defined]
@@ -225,7 +225,7 @@ def _entered(part: object) -> tuple[Demand, ...]:
 
 def _need_own_blocks(algorithm: Algorithm, claim: Claim) -> None:
     """Refuse a claim about coordinates that its algorithm does not have."""
-    for part in _within(({**claim.left}, {**claim.right})):
+    for part in _parts_of(({**claim.left}, {**claim.right})):
         need(
             not isinstance(part, Atom) or part.block in algorithm.blocks,
             "{}: {} has no such block of coordinates",

@@ -120,24 +120,24 @@ class FlatStatement:
                 self._write_value(old, new)
         self._write_terms()
 
-    def _late(self, expr: Expr) -> bool:
+    def _has_weight_totals(self, expr: Expr) -> bool:
         """Return whether an expression has totals of the weights."""
         return bool({str(x) for x in expr.free_symbols} & self.totals)
 
     def _write_part(self, late: bool) -> None:
         for definition in self.theorem.definitions:
             used = self._used(definition.symbol)
-            if self._late(used) is late:
+            if self._has_weight_totals(used) is late:
                 self._write_definition(definition.symbol, definition.expr, used)
         for number, condition in enumerate(self.theorem.conditions, start=1):
             sides = (condition.left, condition.right)
-            if any(self._late(self._used(x)) for x in sides) is late:
+            if any(self._has_weight_totals(self._used(x)) for x in sides) is late:
                 left, right = map(self.expr, sides)
                 self.lines.append(f"condition C{number} | {left} <= {right}")
                 self.lines.append(f"hint 1 times C{number}")
         for declared in self.ranges:
             own = str(declared.symbol) in self.totals
-            if (own or self._late(declared.means)) is late:
+            if (own or self._has_weight_totals(declared.means)) is late:
                 self._write_coordinate(declared)
 
     def _used(self, expr: Expr) -> Expr:
@@ -149,7 +149,7 @@ class FlatStatement:
 
     def _write_definition(self, symbol: sp.Symbol, formula: Expr, used: Expr) -> None:
         line = f"define {symbol} = {self.expr(formula)}"
-        if self._late(used):
+        if self._has_weight_totals(used):
             line += f" | {self.expr(used)}"
         self.lines.append(line)
 

@@ -83,7 +83,7 @@ class ScriptRegion:
         """Return whether ``expr >= 0`` (``> 0``) is proved under the conditions."""
         there = self.coordinates(expr)
         conditions = [
-            Condition("condition", sp.S.Zero, self._there(slack), sure)
+            Condition("condition", sp.S.Zero, self._in_quantities(slack), sure)
             for slack, sure in self._slacks
         ]
         conditions += [
@@ -107,9 +107,9 @@ class ScriptRegion:
 
     def coordinates(self, expr: Expr) -> Expr:
         """``expr`` in the quantities of the ranges."""
-        return self._there(self.expand(expr))
+        return self._in_quantities(self.expand(expr))
 
-    def _there(self, expr: Expr) -> Expr:
+    def _in_quantities(self, expr: Expr) -> Expr:
         known = {
             old: new
             for old, new in self._values.items()

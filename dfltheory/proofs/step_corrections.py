@@ -216,10 +216,12 @@ def _distance(one: Key, other: Key) -> int:
 
 def _correction(moment: str, claimed: Expr, derived: Expr) -> Correction:
     factors = _factors(claimed, derived)
-    return Correction(moment, _turned(claimed), _turned(derived), factors)
+    return Correction(
+        moment, _in_positive_factors(claimed), _in_positive_factors(derived), factors
+    )
 
 
-def _turned(expr: Expr) -> Expr:
+def _in_positive_factors(expr: Expr) -> Expr:
     """Return an expression in factors that are positive for small symbols."""
     number, powers = _factored(expr)
     return number * sp.Mul(*(base**exponent for base, exponent in powers.items()))

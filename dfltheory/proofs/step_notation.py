@@ -43,7 +43,7 @@ from dfltheory.proofs.moments import (
     value,
 )
 
-DEEPEST, LONGEST, PARTS = 30, 1000, 300
+MOST_LEVELS, MOST_CHARACTERS, MOST_PARTS = 30, 1000, 300
 """Nesting, characters and nodes of one text."""
 ALIASES = {
     "jensen": "mean_of",
@@ -170,8 +170,10 @@ class StepNotation:
 
     def _read(self, text: str) -> NotationValue:
         self._nodes = 0
-        if len(text) > LONGEST:
-            raise InputError(f"a rule or a moment has at most {LONGEST} characters")
+        if len(text) > MOST_CHARACTERS:
+            raise InputError(
+                f"a rule or a moment has at most {MOST_CHARACTERS} characters"
+            )
         try:
             tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
         except (SyntaxError, RecursionError, MemoryError, ValueError):
@@ -185,8 +187,10 @@ class StepNotation:
 
     def _value(self, node: ast.expr, depth: int) -> NotationValue:
         self._nodes += 1
-        if depth > DEEPEST or self._nodes > PARTS:
-            raise InputError(f"at most {DEEPEST} deep and {PARTS} parts are read")
+        if depth > MOST_LEVELS or self._nodes > MOST_PARTS:
+            raise InputError(
+                f"at most {MOST_LEVELS} deep and {MOST_PARTS} parts are read"
+            )
         match node:
             case ast.Constant(value=int() as number) if not isinstance(number, bool):
                 return small(sp.Integer(number))

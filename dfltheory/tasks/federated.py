@@ -108,7 +108,7 @@ def image_task(
     The loss is the cross-entropy. Each channel is normalized by its mean and standard
     deviation over the training set.
     """
-    images = _some(
+    images = _random_subset(
         load(name, data_root) if isinstance(name, str) else name,
         examples,
         test_examples,
@@ -237,7 +237,7 @@ def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.M
         )
 
 
-def _some(
+def _random_subset(
     images: ImageSet, examples: int | None, test_examples: int | None, seed: int
 ) -> ImageSet:
     """Return an image set reduced to the requested numbers of examples."""

@@ -37,7 +37,7 @@ OTHER_IMAGES = (
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _open(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Open a file, gzipped or not; convert reading errors to DataError."""
     try:
         if path.exists() and not path.is_file():  # a pipe would block
@@ -55,7 +55,7 @@ def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
+def _read_at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
     """Read at most ``count`` bytes, allocating memory only for bytes that exist."""
     parts = []
     while count > 0 and (part := stream.read(min(count, 2**20))):
@@ -82,7 +82,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     in C order.
     """
     path = Path(path)
-    with _opened(path) as stream:
+    with _open(path) as stream:
         start = stream.read(4)
         if len(start) < 4 or start[:2] != b"\0\0" or not 1 <= start[3] <= 4:
             raise DataError(
@@ -99,7 +99,7 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
         )
         size = math.prod(shape)
         _refuse_large(path, "declares", size)
-        raw = _at_most(stream, size + 1)  # the extra byte detects a file too long
+        raw = _read_at_most(stream, size + 1)  # the extra byte detects a file too long
     if len(raw) != size or not size:
         declared, actual = (
             " x ".join(map(str, shape)),
@@ -156,8 +156,8 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
     files do not use are rejected.
     """
     path = Path(path)
-    with _opened(path) as stream:
-        raw = _at_most(stream, LARGEST + 1)
+    with _open(path) as stream:
+        raw = _read_at_most(stream, LARGEST + 1)
     _refuse_large(path, "contains at least", len(raw))
     constants: list[Constant] = []
     by_key: dict[bytes, list[Constant]] = {}
@@ -327,8 +327,8 @@ def tiny_imagenet_index(
 
 
 def _lines(path: Path) -> list[str]:
-    with _opened(path) as stream:
-        raw = _at_most(stream, _LARGEST_TEXT + 1)
+    with _open(path) as stream:
+        raw = _read_at_most(stream, _LARGEST_TEXT + 1)
     if len(raw) > _LARGEST_TEXT:
         raise DataError(
             f"{path} has more than {_LARGEST_TEXT} bytes: it is not a list of names"

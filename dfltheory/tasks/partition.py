@@ -139,18 +139,18 @@ def split(
         )
     elif kind in ("dirichlet", "dirichlet_by_image"):
         fill = _fill_image_by_image if kind == "dirichlet_by_image" else _fill_in_order
-        left, ratios = _ratios(y, m, C, alpha, rng)
+        remaining, ratios = _ratios(y, m, C, alpha, rng)
         sizes = np.array([len(part) for part in np.array_split(y, m)])
-        train = _deal(y, fill(ratios, left, sizes, rng), rng)
+        train = _deal(y, fill(ratios, remaining, sizes, rng), rng)
     else:
-        train = _few_classes(y, m, C, classes_per_client, rng)
+        train = _deal_few_classes(y, m, C, classes_per_client, rng)
     counts = _count(y, train, C)
     if not (sizes := counts.sum(1)).min():
         raise InputError(
             f"client {sizes.argmin()} gets no example: use fewer clients or more"
             " classes per client"
         )
-    test = _follow(t, counts, rng) if len(t) else (t,) * m
+    test = _divide_test_examples(t, counts, rng) if len(t) else (t,) * m
     return Partition(kind, train, test, counts, _count(t, test, C))
 
 
@@ -196,18 +196,18 @@ def _ratios(
 
 
 def _weights(
-    ratios: NDArray[np.float64], left: NDArray[np.int64]
+    ratios: NDArray[np.float64], remaining: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return a client's probabilities of the labels that are not exhausted."""
-    weight = np.where(left > 0, ratios, 0.0)
+    weight = np.where(remaining > 0, ratios, 0.0)
     if not weight.sum() > 0:
-        weight = left.astype(float)
+        weight = remaining.astype(float)
     return weight / weight.sum()
 
 
 def _fill_in_order(
     ratios: NDArray[np.float64],
-    left: NDArray[np.int64],
+    remaining: NDArray[np.int64],
     missing: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
@@ -218,16 +218,16 @@ def _fill_in_order(
     counts = np.zeros(ratios.shape, dtype=np.int64)
     for i in rng.permutation(len(missing)):
         while missing[i]:  # each draw assigns an image or exhausts a label
-            take = rng.multinomial(missing[i], _weights(ratios[i], left))
-            take = np.minimum(take, left)
+            take = rng.multinomial(missing[i], _weights(ratios[i], remaining))
+            take = np.minimum(take, remaining)
             counts[i] += take
-            left, missing[i] = left - take, missing[i] - take.sum()
+            remaining, missing[i] = remaining - take, missing[i] - take.sum()
     return counts
 
 
 def _fill_image_by_image(
     ratios: NDArray[np.float64],
-    left: NDArray[np.int64],
+    remaining: NDArray[np.int64],
     sizes: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
@@ -237,26 +237,28 @@ def _fill_image_by_image(
     drawn in one call.
     """
     counts = np.zeros(ratios.shape, dtype=np.int64)
-    order = _turns(sizes, rng)
-    done = 0
-    while done < len(order):
-        clients = order[done : done + _IMAGES_AT_ONCE]
-        weights = np.where(left > 0, ratios[clients], 0.0)
-        bare = np.flatnonzero(~(weights.sum(1) > 0))
-        # for a client whose labels are exhausted, probabilities depend on what is left
-        until = bare[0] if len(bare) else len(clients)
+    order = _draw_turns(sizes, rng)
+    assigned = 0
+    while assigned < len(order):
+        clients = order[assigned : assigned + _IMAGES_AT_ONCE]
+        weights = np.where(remaining > 0, ratios[clients], 0.0)
+        without_labels = np.flatnonzero(~(weights.sum(1) > 0))
+        # probabilities of a client whose labels are exhausted depend on the remaining
+        until = without_labels[0] if len(without_labels) else len(clients)
         if until == 0:
-            label = rng.choice(len(left), p=_weights(ratios[clients[0]], left))
+            label = rng.choice(
+                len(remaining), p=_weights(ratios[clients[0]], remaining)
+            )
             labels = np.array([label])
         else:
-            labels = _labels_at_once(weights[:until], left, rng)
+            labels = _draw_labels(weights[:until], remaining, rng)
         np.add.at(counts, (clients[: len(labels)], labels), 1)
-        left = left - np.bincount(labels, minlength=len(left))
-        done += len(labels)
+        remaining = remaining - np.bincount(labels, minlength=len(remaining))
+        assigned += len(labels)
     return counts
 
 
-def _turns(sizes: NDArray[np.int64], rng: np.random.Generator) -> Indices:
+def _draw_turns(sizes: NDArray[np.int64], rng: np.random.Generator) -> Indices:
     """Return the client of each image, uniformly random among those not yet full."""
     m, total = len(sizes), int(sizes.sum())
     taken = np.zeros(m, dtype=np.int64)
@@ -275,23 +277,23 @@ def _turns(sizes: NDArray[np.int64], rng: np.random.Generator) -> Indices:
     return np.concatenate(parts)
 
 
-def _labels_at_once(
-    weights: NDArray[np.float64], left: NDArray[np.int64], rng: np.random.Generator
+def _draw_labels(
+    weights: NDArray[np.float64], remaining: NDArray[np.int64], rng: np.random.Generator
 ) -> Indices:
     """Draw labels for consecutive images, up to the first that exhausts a label."""
     cumulative = weights.cumsum(1)
     levels = rng.random(len(weights)) * cumulative[:, -1]
     labels = (cumulative <= levels[:, None]).sum(1)
-    labels = np.minimum(labels, np.flatnonzero(left > 0)[-1])
+    labels = np.minimum(labels, np.flatnonzero(remaining > 0)[-1])
     ends = [
-        np.flatnonzero(labels == c)[left[c] - 1]
+        np.flatnonzero(labels == c)[remaining[c] - 1]
         for c in np.unique(labels)
-        if (labels == c).sum() >= left[c]
+        if (labels == c).sum() >= remaining[c]
     ]
     return labels[: min(ends) + 1] if ends else labels
 
 
-def _few_classes(
+def _deal_few_classes(
     y: Indices, m: int, C: int, c: int, rng: np.random.Generator
 ) -> tuple[Indices, ...]:
     totals = np.bincount(y, minlength=C)
@@ -310,10 +312,10 @@ def _few_classes(
     slots = np.zeros(C, dtype=np.int64)
     slots[present] = m * c // len(present)
     slots[rng.choice(present, m * c % len(present), replace=False)] += 1
-    holds, left = np.zeros((m, C), dtype=bool), slots.copy()
+    holds, remaining = np.zeros((m, C), dtype=bool), slots.copy()
     for i in range(m):  # taking the labels with most slots first always succeeds
-        holds[i, np.lexsort((rng.random(C), -left))[:c]] = True
-        left = left - holds[i]
+        holds[i, np.lexsort((rng.random(C), -remaining))[:c]] = True
+        remaining = remaining - holds[i]
     counts = np.zeros((m, C), dtype=np.int64)
     for k in present:
         holders = rng.permutation(np.flatnonzero(holds[:, k]))
@@ -323,7 +325,7 @@ def _few_classes(
     return _deal(y, counts, rng)
 
 
-def _follow(
+def _divide_test_examples(
     t: Indices, counts: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[Indices, ...]:
     """Divide test examples in the proportions of ``counts``.

@@ -169,9 +169,13 @@ class Supervised(MinibatchTask):
         classes = (
             self.criterion is LOSSES["cross_entropy"] and not self.y.is_floating_point()
         )
-        one = self._prepared(self.X[:1])
+        first_input = self._prepared(self.X[:1])
         out = refuse_mismatch(
-            self.network, one, self.y, classes, self.criterion if known_loss else None
+            self.network,
+            first_input,
+            self.y,
+            classes,
+            self.criterion if known_loss else None,
         )
         self._classes = out.shape[-1]
         if channels_last not in (True, False, "auto"):
@@ -183,7 +187,7 @@ class Supervised(MinibatchTask):
             and self.device.type == "cpu"
             and layout_does_not_matter(self.network)
         )
-        self.drops = has_dropout(self.network, one)
+        self.drops = has_dropout(self.network, first_input)
         if self.drops and (self.batch is None or strategy not in ("auto", "loop")):
             raise InputError(
                 "dropout is drawn for each client's minibatch, one network after"

@@ -270,8 +270,8 @@ class Checkpoint:
             if stored.get(name) == identity.get(name):
                 continue
             self._refuse(
-                f"another run: its {name} is {_brief(stored.get(name))}, not"
-                f" {_brief(identity.get(name))}",
+                f"another run: its {name} is {_short_text(stored.get(name))}, not"
+                f" {_short_text(identity.get(name))}",
                 forcible=name not in _NEVER_FORCED,
             )
         if stored["metrics"].keys() != identity["metrics"].keys():
@@ -323,7 +323,7 @@ _NEVER_FORCED = ("rounds", "seeds", "evaluate_every")
 """Differences that cannot be forced, because they index the stored measurements."""
 
 
-def _brief(value: object) -> str:
+def _short_text(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}..."
 

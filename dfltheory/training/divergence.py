@@ -78,7 +78,7 @@ class Scale:
             > 0
         )
         slopes = np.where(higher, measured["grad_norm_sq"], 0.0)
-        return far or self._steeper(slopes, first["grad_norm_sq"])
+        return far or self._is_steeper(slopes, first["grad_norm_sq"])
 
     def _is_within(
         self,
@@ -108,7 +108,7 @@ class Scale:
             self._started = start
         return start
 
-    def _steeper(self, now: np.ndarray, then: np.ndarray) -> bool:
+    def _is_steeper(self, now: np.ndarray, then: np.ndarray) -> bool:
         norm, start = float(now.max()) ** 0.5, self._gradient_at_start(then)
         if norm <= GROWTH * start:
             return False

@@ -53,14 +53,14 @@ def _square(matrix: list[list[float]]) -> list[list[float]]:
     return matrix
 
 
-def _not_blank(name: str) -> str:
+def _reject_blank(name: str) -> str:
     if not name.strip():
         raise ValueError("must be a name")
     return name
 
 
 ClientMetric = Literal["client_accuracy", "client_loss"]
-Name = Annotated[str, AfterValidator(_not_blank)]
+Name = Annotated[str, AfterValidator(_reject_blank)]
 Matrix = Annotated[list[list[float]], Field(min_length=1), AfterValidator(_square)]
 Count = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]

@@ -97,7 +97,7 @@ def read_measurements(path: str | Path) -> MeasurementTable:
         table = reader(path)
     except UnicodeDecodeError as wrong:
         raise InputError(f"{path}: not a text file (UTF-8): {wrong.reason}") from None
-    return _arranged(table)
+    return _sorted_table(table)
 
 
 def _check_file(path: Path) -> None:
@@ -115,7 +115,7 @@ def _check_file(path: Path) -> None:
 
 def _read_csv(path: Path) -> RowTable:
     with path.open(encoding="utf-8-sig", newline="") as lines:
-        rows = csv.reader(_limited(path, lines), strict=True)
+        rows = csv.reader(_reject_long_lines(path, lines), strict=True)
         try:
             header = next(rows, None)
             if header is None:
@@ -139,7 +139,7 @@ def _read_csv(path: Path) -> RowTable:
     return table
 
 
-def _limited(path: Path, lines: TextIO) -> Iterator[str]:
+def _reject_long_lines(path: Path, lines: TextIO) -> Iterator[str]:
     """Yield lines, and reject lines that are too long to be held in memory."""
     longest = COLUMNS * (NAME + 100)
     number = 0
@@ -153,7 +153,7 @@ def _limited(path: Path, lines: TextIO) -> Iterator[str]:
 def _read_json_lines(path: Path) -> RowTable:
     table: RowTable | None = None
     with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(_limited(path, lines), start=1):
+        for number, line in enumerate(_reject_long_lines(path, lines), start=1):
             if not line.strip():
                 continue
             record = _json_record(path, number, line)
@@ -239,7 +239,7 @@ READERS: dict[str, Callable[[Path], RowTable]] = {
 # -- the arrays ------------------------------------------------------------------------
 
 
-def _arranged(table: RowTable) -> MeasurementTable:
+def _sorted_table(table: RowTable) -> MeasurementTable:
     """Sort the rows by seed and round, and return them as arrays."""
     if not table.lines:
         raise InputError(f"{table.path} has no rows")

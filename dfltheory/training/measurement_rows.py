@@ -66,7 +66,7 @@ class RowTable:
         if len(self.lines) >= ROWS:
             refuse(self.path, line, f"more than {ROWS:,} rows: write fewer rounds")
         for name, column, cell in zip(self.names, self.columns, cells, strict=True):
-            read = _whole if name in INDEX else _number
+            read = _parse_whole if name in INDEX else _parse_number
             try:
                 column.append(read(cell))
             except ValueError as wrong:
@@ -111,7 +111,7 @@ def checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _number(cell: object) -> float:
+def _parse_number(cell: object) -> float:
     """Return a finite number, or raise ValueError."""
     if isinstance(cell, bool) or not isinstance(cell, (str, int, float)):
         raise ValueError(f"{_quoted(cell)} is not a number")
@@ -128,9 +128,9 @@ def _number(cell: object) -> float:
     return value
 
 
-def _whole(cell: object) -> float:
+def _parse_whole(cell: object) -> float:
     """Return an integer >= 0 as a float, or raise ValueError."""
-    value = _number(cell)
+    value = _parse_number(cell)
     if not value.is_integer() or not 0 <= value <= 2**53:
         raise ValueError(f"{_quoted(cell)} must be an integer >= 0")
     return value

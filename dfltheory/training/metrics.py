@@ -129,7 +129,7 @@ class Recorder:
             "consensus": consensus,
             "loss": losses,
         }
-        for name, value in self._further(state, models, mean).items():
+        for name, value in self._optional_measures(state, models, mean).items():
             measured[name] = numbers(value)
         self._size = consensus + mean_sq
         if not self.rounds:
@@ -142,7 +142,7 @@ class Recorder:
             self.values.setdefault(name, []).append(value)
         return measured
 
-    def _further(
+    def _optional_measures(
         self, state: State, models: Tensor, mean: Tensor
     ) -> dict[str, Tensor | np.ndarray]:
         """Return the measures that only some tasks, algorithms and metrics define."""

@@ -111,16 +111,16 @@ def _sparse(factors: list[sp.csr_array], width: torch.dtype, z: Tensor) -> Tenso
     models = z.to(width).numpy()
     block = max(512, CACHE_BLOCK // (n * models.itemsize))
     if S == 1 and d <= block:
-        return torch.from_numpy(_applied(factors, models[0])[None]).to(z.dtype)
+        return torch.from_numpy(_apply_factors(factors, models[0])[None]).to(z.dtype)
     mixed = np.empty((S, factors[-1].shape[0], d), models.dtype)
     for before, after in zip(models, mixed):
         for start in range(0, d, block):
             part = slice(start, start + block)
-            after[:, part] = _applied(factors, before[:, part])
+            after[:, part] = _apply_factors(factors, before[:, part])
     return torch.from_numpy(mixed).to(z.dtype)
 
 
-def _applied(factors: list[sp.csr_array], z: np.ndarray) -> np.ndarray:
+def _apply_factors(factors: list[sp.csr_array], z: np.ndarray) -> np.ndarray:
     for W in factors:
         z = W @ z
     return z

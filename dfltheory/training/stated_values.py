@@ -95,7 +95,7 @@ class StatedRun:
         if gaps is None:
             return
         gap, error = gaps
-        s, r = _most(-gap - error)
+        s, r = _index_of_largest(-gap - error)
         if gap[s, r] < -error[s, r]:
             raise InputError(
                 f"f - f* = {gap[s, r]:g} at round {self.rounds[r]} must not be"
@@ -106,7 +106,7 @@ class StatedRun:
         relative = max(OF_EQUAL_VALUES, 32 * self.eps)
         beyond = np.abs(loss - f_star - gap)
         beyond = beyond - relative * (np.abs(loss) + abs(f_star) + np.abs(gap))
-        s, r = _most(beyond)
+        s, r = _index_of_largest(beyond)
         if beyond[s, r] > 0:
             raise InputError(
                 f"f_gap = {gap[s, r]:g} at round {self.rounds[r]} contradicts loss -"
@@ -190,7 +190,9 @@ class StatedRun:
             return
         gap_above = gap + error + np.sqrt(squares) * moved + L * moved**2
         root = np.sqrt(2 * L * np.maximum(gap_above, 0.0))
-        s, r = _most(np.sqrt(squares) * (1 - self.tolerance) - root - L * moved)
+        s, r = _index_of_largest(
+            np.sqrt(squares) * (1 - self.tolerance) - root - L * moved
+        )
         most = (root + L * moved)[s, r]
         if np.sqrt(squares[s, r]) * (1 - self.tolerance) > most:
             raise InputError(
@@ -213,7 +215,7 @@ class StatedRun:
             return
         gap_below = gap - error - np.sqrt(squares) * moved - L * moved**2
         root = np.sqrt(2 * mu * np.maximum(gap_below, 0.0)) * (1 - self.tolerance)
-        s, r = _most(root - np.sqrt(squares) - L * moved)
+        s, r = _index_of_largest(root - np.sqrt(squares) - L * moved)
         if np.sqrt(squares[s, r]) + (L * moved)[r] < root[s, r]:
             raise InputError(
                 f"grad_norm_sq = {squares[s, r]:g} at round {rounds[r]} contradicts"
@@ -227,7 +229,7 @@ class StatedRun:
         if not {"consensus", "model_sq"} <= set(self.arrays):
             return
         consensus, size = self.arrays["consensus"], self.arrays["model_sq"]
-        s, r = _most(consensus - size * (1 + self.tolerance))
+        s, r = _index_of_largest(consensus - size * (1 + self.tolerance))
         if consensus[s, r] > size[s, r] * (1 + self.tolerance):
             raise InputError(
                 f"consensus = {consensus[s, r]:g} at round {self.rounds[r]} contradicts"
@@ -253,7 +255,7 @@ class StatedRun:
                 )
 
 
-def _most(values: Floats) -> tuple[int, int]:
+def _index_of_largest(values: Floats) -> tuple[int, int]:
     """Return the index of the largest value."""
     s, r = np.unravel_index(int(np.argmax(values)), values.shape)
     return int(s), int(r)

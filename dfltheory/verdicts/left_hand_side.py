@@ -147,7 +147,7 @@ class LeftHandSide:
         Every round of a minimum or a maximum; the single mean or sum otherwise. They
         are infinite where they are unknown, as the samples are.
         """
-        return self._aggregated(self.samples)
+        return self._aggregate(self.samples)
 
     @cached_property
     def least_columns(self) -> Array:
@@ -156,7 +156,7 @@ class LeftHandSide:
         All planned rounds count, also those after the end of the run: which rounds are
         known depends on the samples.
         """
-        return self._aggregated(np.maximum(self._known_samples - self._above_gap, 0.0))
+        return self._aggregate(np.maximum(self._known_samples - self._above_gap, 0.0))
 
     @property
     def _known_samples(self) -> Array:
@@ -170,9 +170,9 @@ class LeftHandSide:
         """
         if self.is_minimum:
             return self.columns
-        return self._aggregated(self._known_samples)
+        return self._aggregate(self._known_samples)
 
-    def _aggregated(self, samples: Array) -> Array:
+    def _aggregate(self, samples: Array) -> Array:
         match self.aggregate:
             case "min" | "max":
                 return samples

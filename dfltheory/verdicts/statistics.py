@@ -217,11 +217,11 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
     )
     means: NDArray[np.float64] = counts @ z / seeds
     variances = (counts @ z**2 / seeds - means**2) / (seeds - 1)
-    still = variances <= 1e-12
+    is_constant = variances <= 1e-12
     ratios = np.where(
-        still,
+        is_constant,
         np.copysign(np.inf, means),
-        means / np.sqrt(np.where(still, 1.0, variances)),
+        means / np.sqrt(np.where(is_constant, 1.0, variances)),
     )
     least = np.quantile(ratios, tail, method="inverted_cdf")
     return float(values.mean() - least * scale / np.sqrt(seeds - 1))

@@ -283,7 +283,7 @@ class _Search:
 
     def pair(self, one: str, other: str) -> Iterator[Suggestion]:
         """Yield the nearest values of two quantities at which conditions hold."""
-        first, second = self._coarse(one), self._coarse(other)
+        first, second = self._coarse_grid(one), self._coarse_grid(other)
         good = self.holds({one: first[:, None], other: second[None, :]})
         if not good.any():
             return
@@ -302,7 +302,7 @@ class _Search:
         if self.holds(chosen).all():
             yield self._suggestion(tuple(changes))
 
-    def _coarse(self, name: str) -> Array:
+    def _coarse_grid(self, name: str) -> Array:
         grid = self.grid(name, COARSE_FACTORS)
         if name == "T":
             return grid[:: max(1, len(grid) // 100)]

@@ -154,7 +154,7 @@ class Elsewhere(Rows):
         self.rows = self.rows.to(self.device)
 
 
-class LuckElsewhere(RoundOracle):
+class OracleWithoutGenerators(RoundOracle):
     """Arbitrary random numbers on a device without a generator."""
 
     def uniform(self, shape):
@@ -173,13 +173,13 @@ def test_stays_on_the_device_of_its_models(name):
     """
     task, algorithm = Elsewhere(), make(name)
     generators = RunGenerators(3, range(2))
-    grad = LuckElsewhere(task, generators, 0, 5)
+    grad = OracleWithoutGenerators(task, generators, 0, 5)
     state = algorithm.init(
         torch.zeros(2, task.m, D, dtype=torch.float64, device="meta"), grad
     )
     W = torch.zeros(task.m, task.m, device="meta")
     for t in range(2):
-        grad = LuckElsewhere(task, generators, t, 5)
+        grad = OracleWithoutGenerators(task, generators, t, 5)
         state = algorithm.communicate(algorithm.local_update(state, grad), dense_mix(W))
     state = algorithm.finish(state, grad)
     for tensor in (

@@ -24,7 +24,7 @@ from dfltheory.checks.agreement import (
     unused_definitions,
 )
 from dfltheory.checks.corollaries import (
-    _near,
+    _describe_nearest,
     check_corollary,
     compare_rate,
     schedule_against_conditions,
@@ -567,7 +567,7 @@ def test_the_nearest_claimed_term_is_the_nearest():
             sp.S.One, (("K", Fraction(K)), ("T", Fraction(T)), ("f0_gap", Fraction(1)))
         )
 
-    near = _near(order(0, -1), (order(2, -2), order(1, -1), order(-3, -3)))
+    near = _describe_nearest(order(0, -1), (order(2, -2), order(1, -1), order(-3, -3)))
     assert near == "; in the claimed term K f0_gap / (T), K^1 should be K^0"
 
 

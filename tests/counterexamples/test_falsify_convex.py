@@ -341,7 +341,7 @@ def test_clients_that_pause_between_averages_are_not_stationary():
         np.zeros((1, 1)),
     )
     path = run(batch, 60)
-    assert not path.still.any()
+    assert not path.cycle.any()
     assert len(path.value) == 61
     consensus = path.left["consensus"][:, 0]
     assert consensus[[1, 39, 40, 41]] == pytest.approx([1, 1, 0, 1])

@@ -132,7 +132,7 @@ def test_noise_in_two_blocks_adds_the_variance_that_many_runs_of_the_core_show()
         error = data.std(0, ddof=1) / np.sqrt(len(data))
         assert (np.abs(data.mean(0) - row[:8, 0]) <= 5.5 * error + 1e-9).all(), name
     assert path.left["grad_u_sq"][-1, 0] > 1.1 * still.left["grad_u_sq"][-1, 0]
-    assert not path.still[0]
+    assert not path.cycle[0]
 
 
 def test_fixed_points_of_two_opposing_clients_have_the_closed_form():
@@ -146,8 +146,8 @@ def test_fixed_points_of_two_opposing_clients_have_the_closed_form():
     lam = 1 - 2 * w
     expected = lam * eta / (1 - lam * (1 - eta))
     np.testing.assert_allclose(x[0, :, 0], [expected, -expected], rtol=1e-10)
-    assert run(dataclasses.replace(batch, x0=x), 3).still[0]
-    assert not run(batch, 3).still[0]
+    assert run(dataclasses.replace(batch, x0=x), 3).cycle[0]
+    assert not run(batch, 3).cycle[0]
 
 
 def test_state_is_stationary_once_it_moves_by_less_than_its_rounding():
@@ -158,11 +158,11 @@ def test_state_is_stationary_once_it_moves_by_less_than_its_rounding():
     path = run(
         Batch(DFedSAM(1e-30, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3
     )
-    assert path.still.all()
+    assert path.cycle.all()
     moving = run(
         Batch(DFedSAM(1e-3, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3
     )
-    np.testing.assert_array_equal(moving.still, [True, False])
+    np.testing.assert_array_equal(moving.cycle, [True, False])
 
 
 @pytest.mark.drawn(1)
@@ -266,13 +266,13 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     a = rho * (k - 1 + eta * k) / (1 + k - eta * k)
     b = eta * rho - (1 - eta) * a
     assert min(a, b) > 0
-    assert path.still[0] == 2
+    assert path.cycle[0] == 2
     assert np.sort(path.left["grad_norm_sq"][-2:, 0]) == pytest.approx(
         np.sort([a**2, (k * b) ** 2])
     )
     theorem = dfl.bounds.get("dfedsam.theorem_4_5", "corrected")
     for far in (T, T + 1):
-        limit_value = at_T(theorem, path.left["grad_norm_sq"], far, path.still)[0]
+        limit_value = at_T(theorem, path.left["grad_norm_sq"], far, path.cycle)[0]
         assert limit_value == pytest.approx((a**2 + (k * b) ** 2) / 2, rel=1e-6)
     exact = certify(batch.alone(0, batch.x0, T), theorem)
     assert exact.exact["still"] is True
@@ -281,7 +281,7 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     last = dataclasses.replace(
         theorem, lhs=dataclasses.replace(theorem.lhs, aggregate="min")
     )
-    assert at_T(last, path.left["grad_norm_sq"][-9:], T, path.still)[
+    assert at_T(last, path.left["grad_norm_sq"][-9:], T, path.cycle)[
         0
     ] == pytest.approx(min(a, k * b) ** 2)
 

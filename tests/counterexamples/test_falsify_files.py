@@ -141,7 +141,7 @@ def test_every_field_of_every_kind_of_file_is_read_with_its_type(kind, tmp_path)
 )
 def test_what_is_read_replays_to_an_end_or_to_one_line(kind, tmp_path, monkeypatch):
     """Other values and statements cause neither tracebacks nor endless runs."""
-    monkeypatch.setattr(certify, "ROUNDS", (300,))  # keep the many replays short
+    monkeypatch.setattr(certify, "CORE_ROUNDS", (300,))  # keep the many replays short
     file, document = tmp_path / "sent.json", WHOLE[kind]
     content = document.get("divergence") or document["instance"]
     owner = "divergence" if document.get("divergence") else "instance"

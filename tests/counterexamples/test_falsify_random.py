@@ -125,7 +125,7 @@ def test_all_ways_together_are_the_mean_of_a_walk_over_the_tree_of_draws():
             [np.mean(one) for one in values_of_walk[k]], rel=1e-12
         ), k
     assert np.ptp(values_of_walk[0][3]) > 1e-4
-    assert not path.still[0]
+    assert not path.cycle[0]
 
 
 def test_the_second_moment_is_that_of_all_ways():
@@ -191,7 +191,7 @@ def test_falsify_refutes_half_of_a_bound_on_random_matchings_and_not_the_bound(
     assert false.certificate.core["seeds"] >= 16
     # the rest depends on the exact expectation and the scope, not on how often the
     # core is run
-    monkeypatch.setattr(sys.modules[certify.__module__], "RUNS", ((40, 400),) * 2)
+    monkeypatch.setattr(sys.modules[certify.__module__], "RUN_LIMITS", ((40, 400),) * 2)
     certificate = certify(false.instance, MATCHINGS)
     assert not certificate.violated
     fixed = dataclasses.replace(

@@ -288,7 +288,7 @@ def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(meas
     theorem = SimpleNamespace(lhs=SimpleNamespace(measure=measure))
     batch = gossip_batch()
     path = simulate(batch, 3)
-    path.still = np.array([1, 0])
+    path.cycle = np.array([1, 0])
     known, _ = candidate_values(CONVEX_THEOREM, batch, path, [3])
     found = left_side(theorem, batch, path, known)
     raw = path.value - known["f_star"] if measure == "f_gap" else path.left[measure]
@@ -328,7 +328,7 @@ def test_rounds_that_were_not_run_count_only_for_a_stationary_state(
     values = dict.fromkeys(theorem.needs, 1) | {"lam": 0.5}
 
     def measured(rests):
-        run, batch = SimpleNamespace(rounds=4), SimpleNamespace(two=False)
+        run, batch = SimpleNamespace(rounds=4), SimpleNamespace(two_blocks=False)
         return core_evaluation.deterministic_result(
             run, theorem, values, batch, 10, True, rests
         )[0]["measured"]

@@ -86,8 +86,8 @@ def test_state_that_another_matrix_moves_is_not_stationary():
     flat = Ramps.one([[5.0]], [[1.0]], [[1.0]], [0.0]).repeated(2)
     W = np.array([[np.eye(2), np.full((2, 2), 0.5)]])
     batch = replace(two_clients(W, dfl.algorithms.DFedAvg(eta=0.1, K=1)), clients=flat)
-    assert not run(batch, 1).still[0]
-    assert run(batch, 40).still[0]
+    assert not run(batch, 1).cycle[0]
+    assert run(batch, 40).cycle[0]
 
 
 def test_constants_of_windows_are_the_packages_and_only_statements_of_windows_get_them():
@@ -117,17 +117,22 @@ def biased_clients(eta=0.01, rho=0.5):
 
 
 def test_noise_biases_sam_for_every_coin_in_the_training_core():
-    clients, led, x0 = biased_clients()
-    w, sigma = clients.constants()["B"][0], led.constants()["B"][:, None]
+    clients, noise, x0 = biased_clients()
+    w, sigma = clients.constants()["B"][0], noise.constants()["B"][:, None]
     assert sigma[0, 0] == pytest.approx(1.001 * w)
-    at = led.gradient(np.array([[[[0.0]], [[0.5]], [[-0.5]]]]))[0, :, 0, 0]
+    at = noise.gradient(np.array([[[[0.0]], [[0.5]], [[-0.5]]]]))[0, :, 0, 0]
     assert at == pytest.approx([1.001 * w, -w, w])
     algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=3, rho=0.5)
     batch = Batch(
-        algorithm, clients, x0, np.array([[[[0.8, 0.2], [0.2, 0.8]]]]), sigma, led=led
+        algorithm,
+        clients,
+        x0,
+        np.array([[[[0.8, 0.2], [0.2, 0.8]]]]),
+        sigma,
+        noise_ramps=noise,
     )
     path = run(batch, 30)
-    assert path.still[0]
+    assert path.cycle[0]
     assert path.left["grad_norm_sq"][-1, 0] == pytest.approx(w**2)
     instance = batch.alone(0, x0, 50)
     history = instance.run(seeds=8, progress=False)
@@ -147,13 +152,14 @@ def test_noise_with_different_runs_for_different_coins_refutes_nothing():
     """Without SAM the noise has no bias, but each coin moves its client, and the exact
     path covers only one outcome.
     """
-    clients, led, x0 = biased_clients()
-    sigma = led.constants()["B"][:, None]
+    clients, noise, x0 = biased_clients()
+    sigma = noise.constants()["B"][:, None]
     for rho, coins_differ in ((0.5, False), (1e-9, True)):
         algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=3, rho=rho)
         W = np.array([[[[0.8, 0.2], [0.2, 0.8]]]])
         certificate = certify(
-            Batch(algorithm, clients, x0, W, sigma, led=led).alone(0, x0, 50), PRINTED
+            Batch(algorithm, clients, x0, W, sigma, noise_ramps=noise).alone(0, x0, 50),
+            PRINTED,
         )
         assert (
             any("random signs" in why for why in certificate.obstacles) is coins_differ
@@ -178,8 +184,8 @@ def test_biasing_noise_refutes_only_without_smooth_samples():
             for family in search_spaces(readings_by_name[name])
         )
         assert found == (name == "noise that depends on the state")
-    clients, led, x0 = biased_clients()
-    W, sigma = np.array([[[[0.8, 0.2], [0.2, 0.8]]]]), led.constants()["B"][:, None]
+    clients, noise, x0 = biased_clients()
+    W, sigma = np.array([[[[0.8, 0.2], [0.2, 0.8]]]]), noise.constants()["B"][:, None]
     # small L: the terms of noise and sharpness vanish
     f = np.array([1e-3 / clients.constants()["L"][0]])
     algorithm = dfl.algorithms.DFedSAM(eta=1.0, K=1, rho=0.5)
@@ -189,7 +195,7 @@ def test_biasing_noise_refutes_only_without_smooth_samples():
         x0,
         W,
         sigma * f,
-        led=led.scaled(f, np.ones(1)),
+        noise_ramps=noise.scaled(f, np.ones(1)),
     )
     found = certify(batch.alone(0, x0, 1500), PRINTED)
     assert found.violated
@@ -207,14 +213,19 @@ def test_biased_client_stays_biased_at_every_horizon():
     at = RoundData(np.array([eta]), np.zeros(1), np.ones(1))
     cube = np.array([[np.log(w / 1e-2) / np.log(1e7)]])
     clients, x0 = BiasedSAM().decode(Reader(cube), at)
-    led = BiasedSAM().noise(clients, at)
-    sigma = led.constants()["B"][:, None]
+    noise = BiasedSAM().noise(clients, at)
+    sigma = noise.constants()["B"][:, None]
     algorithm = dfl.algorithms.DFedSGPSM(eta=eta, K=K, alpha=0.0, rho=1.0)
     batch = Batch(
-        algorithm, clients, x0[..., None], np.full((1, 1, 2, 2), 0.5), sigma, led=led
+        algorithm,
+        clients,
+        x0[..., None],
+        np.full((1, 1, 2, 2), 0.5),
+        sigma,
+        noise_ramps=noise,
     )
-    assert not batch.chance
-    assert replace(batch, led=None).chance
+    assert not batch.is_random
+    assert replace(batch, noise_ramps=None).is_random
     instance = batch.alone(0, batch.x0, T)
     assert built(instance.document()).rounds == T
     found = certify(instance, appendix)
@@ -228,19 +239,19 @@ def test_biased_client_stays_biased_at_every_horizon():
     assert found.exact["bound"] == pytest.approx(bound, rel=1e-6)
     assert found.core_at_horizon == pytest.approx(w**2 / bound, rel=1e-6)
     with pytest.raises(InputError, match=f"rounds = {T}"):
-        built(replace(batch, led=None).alone(0, batch.x0, T).document())
+        built(replace(batch, noise_ramps=None).alone(0, batch.x0, T).document())
 
 
 def test_a_run_with_such_noise_is_judged_by_no_theorem_unasked():
-    clients, led, x0 = biased_clients()
-    sigma = led.constants()["B"][:, None]
+    clients, noise, x0 = biased_clients()
+    sigma = noise.constants()["B"][:, None]
     batch = Batch(
         dfl.algorithms.DFedSAM(eta=0.01, K=1),
         clients,
         x0,
         np.full((1, 1, 2, 2), 0.5),
         sigma,
-        led=led,
+        noise_ramps=noise,
     )
     assert batch.alone(0, x0, 5).run(progress=False).constants.sigma_l is None
 

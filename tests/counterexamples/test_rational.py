@@ -191,7 +191,7 @@ def test_duals_and_momentum_take_the_steps_of_the_core(algorithm):
 
 
 def test_of_a_mean_rounds_that_are_not_computed_count_as_nothing(monkeypatch):
-    monkeypatch.setattr(rational, "ROUNDS", 3)
+    monkeypatch.setattr(rational, "MOST_ROUNDS", 3)
     mean = dataclasses.replace(CORRECTED, conditions=())
     algorithm = {"name": "dfedsam", "eta": 0.1, "K": 1, "rho": 0.0, "Q": 1}
     moving = {"x0": [0.5, 0.5], "T": 100, "algorithm": algorithm}
@@ -246,7 +246,7 @@ def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_to
 
 
 def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch):
-    monkeypatch.setattr(rational, "ROUNDS", 40)
+    monkeypatch.setattr(rational, "MOST_ROUNDS", 40)
     document = json.loads(FILE.read_text())["instance"]
     # they swap sides in every round
     back = document | {"topology": {"matrix": [[0.1, 0.9], [0.9, 0.1]]}}

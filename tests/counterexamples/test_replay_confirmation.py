@@ -254,7 +254,7 @@ def test_unknown_rounds_of_a_measure_with_a_sign_do_not_count_as_zero(monkeypatc
     changed = replace(theorem, lhs=replace(theorem.lhs, aggregate="max"))
     instance = built(STILL_MOVING, theorem.scope.algorithms)
     monkeypatch.setattr(core_evaluation, "SIGNED", (theorem.lhs.measure,))
-    monkeypatch.setattr(certify, "ROUNDS", (300,))
+    monkeypatch.setattr(certify, "CORE_ROUNDS", (300,))
     certificate = certify.certify(instance, changed)
     assert certificate.core_at_horizon is None
     assert not certificate.violated

@@ -63,7 +63,7 @@ def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one(
     printed, corrected = (
         bounds.get("dfedsgpsm.theorem_1", v) for v in ("printed", "corrected")
     )
-    horizons, lines = referee_pictures._along(SAVED, printed, corrected)
+    horizons, lines = referee_pictures._values_at_horizons(SAVED, printed, corrected)
     assert set(lines) == {"measured", "printed", "corrected"}
     exact = json.loads(SAVED.read_text(encoding="utf-8"))["exact"]
     assert horizons[-1] == exact["T"]
@@ -77,12 +77,14 @@ def test_the_saved_run_lies_above_the_printed_bound_and_below_the_corrected_one(
     for side, drawn in (("mean", True), ("min", False), ("last", False)):
         other = replace(corrected, lhs=replace(corrected.lhs, aggregate=side))
         assert (
-            "corrected" in referee_pictures._along(SHORT, printed, other)[1]
+            "corrected"
+            in referee_pictures._values_at_horizons(SHORT, printed, other)[1]
         ) is drawn
         least = replace(printed, lhs=replace(printed.lhs, aggregate=side))
-        assert ("corrected" in referee_pictures._along(SHORT, least, corrected)[1]) is (
-            side != "last"
-        )
+        assert (
+            "corrected"
+            in referee_pictures._values_at_horizons(SHORT, least, corrected)[1]
+        ) is (side != "last")
 
 
 def test_a_family_against_an_o_is_drawn_over_its_own_parameter():

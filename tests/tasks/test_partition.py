@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.tasks.partition import _follow, split
+from dfltheory.tasks.partition import _divide_test_examples, split
 
 KINDS = ["iid", "dirichlet", "dirichlet_by_image", "shards"]
 
@@ -285,7 +285,7 @@ def test_unknown_kinds_and_bad_labels():
 def test_a_client_whose_share_of_tests_rounds_to_none_gets_its_largest_class_and_of_ties_the_first():
     rng = np.random.default_rng(0)
     t, counts = np.arange(40), rng.integers(1, 3, (900, 40))  # 40 tests for 900 clients
-    tests = _follow(t, counts, rng)
+    tests = _divide_test_examples(t, counts, rng)
     assert all(len(part) >= 1 for part in tests)
     assert (
         sum(

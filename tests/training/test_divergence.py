@@ -239,5 +239,5 @@ def test_models_that_begin_next_to_zero_are_held_against_their_first_steps():
 def test_a_start_whose_gradient_is_no_number_hides_no_later_one():
     task = clipped(m=4, d=2)
     scale = Scale(task, torch.ones(1, 2, dtype=torch.float64), np.ones(1))
-    assert scale._steeper(np.array([1e60]), np.array([np.inf]))
-    assert not scale._steeper(np.array([1e-3]), np.array([np.inf]))
+    assert scale._is_steeper(np.array([1e60]), np.array([np.inf]))
+    assert not scale._is_steeper(np.array([1e-3]), np.array([np.inf]))

@@ -288,7 +288,7 @@ def judged(k):
     return one, run, one.verdict(run, c, s), (c, s)
 
 
-def no_wolf(numbers):
+def count_kinds_without_violation(numbers):
     """Judge these instances: none may be violated; return the number of verdicts of
     each kind.
     """
@@ -350,7 +350,7 @@ def finds_what_the_power_curve_promises(numbers):
 
 @pytest.mark.parametrize("number", [12, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_no_true_instance_is_called_violated(number):
-    print(no_wolf(range(number)))
+    print(count_kinds_without_violation(range(number)))
 
 
 @pytest.mark.parametrize(

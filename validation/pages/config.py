@@ -130,7 +130,7 @@ def meaning(section: str, name: str) -> str:
     """Return the docstring's description of a name's options, in one line."""
     text = inspect.getdoc(builder(section, name)) or ""
     if section == "task" and _PARAMETERS in text:
-        text = "; ".join(_parameters(text))
+        text = " ".join(_options(text))
     elif section == "algorithm":
         text = text.partition("Parameters:")[2].partition("Source:")[0]
     else:
@@ -151,16 +151,10 @@ def _parameter_block(docstring: str) -> str:
     return docstring.partition(_PARAMETERS)[2].partition("\n\n")[0]
 
 
-def _parameters(docstring: str) -> list[str]:
-    """Return each parameter with its type and description, in one line."""
-    entries = re.sub(r"\n +", " ", _parameter_block(docstring)).split("\n")
-    return [re.sub(r"^([\w, ]+) :", r"`\1`:", entry) for entry in entries]
-
-
 def _options(docstring: str) -> list[str]:
     """Return each parameter without its type, as "`k`: Number of neighbors."."""
     entries = re.findall(
-        r"^(\w+) : .*\n((?:    .*\n?)+)", _parameter_block(docstring), re.M
+        r"^([\w, ]+?)(?: : .*)?\n((?:    .*\n?)+)", _parameter_block(docstring), re.M
     )
     return [f"`{name}`: {description}" for name, description in entries]
 

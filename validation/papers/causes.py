@@ -201,7 +201,7 @@ def _instance(
     if (
         corrected.scope.samplewise
         and not theorem.scope.samplewise
-        and batch.led is not None
+        and batch.noise_ramps is not None
     ):
         return Explanation(
             name, claim, "hypothesis excludes it", before, math.nan, "smooth samples"

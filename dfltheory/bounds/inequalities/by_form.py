@@ -40,11 +40,13 @@ def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
     if expr == symbol:
         return 1
     if expr.is_Mul and all(nonnegative(f, glossary) for f in expr.args):
-        return _one({_direction(f, symbol, glossary) for f in expr.args})
+        return _common_direction({_direction(f, symbol, glossary) for f in expr.args})
     if expr.is_Add and expr == 1 - symbol:
         return -1
     if expr.is_Add:
-        return _one({_direction_of_term(term, symbol, glossary) for term in expr.args})
+        return _common_direction(
+            {_direction_of_term(term, symbol, glossary) for term in expr.args}
+        )
     if isinstance(expr, sp.Pow):
         return _direction_of_power(expr, symbol, glossary)
     return None
@@ -76,7 +78,7 @@ def _reversed(direction: int | None) -> int | None:
     return None if direction is None else -direction
 
 
-def _one(signs: set[int | None]) -> int | None:
+def _common_direction(signs: set[int | None]) -> int | None:
     signs = signs - {0}
     if None in signs or len(signs) > 1:
         return None

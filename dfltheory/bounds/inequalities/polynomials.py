@@ -246,10 +246,10 @@ def _divisions(
                 shift = tuple(a - b for a, b in zip(exponents, pivot, strict=True))
                 factor = {shift: number / share}
                 if _has_nonnegative_coefficients(factor, intervals, 0):
-                    yield factor, _without(terms, fact, shift, number / share)
+                    yield factor, _subtract_multiple(terms, fact, shift, number / share)
 
 
-def _without(
+def _subtract_multiple(
     terms: Terms, fact: Terms, shift: Exponents, share: MPQ
 ) -> dict[Exponents, MPQ]:
     """Return a polynomial without ``share`` times a monomial times a fact."""
@@ -287,7 +287,7 @@ def _divided(
         share = rest[first] / fact[pivot]
         shift = tuple(a - b for a, b in zip(first, pivot, strict=True))
         factor[shift] = factor.get(shift, _ZERO) + share
-        rest = _without(rest, fact, shift, share)
+        rest = _subtract_multiple(rest, fact, shift, share)
     return {}, terms
 
 
@@ -310,11 +310,11 @@ def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
     table = terms
     for i, (degree, interval) in enumerate(zip(degrees, intervals, strict=True)):
         if degree and (interval.low or interval.high is not None):
-            table = _along(table, i, degree, interval)
+            table = _bernstein_along(table, i, degree, interval)
     return table
 
 
-def _along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
+def _bernstein_along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
     """Return the coefficients in variable ``i``, the other variables as they are."""
     columns: dict[Exponents, list[MPQ]] = {}
     for exponents, number in table.items():
@@ -377,12 +377,12 @@ def _positive_at_ends(
         choices.append(list(dict.fromkeys(ends)) if degree and ends else [None])
     positive = [exponents for exponents, number in table.items() if number > 0]
     for corner in itertools.product(*choices):
-        if not any(_compatible(exponents, corner) for exponents in positive):
+        if not any(_is_positive_at_corner(exponents, corner) for exponents in positive):
             return False
     return True
 
 
-def _compatible(exponents: Exponents, corner: Sequence[int | None]) -> bool:
+def _is_positive_at_corner(exponents: Exponents, corner: Sequence[int | None]) -> bool:
     return all(at is None or e == at for e, at in zip(exponents, corner, strict=True))
 
 

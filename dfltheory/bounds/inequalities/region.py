@@ -44,7 +44,7 @@ from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
-_LONGEST = 2000
+_MOST_OPERATIONS = 2000
 """Operations of the longest expression that is tried."""
 _GRID = QQ(1, 2**20)
 """Roots are rounded to multiples of this."""
@@ -127,7 +127,7 @@ class Region:
             nonnegative(exact, self.glossary) and not strict
         ):
             return True
-        if sp.count_ops(exact) > _LONGEST:
+        if sp.count_ops(exact) > _MOST_OPERATIONS:
             return False
         return (
             self._by_factors(exact, strict)

@@ -20,12 +20,15 @@ from dfltheory.counterexamples.ramps import Ramps
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-LONGEST = 1000
+MOST_GENTLE_ROUNDS = 1000
 """Maximum number of rounds on the gentle slope."""
 
 
 class LateDescent(Family):
-    """A gentle slope of up to ``LONGEST`` rounds, then a steep one of up to ten."""
+    """A gentle slope of up to ``MOST_GENTLE_ROUNDS`` rounds, then a steep one.
+
+    The steep slope takes up to ten rounds.
+    """
 
     name = "late descent"
     summary = "f' is small for most of the way and 1 at its end"
@@ -40,7 +43,7 @@ class LateDescent(Family):
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start on the gentle slope."""
         flat = read.log(0.01, 0.5)
-        gentle_rounds = read.log(3, LONGEST)
+        gentle_rounds = read.log(3, MOST_GENTLE_ROUNDS)
         steep_length = at.way * read.log(1, 10)
         rise = 1 - flat
         ones = np.ones(len(flat))

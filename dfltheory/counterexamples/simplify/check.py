@@ -8,13 +8,19 @@ import numpy as np
 
 from dfltheory.counterexamples.certify import exact_expectation
 from dfltheory.counterexamples.document import Document, built
-from dfltheory.counterexamples.rational import BITS, ROUNDS, Effort, Exact, verify
+from dfltheory.counterexamples.rational import (
+    MOST_BITS,
+    MOST_ROUNDS,
+    Effort,
+    Exact,
+    verify,
+)
 from dfltheory.errors import DFLTheoryError, InputError
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-EFFORTS = (Effort(60, 4000), Effort(120, 12000), Effort(ROUNDS, BITS))
+EFFORTS = (Effort(60, 4000), Effort(120, 12000), Effort(MOST_ROUNDS, MOST_BITS))
 """Limits of the computation in fractions, tried in turn."""
 REJECTED = 0.0
 """The ratio of an instance that the statement does not cover."""

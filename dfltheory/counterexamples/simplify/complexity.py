@@ -83,14 +83,14 @@ def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
     for section, left_out in NOT_CHOSEN.items():
         for name, value in instance.get(section, {}).items():
             if name not in left_out:
-                yield from _inside((section, name), value)
+                yield from _nested_numbers((section, name), value)
 
 
-def _inside(place: Place, value: object) -> Iterator[tuple[Place, float]]:
+def _nested_numbers(place: Place, value: object) -> Iterator[tuple[Place, float]]:
     """Yield the numbers in nested lists; flags such as ``fresh`` are no numbers."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _inside((*place, index), inner)
+            yield from _nested_numbers((*place, index), inner)
     elif isinstance(value, bool):
         return
     elif isinstance(value, int | float) and math.isfinite(value):

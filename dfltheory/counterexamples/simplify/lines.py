@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.counterexamples.rational import Exact
 
-LONGEST = 24
+MOST_CHARACTERS = 24
 """Maximum number of characters of a fraction that is printed in full."""
 
 
@@ -74,7 +74,7 @@ def _values(exact: Exact) -> str:
 def fraction_text(value: Fraction) -> str:
     """Return the fraction as text, or six digits and ``...`` if it is long."""
     text = str(value)
-    return text if len(text) <= LONGEST else f"{about(value, 6)}..."
+    return text if len(text) <= MOST_CHARACTERS else f"{about(value, 6)}..."
 
 
 __all__ = ["fraction_text", "hand_check_lines"]

@@ -120,12 +120,12 @@ class NoNoise(Simplification):
         task = instance["task"]
         if not any(task.get(name) for name in DEVIATIONS):
             return
-        quiet = deepcopy(instance)
-        quiet["task"].pop("led", None)
+        noiseless = deepcopy(instance)
+        noiseless["task"].pop("led", None)
         for name in DEVIATIONS:
             if name in task:
-                quiet["task"][name] = 0.0
-        yield quiet
+                noiseless["task"][name] = 0.0
+        yield noiseless
 
 
 class FewerRounds(Simplification):

@@ -109,14 +109,14 @@ def simpler_numbers(size: float) -> Iterator[float]:
     """Yield numbers near ``size`` > 0 with fewer digits, the simplest first."""
     before = significant_digits(size)
     seen: set[float] = set()
-    for number in _nearby(size):
+    for number in _simple_numbers_near(size):
         value = float(number)
         if value not in seen and significant_digits(value) < before:
             seen.add(value)
             yield value
 
 
-def _nearby(size: float) -> Iterable[float]:
+def _simple_numbers_near(size: float) -> Iterable[float]:
     """Yield simple numbers near ``size``, possibly with repetitions."""
     exponent = floor(log10(size))
     yield 0.0

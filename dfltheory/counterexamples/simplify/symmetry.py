@@ -23,12 +23,12 @@ class MoreSymmetry(Simplification):
         if matrices_of(instance):
             yield _equal_weights(instance)
         if any(value for row in instance["run"]["x0"] for value in row):
-            still = deepcopy(instance)
-            still["run"]["x0"] = [[0.0] * len(row) for row in still["run"]["x0"]]
-            yield still
-        yield _like_the_first(instance, 1, 1)
-        yield _like_the_first(instance, 1, -1)
-        yield _like_the_first(instance, -1, -1)
+            centered = deepcopy(instance)
+            centered["run"]["x0"] = [[0.0] * len(row) for row in centered["run"]["x0"]]
+            yield centered
+        yield _copy_first_client(instance, 1, 1)
+        yield _copy_first_client(instance, 1, -1)
+        yield _copy_first_client(instance, -1, -1)
 
 
 def _equal_weights(instance: Document) -> Document:
@@ -39,7 +39,7 @@ def _equal_weights(instance: Document) -> Document:
     return equal
 
 
-def _like_the_first(instance: Document, slopes: int, left: int) -> Document:
+def _copy_first_client(instance: Document, slopes: int, left: int) -> Document:
     """Return the instance with the functions of client 1 for all clients.
 
     ``slopes`` and ``left``, each +-1, multiply the slopes and the constants of the
