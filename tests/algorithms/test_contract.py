@@ -62,7 +62,7 @@ def tensors(state):
 
 @pytest.mark.drawn(8)
 @pytest.mark.parametrize("name", NAMES)
-def test_keeps_the_public_contract(name):
+def test_algorithm_keeps_the_public_contract(name):
     check_algorithm(make_algorithm(name))
     if unmasked(name) != make_algorithm(name):
         check_algorithm(unmasked(name), checks=["stationary point"])
@@ -76,7 +76,7 @@ def test_algorithm_of_a_user_keeps_the_public_contract(name):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("name", NAMES)
-def test_trains_in_other_precisions(name, dtype):
+def test_algorithm_trains_in_other_precisions(name, dtype):
     algorithm = unmasked(name)
     topology = network_for(algorithm, 5)
     run, fine = (
@@ -89,7 +89,7 @@ def test_trains_in_other_precisions(name, dtype):
     np.testing.assert_allclose(run.loss, fine.loss, rtol=0, atol=tolerance)
 
 
-class Elsewhere(Rows):
+class OnMetaDevice(Rows):
     """The same problem on a simulated device whose tensors cannot be combined with CPU
     tensors.
     """
@@ -100,8 +100,8 @@ class Elsewhere(Rows):
         self.rows = self.rows.to(self.device)
 
 
-class LuckElsewhere(RoundOracle):
-    """Arbitrary random numbers on a device without a generator."""
+class OracleOnMetaDevice(RoundOracle):
+    """Random numbers without values, on a device without a generator."""
 
     def uniform(self, shape):
         return torch.empty(
@@ -113,19 +113,19 @@ class LuckElsewhere(RoundOracle):
 
 
 @pytest.mark.parametrize("name", WITHOUT_ARCS)
-def test_stays_on_the_device_of_its_models(name):
+def test_algorithm_stays_on_the_device_of_its_models(name):
     """Combining with a tensor on another device, or reading values on the host, raises
     an error.
     """
-    task, algorithm = Elsewhere(), make_algorithm(name)
+    task, algorithm = OnMetaDevice(), make_algorithm(name)
     generators = RunGenerators(3, range(2))
-    grad = LuckElsewhere(task, generators, 0, 5)
+    grad = OracleOnMetaDevice(task, generators, 0, 5)
     state = algorithm.init(
         torch.zeros(2, task.m, D, dtype=torch.float64, device="meta"), grad
     )
     W = torch.zeros(task.m, task.m, device="meta")
     for t in range(2):
-        grad = LuckElsewhere(task, generators, t, 5)
+        grad = OracleOnMetaDevice(task, generators, t, 5)
         state = algorithm.communicate(algorithm.local_update(state, grad), dense_mix(W))
     state = algorithm.finish(state, grad)
     for tensor in (
@@ -138,7 +138,7 @@ def test_stays_on_the_device_of_its_models(name):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_on_a_gpu(name):
+def test_algorithm_runs_on_a_gpu(name):
     from dfltheory.tasks import quadratic
 
     algorithm = unmasked(name)

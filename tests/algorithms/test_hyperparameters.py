@@ -24,7 +24,7 @@ REGISTERED = sorted(alg.ALGORITHMS)
 
 
 @pytest.mark.drawn(99)
-@pytest.mark.parametrize("name", SIGNATURES)
+@pytest.mark.parametrize("name", REGISTERED)
 def test_signature_and_kind_of_each_algorithm(name):
     """Checks the order, kinds and defaults of the hyperparameters."""
     cls = alg.get(name)
@@ -44,7 +44,7 @@ def test_signature_and_kind_of_each_algorithm(name):
 
 @pytest.mark.drawn(99)
 @pytest.mark.parametrize("name", REGISTERED)
-def test_is_documented_and_frozen(name):
+def test_class_is_documented_and_frozen(name):
     cls = alg.get(name)
     for f in dataclasses.fields(cls):
         if f.name in ("decay", "weight_decay", "participation"):
@@ -122,6 +122,16 @@ def test_numbers_of_numpy_are_numbers():
     ):
         with pytest.raises(DFLTheoryError, match="must be"):
             alg.DFedSAM(**{"eta": 0.5, "K": 3, **hyperparameters})
+
+
+@pytest.mark.parametrize("step", [0, 1, 7, 100])
+def test_step_sizes_of_fedavg_decrease_with_the_steps_of_the_whole_run(step):
+    """The step size is eta gamma/(gamma + s) with s = t K + k (Li et al. 2020)."""
+    t, k = divmod(step, 3)
+    assert alg.FedAvg(eta=0.5, K=3, offset=4.0).step(0.5, t, k) == pytest.approx(
+        0.5 * 4 / (4 + step), rel=1e-15
+    )
+    assert alg.FedAvg(eta=0.5, K=3).step(0.5, t, k) == 0.5
 
 
 def test_hyperparameters_of_a_users_algorithm_obey_its_declared_ranges():
