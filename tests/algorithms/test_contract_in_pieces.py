@@ -209,9 +209,23 @@ OWN = [
 ]
 
 
-@pytest.mark.drawn(4)
-@pytest.mark.parametrize("kind", OWN)
-@pytest.mark.parametrize(("seeds", "chunk"), [(1, 2), (2, 1)])
+SIZES = [(1, 2), (2, 1)]
+"""Numbers of seeds, and of clients at a time."""
+
+
+def kinds_and_sizes():
+    """Return all kinds of states with all sizes, of which one for each kind is quick."""
+    cases = []
+    for number, kind in enumerate(OWN):
+        for place, sizes in enumerate(SIZES):
+            marks = [] if number % 2 == place else [pytest.mark.slow]
+            name = f"{kind.__name__}-{sizes}"
+            cases.append(pytest.param(kind, *sizes, marks=marks, id=name))
+    return cases
+
+
+@pytest.mark.drawn(99)
+@pytest.mark.parametrize(("kind", "seeds", "chunk"), kinds_and_sizes())
 def test_states_in_pieces_are_the_states_of_all_clients_at_once(
     kind, seeds, chunk, monkeypatch
 ):
