@@ -57,7 +57,10 @@ PACKAGES = {  # name: modules, tests
         ["bounds/test_inequalities.py", "proofs/test_inequality_properties.py"],
     ),
     "algorithms": (["algorithms/*.py"], ["algorithms"]),
-    "training": (["training/*.py"], ["training"]),
+    "training": (
+        ["training/*.py"],
+        ["training", "algorithms/test_contract*.py"],
+    ),
     "tasks": (["tasks/*.py", "tasks/estimate/*.py"], ["tasks"]),
     "statistics": (
         ["verdicts/statistics.py", "verdicts/evidence.py"],

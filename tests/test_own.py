@@ -26,3 +26,9 @@ def test_what_is_no_file_and_no_module_is_called_no_file(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"FILE\.py:NAME"):
         own(f"{place}:value")
+
+
+@pytest.mark.parametrize("reference", ["mine.py:", ":Mine", "mine:"])
+def test_reference_without_a_name_is_rejected(reference):
+    with pytest.raises(InputError, match=r"FILE\.py:NAME"):
+        own(reference)

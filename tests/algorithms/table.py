@@ -5,7 +5,7 @@ them.
 from dataclasses import MISSING, fields
 
 from dfltheory import graphs
-from dfltheory.algorithms import ALGORITHMS
+from dfltheory.algorithms import ALGORITHMS, get
 
 SIGNATURES = {
     "dpsgd": "(eta, order='combine-then-adapt')",
@@ -127,3 +127,36 @@ def network_for(algorithm, m):
 
 
 HYPERPARAMETERS = {name: hyperparameters_of(kind) for name, kind in ALGORITHMS.items()}
+
+VARIANTS = {
+    "dpsgd, adapt then combine": ("dpsgd", {"order": "adapt-then-combine"}),
+    "dfedavgm, momentum reset": ("dfedavgm", {"keep_momentum": False}),
+    "dispfl, other choices": (
+        "dispfl",
+        {
+            "clip": 0.1,
+            "density": "uniform",
+            "first": "own",
+            "growth": "random",
+            "order": "search-then-send",
+        },
+    ),
+    "dsgt, combine then adapt": ("dsgt", {"order": "combine-then-adapt"}),
+    "d2, lazy": ("d2", {"lazy": True}),
+    "pushpull, combine then adapt": ("pushpull", {"order": "combine-then-adapt"}),
+    "ltadmm, two step sizes": ("ltadmm", {"beta": 0.1}),
+    "qgdsgdm, nesterov": ("qgdsgdm", {"mu": 0.8, "nesterov": True}),
+    "chocosgd, signs": ("chocosgd", {"compressor": "sign"}),
+    "scaffold, option I": ("scaffold", {"option": "I"}),
+    "dfedsmdc, one minibatch": ("dfedsmdc", {"fresh": False, "sam": "u", "alpha": 0.5}),
+}
+"""Name -> algorithm and hyperparameters that enable another branch of its code."""
+
+NAMES = [*sorted(ALGORITHMS), *VARIANTS]
+"""All registered algorithms and their variants."""
+
+
+def make_algorithm(name, **changes):
+    """Return the algorithm or variant of this name, with some hyperparameters changed."""
+    name, hyperparameters = VARIANTS.get(name, (name, {}))
+    return get(name)(**{**HYPERPARAMETERS[name], **hyperparameters, **changes})

@@ -329,12 +329,6 @@ def test_exact_expectations_are_the_means_over_all_minibatches_of_the_twin(name)
     )
 
 
-def test_feddyn_begins_at_one_model():
-    starts = np.random.default_rng(0).normal(size=(M, D))
-    with pytest.raises(InputError, match="FedDyn"):
-        dfl.train(EXACT["FedDyn, some clients"], clients(), None, 3, x0=starts)
-
-
 def test_lt_admm_keeps_the_duals_of_arcs_that_a_round_lacks():
     ring, star = (
         dfl.graphs.metropolis(graph(M)) for graph in (dfl.graphs.ring, dfl.graphs.star)

@@ -16,7 +16,7 @@ from dfltheory.experiments.claim_document import ClaimDocument
 from dfltheory.experiments.claim_report import Budget, ClaimReport, SearchResult
 from dfltheory.experiments.negative_controls import negative_controls
 
-PAIRS = Path(__file__).parents[1] / "pairs"
+PAIRS = Path(__file__).parents[1] / "counterexamples" / "pairs"
 
 
 def test_controls_have_a_smaller_bound_and_different_names():

@@ -7,7 +7,7 @@ from torch import nn
 import dfltheory.algorithms as alg
 from dfltheory import graphs, tasks
 from dfltheory.tasks.supervised import Supervised
-from tests.training import own_networked as own
+from tests.algorithms import user_algorithms as own
 
 
 class Pieces(Supervised):

@@ -45,25 +45,6 @@ ROWS, COLUMNS = (ring_matrix(6) for _ in range(2))
 ROWS[0] = COLUMNS[:, 0] = np.eye(6)[0]
 
 
-def test_every_algorithm_says_what_it_needs():
-    kinds = {
-        name: alg.get(name).mixing
-        for name, cls in alg.ALGORITHMS.items()
-        if cls.needs_topology
-    }
-    assert {name for name, kind in kinds.items() if kind == PUSH} == {
-        "sgp",
-        "osgp",
-        "dfedsgpm",
-        "dfedsgpsm",
-    }
-    assert {name for name, kind in kinds.items() if kind == SPARSE} == {
-        "dispfl",
-        "pushpull",
-    }
-    assert set(kinds.values()) == {GOSSIP, PUSH, SPARSE}
-
-
 WAYS = {
     "dense": lambda W: W,
     "sparse": sp.csr_array,

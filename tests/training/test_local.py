@@ -1,48 +1,10 @@
-"""Local work in chunks of clients agrees with local work of all clients at once."""
+"""A task restricted to some of its clients has the gradients of these clients."""
 
-import numpy as np
-import pytest
 import torch
 
-import dfltheory.algorithms as alg
 from dfltheory.tasks.task import Task
-from dfltheory.training import products, train
-from dfltheory.training.local import stacked
 from tests.algorithms.problems import Rows
-from tests.algorithms.table import network_for
 from tests.training.run_cases import images
-
-RING = np.eye(5) / 2 + np.eye(5)[[1, 2, 3, 4, 0]] / 4 + np.eye(5)[[4, 0, 1, 2, 3]] / 4
-
-
-def states(algorithm, monkeypatch, chunk, rounds=4, seeds=2, x0=None):
-    """Return all stacked tensors after every round, with this number of clients per
-    chunk.
-    """
-    task, seen = images(), []
-    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)
-    monkeypatch.setattr(products, "CACHE_BLOCK", 1)
-    monkeypatch.setattr(products, "SMALL", 0)
-    # dense, or sparse
-    monkeypatch.setattr(products, "SPARSE_BELOW", 0.1 if seeds == 1 else 2.0)
-    monkeypatch.setattr(products, "DENSE_UP_TO", 10**4 if seeds == 1 else 0)
-
-    def keep(t, state, recorder):
-        seen.append({name: getattr(state, name).clone() for name in stacked(state)})
-
-    topology = network_for(algorithm, task.m) if algorithm.links == "tree" else RING
-    topology = topology if algorithm.needs_topology else None
-    run = train(algorithm, task, topology, rounds, seeds, x0, callbacks=[keep])
-    return seen, run
-
-
-@pytest.mark.parametrize("chunk", [None, 1])
-def test_the_users_start_stays_as_it_was(chunk, monkeypatch):
-    x0 = torch.randn(images().d, dtype=torch.float64)
-    before = x0.clone()
-    for algorithm in (alg.DFedADMM(eta=0.1, K=2, lam=1.0), alg.Ditto(eta=0.1, K=1)):
-        states(algorithm, monkeypatch, chunk, rounds=2, x0=x0)
-        assert torch.equal(x0, before)
 
 
 def test_restricted_task_has_the_gradients_of_its_clients():

@@ -8,10 +8,11 @@ import torch
 
 import dfltheory.algorithms as alg
 from dfltheory import graphs
-from dfltheory.randomness import numpy_generator
+from dfltheory.randomness import RunGenerators, numpy_generator, uniform
 from dfltheory.training import Checkpoint, History, train
 from tests.algorithms.problems import Rows
 from tests.algorithms.table import HYPERPARAMETERS, network_for
+from tests.algorithms.user_algorithms import RandomChoco
 
 ROUNDS, D, BODY = 3, 6, 4
 RING = graphs.ring(5)  # 10 arcs
@@ -96,6 +97,22 @@ def test_moving_and_random_networks_are_counted_as_drawn():
                 arcs += int((W != 0).sum()) - int((W.diagonal() != 0).sum())
             total.append(total[-1] + arcs)
         np.testing.assert_array_equal(run.sent()["sent_models"][s], total)
+
+
+def test_random_messages_are_counted_as_drawn_by_each_seed():
+    """Two arcs leave each client, and every number of a message has 64 bits."""
+    network = graphs.metropolis(RING)
+    run = train(RandomChoco(0.05), task(), network, 8, 2)
+    alone = train(RandomChoco(0.05), task(), network, 8, [1])
+    expected_bits = np.zeros((2, 9))
+    for t in range(8):
+        generators = RunGenerators(0, range(2)).at(t, "message")
+        numbers = uniform(generators, (5, D), torch.empty(0, dtype=torch.float64))
+        for s in range(2):
+            expected_bits[s, t + 1 :] += 2 * 64 * int((numbers[s] < 0.5).sum())
+    np.testing.assert_array_equal(run.sent_bits, expected_bits)
+    np.testing.assert_array_equal(alone.sent_bits[0], expected_bits[1])
+    np.testing.assert_allclose(alone.x[0], run.x[1], rtol=0, atol=1e-14)
 
 
 def test_what_was_sent_is_in_the_table_and_the_file_and_outlives_a_checkpoint(tmp_path):

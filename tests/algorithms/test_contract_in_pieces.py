@@ -1,28 +1,20 @@
-"""Users' algorithms: whatever their states contain, local work in chunks gives the same
-result.
+"""The contract in pieces: local work of a few clients at a time gives the states of all
+clients at once, whatever states contain, and leaves other tensors unchanged.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 import torch
 
 import dfltheory.algorithms as alg
-from dfltheory import graphs, tasks
-from dfltheory.algorithms import PushPull, RelaySGD
 from dfltheory.algorithms.base import Algorithm, replace
 from dfltheory.algorithms.blocks import SharedState
-from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.randomness import RunGenerators, uniform
 from dfltheory.training import train
-from dfltheory.training.oracle import RoundOracle
-from tests.algorithms.problems import ring_matrix
-from tests.training.own_networked import EdgeADMM, MixesTwice, RandomChoco
 from tests.training.run_cases import images
-from tests.training.test_local import RING, states
+from tests.training.run_in_pieces import RING, states_and_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,14 +209,28 @@ OWN = [
 ]
 
 
-@pytest.mark.drawn(4)
-@pytest.mark.parametrize("kind", OWN)
-@pytest.mark.parametrize(("seeds", "chunk"), [(1, 2), (2, 1)])
-def test_a_state_is_what_it_is_with_all_clients_at_once(
+SIZES = [(1, 2), (2, 1)]
+"""Numbers of seeds, and of clients at a time."""
+
+
+def kinds_and_sizes():
+    """Return all kinds of states with all sizes, of which one for each kind is quick."""
+    cases = []
+    for number, kind in enumerate(OWN):
+        for place, sizes in enumerate(SIZES):
+            marks = [] if number % 2 == place else [pytest.mark.slow]
+            name = f"{kind.__name__}-{sizes}"
+            cases.append(pytest.param(kind, *sizes, marks=marks, id=name))
+    return cases
+
+
+@pytest.mark.drawn(99)
+@pytest.mark.parametrize(("kind", "seeds", "chunk"), kinds_and_sizes())
+def test_states_in_pieces_are_the_states_of_all_clients_at_once(
     kind, seeds, chunk, monkeypatch
 ):
-    in_chunks, run = states(kind(), monkeypatch, chunk, rounds=5, seeds=seeds)
-    at_once, plain = states(kind(), monkeypatch, None, rounds=5, seeds=seeds)
+    in_chunks, run = states_and_run(kind(), monkeypatch, chunk, rounds=5, seeds=seeds)
+    at_once, plain = states_and_run(kind(), monkeypatch, None, rounds=5, seeds=seeds)
     for found, expected in zip(in_chunks, at_once, strict=True):
         assert found.keys() == expected.keys()
         for field in expected.keys() - {"z"}:
@@ -266,155 +272,65 @@ class SampledAndHeld(alg.FedAvg):
 
 
 @pytest.mark.parametrize("chunk", [1, 2])
-def test_what_sampled_clients_share_with_a_field_is_not_written_over(
+def test_field_that_shares_memory_with_models_of_sampled_clients_is_kept(
     chunk, monkeypatch
 ):
     algorithm = SampledAndHeld(eta=0.2, K=2, participation=0.4)
-    found, _ = states(algorithm, monkeypatch, chunk, seeds=1)
-    expected, _ = states(algorithm, monkeypatch, None, seeds=1)
+    found, _ = states_and_run(algorithm, monkeypatch, chunk, seeds=1)
+    expected, _ = states_and_run(algorithm, monkeypatch, None, seeds=1)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one["x"], other["x"], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_who_was_not_sampled_has_nothing_in_a_new_field(seeds, monkeypatch):
+def test_new_field_of_clients_that_were_not_sampled_is_zero(seeds, monkeypatch):
     algorithm = SendsMore(eta=0.2, K=2, participation=0.4)
-    (found,), _ = states(algorithm, monkeypatch, 1, rounds=1, seeds=seeds)
-    (expected,), _ = states(algorithm, monkeypatch, None, rounds=1, seeds=seeds)
+    (found,), _ = states_and_run(algorithm, monkeypatch, 1, rounds=1, seeds=seeds)
+    (expected,), _ = states_and_run(algorithm, monkeypatch, None, rounds=1, seeds=seeds)
     torch.testing.assert_close(found["a"], expected["a"], rtol=0, atol=1e-12)
     assert (expected["a"] == 0).all(-1).any()
 
 
-def test_numbers_are_drawn_for_clients():
-    grad = RoundOracle(images(), RunGenerators(0, [0]), 0, 1).of(slice(1, 3))
-    with pytest.raises(InputError, match=r"uniform\(\(4,\)\)"):
-        grad.uniform((4,))
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_states_that_a_callback_keeps_do_not_change(chunk, monkeypatch):
+    task, kept = images(), []
+    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)
+
+    def keep(t, state, recorder):
+        kept.append((state, state.x.clone(), state.dual.clone()))
+
+    algorithm = alg.DFedADMM(eta=0.1, K=2, lam=1.0)
+    train(algorithm, task, RING, 4, callbacks=[keep], progress=False)
+    for state, x, dual in kept:
+        assert torch.equal(state.x, x)
+        assert torch.equal(state.dual, dual)
 
 
-def test_a_history_is_not_touched_by_what_comes_after(monkeypatch):
-    """Two runs of one algorithm on one task from one start do not affect each other."""
+@pytest.mark.drawn(9)
+@pytest.mark.parametrize("chunk", [None, 1, 2])
+@pytest.mark.parametrize(
+    ("algorithm", "axes"),
+    [
+        (alg.DFedADMM(eta=0.1, K=2, lam=1.0), "m, d"),
+        (alg.DFedADMM(eta=0.1, K=2, lam=1.0), "d"),
+        (alg.Ditto(eta=0.1, K=1), "d"),
+    ],
+)
+def test_start_and_history_are_not_changed_by_later_runs(
+    algorithm, axes, chunk, monkeypatch
+):
+    """Two runs of one algorithm on one task from one start."""
     task = images()
-    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: 2)
-    x0, algorithm = (
-        torch.randn(task.m, task.d, dtype=torch.float64),
-        alg.DFedADMM(eta=0.1, K=2, lam=1.0),
-    )
-    first = train(algorithm, task, RING, 3, 2, x0)
-    kept, start = first.x.copy(), x0.clone()
-    second = train(algorithm, task, RING, 3, 2, x0)
+    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: chunk)
+    shape = (task.m, task.d) if axes == "m, d" else (task.d,)
+    x0 = torch.randn(shape, dtype=torch.float64)
+    topology = RING if algorithm.needs_topology else None
+    start = x0.clone()
+    first = train(algorithm, task, topology, 3, 2, x0, progress=False)
+    kept = first.x.copy()
+    second = train(algorithm, task, topology, 3, 2, x0, progress=False)
     np.testing.assert_array_equal(first.x, kept)
     np.testing.assert_array_equal(second.x, kept)
     assert not np.shares_memory(first.x, second.x)
     assert not np.shares_memory(first.x, x0.numpy())
     assert torch.equal(x0, start)
-
-
-# -- what a network provides besides mix(z)
-
-
-def heterogeneous(m):
-    return tasks.quadratic(m=m, d=3, sigma=0.0, zeta=2.0, hessians="random", seed=1)
-
-
-def a_digraph():
-    graph = nx.cycle_graph(6, create_using=nx.DiGraph)
-    graph.add_edges_from([(0, 3), (4, 1), (2, 0)])
-    return graph
-
-
-def test_two_matrices_come_by_name_or_from_one_graph_whose_links_both_have():
-    graph, task = a_digraph(), heterogeneous(6)
-    given = {"W": graphs.row_stochastic(graph), "B": graphs.column_stochastic(graph)}
-    same = train(PushPull(0.1), task, graph, 20)
-    few = train(PushPull(0.1), task, given, 20)
-    np.testing.assert_array_equal(same.x, few.x)
-    A = given["W"]
-    with pytest.raises(UnknownNameError, match="C"):
-        train(Asks(0.1), task, given, 1)
-    with pytest.raises(
-        InputError,
-        match=r"PushPull .*W, B.*W, C",
-    ):
-        train(PushPull(0.1), task, {"W": A, "C": given["B"]}, 1)
-    with pytest.raises(
-        DFLTheoryError,
-        match=r"column 4 .*PushPull .*column-stochastic",
-    ):
-        train(PushPull(0.1), task, {"W": A, "B": A}, 1)
-
-
-class Asks(PushPull):
-    """Requests a matrix that is not provided."""
-
-    def communicate(self, state, mix):
-        return replace(state, x=mix(state.z, W="C"))
-
-
-def test_algorithms_reject_unsuitable_networks():
-    disconnected = np.eye(7)
-    disconnected[:6, :6] = ring_matrix(6)
-    for network, words in (
-        (graphs.ring(7), "7 links in 1 part"),
-        (disconnected, "6 links in 2 parts"),
-    ):
-        with pytest.raises(
-            DFLTheoryError,
-            match=rf"7 clients with {words} do not form a tree; RelaySGD needs",
-        ):
-            train(RelaySGD(0.1), heterogeneous(7), network, 1)
-    one_way = 0.5 * np.eye(6) + 0.5 * np.eye(6)[[1, 2, 3, 4, 5, 0]]
-    with pytest.raises(DFLTheoryError, match=r"client 0 .*client 1 .*EdgeADMM"):
-        train(EdgeADMM(0.1), heterogeneous(6), one_way, 1)
-
-
-def test_compressed_messages_have_chance_and_a_count_of_their_own():
-    task, W = heterogeneous(5), ring_matrix(5)
-    run, again = (train(RandomChoco(0.05), task, W, 8, 2) for _ in range(2))
-    np.testing.assert_array_equal(run.x, again.x)
-    alone = train(RandomChoco(0.05), task, W, 8, [1])
-    np.testing.assert_allclose(alone.x[0], run.x[1], rtol=0, atol=1e-14)
-    np.testing.assert_array_equal(alone.sent_bits[0], run.sent_bits[1])
-    expected_bits = np.zeros((2, 9))
-    for t in range(8):
-        generators = RunGenerators(0, range(2)).at(t, "message")
-        numbers = uniform(generators, (5, 3), torch.empty(0, dtype=torch.float64))
-        for s in range(2):
-            expected_bits[s, t + 1 :] += 2 * 64 * int((numbers[s] < 0.5).sum())
-    np.testing.assert_array_equal(run.sent_bits, expected_bits)
-
-
-def test_a_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
-    monkeypatch,
-):
-    from dfltheory.training.options import name_of, names_of
-
-    monkeypatch.setattr(alg, "_OWN", {})
-    assert alg.register(MixesTwice) is MixesTwice
-    assert alg.register(MixesTwice) is MixesTwice  # its module may be imported again
-    assert alg.get("mixes-twice") is MixesTwice
-    assert "mixestwice" in names_of("algorithm")
-    assert "mixestwice" not in alg.ALGORITHMS
-    assert name_of(MixesTwice) == "tests.training.own_networked:MixesTwice"
-    for name in ("DFedAvg", "MixesTwice"):
-        with pytest.raises(InputError, match=name.lower()):
-            alg.register(type(name, (Own,), {}))
-    with pytest.raises(InputError, match="@register"):
-        alg.register(MixesTwice())
-
-
-def test_edges_reject_a_network_that_changes():
-    with pytest.raises(InputError, match=r"edges .*network"):
-        train(EdgeADMM(0.1), images(), graphs.RandomMatching(5), 1)
-
-    @dataclass(frozen=True)
-    class Undeclared(EdgeADMM):
-        def init(self, x0, grad):
-            return Several(x=x0, z=x0, a=grad.edges.own(x0))
-
-    with pytest.raises(
-        InputError,
-        match=(
-            r"a has shape \(2, 10, \d+\): .* list values of arcs in per_edge of the state's class"
-        ),
-    ):
-        train(Undeclared(0.1), images(), graphs.ring(5), 1, 2)
