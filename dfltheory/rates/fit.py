@@ -170,10 +170,10 @@ def rate_fit(
     ----------
     theorem, variant : Theorem or str
         As in `compare`.
-    experiment : Instance, loaded experiment file, or function An experiment is run at
-    each value with the step sizes of the schedule (see `with_value`), using exact
-    expectations if they can be computed. A function maps the value to a History, or to
-    an Instance with its own step sizes.
+    experiment : Instance, loaded experiment file, or function
+        An experiment is run at each value with the step sizes of the schedule (see
+        `with_value`), using exact expectations if they can be computed. A function maps
+        the value to a History, or to an Instance with its own step sizes.
     vary : str
         Glossary name: T, K, m, "1 - lam", rho, rho0, sigma_l, sigma_g... With
         ``predicted``, any quantity. A computed quantity of the network, such as a sum
