@@ -44,6 +44,7 @@ class FloorInstance:
     value : a lower bound of the aggregated left side, by measure
     everywhere : does it hold for every network and every variant of the algorithms?
     mechanism : quantities of which a statement must have one
+    halves : do the clients form two halves, so that m is even?
     """
 
     name: str
@@ -56,6 +57,7 @@ class FloorInstance:
     value: Callable[[Setting, str], np.ndarray]
     everywhere: bool = False
     mechanism: tuple[str, ...] = ()
+    halves: bool = False
 
 
 _NOTHING = (
@@ -350,6 +352,7 @@ INSTANCES = (
         gossip=True,
         constants=consensus_constants,
         value=consensus_floor,
+        halves=True,
     ),
     FloorInstance(
         name="all first-order methods",

@@ -317,14 +317,15 @@ def _scheduled_exactly(theorem: Theorem, numbers: Setting) -> bool:
 def _fewest_clients(
     theorem: Theorem, instance: FloorInstance, draw: _Draw, index: int
 ) -> Fall | None:
-    """Return the least even m at which the bound is below the floor.
+    """Return the least m at which the bound is below the floor.
 
-    All else is as in one draw. The result is None where that m is no more than 2, or
-    cannot be found.
+    All else is as in one draw. The result is None where the least number of clients
+    of the instance is enough, or where m cannot be found.
     """
     if "m" not in theorem.needs or _cites_push_sum(theorem):
         return None
-    clients = np.arange(2.0, _MOST_CLIENTS + 1, 2)
+    step = 2 if instance.halves else 1
+    clients = np.arange(step, _MOST_CLIENTS + 1, step, dtype=float)
     repeated = draw.numbers.each(lambda v: np.full(len(clients), v[index]))
     numbers = replace(repeated, m=clients)
     moved = _drawn(theorem, instance, numbers)

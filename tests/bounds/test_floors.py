@@ -313,6 +313,17 @@ def test_true_bound_has_no_floor_above_it():
     assert floors(SLIPS / "dfedavg.toml") == []
 
 
+@pytest.mark.parametrize(("factor", "fewest"), [("2", 9), ("5/2", 11)])
+def test_least_number_of_clients_may_be_odd(tmp_path, factor, fewest):
+    text = (SLIPS / "dfedavg.toml").read_text(encoding="utf-8")
+    false = text.replace("9/4*eta*L*sigma_l^2/m", f"{factor}*eta*L*sigma_l^2/m^2")
+    file = tmp_path / "false.toml"
+    file.write_text(false, encoding="utf-8")
+    theorem = load_all(str(file))[0]
+    (finding,) = [f for f in check_floors(theorem) if f.severity == "error"]
+    assert finding.evidence["fewest_clients"] == fewest
+
+
 def test_least_number_of_clients_is_reported():
     (finding,) = floors(SLIPS / "consensus_over_m.toml")
     assert finding.severity == "error"
