@@ -321,7 +321,7 @@ def test_least_number_of_clients_may_be_odd(tmp_path, factor, fewest):
     file.write_text(false, encoding="utf-8")
     theorem = load_all(str(file))[0]
     (finding,) = [f for f in check_floors(theorem) if f.severity == "error"]
-    assert finding.evidence["fewest_clients"] == fewest
+    assert finding.evidence["fewest_clients"] == str(fewest)
 
 
 def test_least_number_of_clients_is_reported():
