@@ -276,7 +276,7 @@ def _entry(
         and n not in values
     ]
     if ends:  # optimal at the end of the grid: no optimum, for example eta * gradient
-        why = f"its bound falls with {', '.join(ends)} for ever: give what they are"
+        why = f"its bound has no minimum in {', '.join(ends)}: pass values"
         return Entry(theorem, "silent", why)
     if theorem.kind == "lower bound":
         return Entry(

@@ -180,10 +180,16 @@ def constants_along(
     If ``sample_wise``, L covers every minibatch, as SAM's theorems require; otherwise
     it covers the f_i.
     """
-    whole = estimate.along(task, points, draws=16, steps=10, curvature_points=2)
-    parts = estimate.blocks(task, points[-1:], draws=16, steps=10, clients=range(2))
+    estimates = estimate.along(task, points, draws=16, steps=10, curvature_points=2)
+    block_estimates = estimate.blocks(
+        task, points[-1:], draws=16, steps=10, clients=range(2)
+    )
     names = ("L_u", "L_v", "L_uv", "L_vu", "chi", "sigma_u", "sigma_v", "delta_u")
-    two = parts.constants(sample_wise)
-    of_blocks = {name: getattr(two, name) for name in names}
-    known = whole.constants(sample_wise)
-    return replace(known, **of_blocks, standing={**known.standing, **two.standing})
+    block_constants = block_estimates.constants(sample_wise)
+    of_blocks = {name: getattr(block_constants, name) for name in names}
+    constants = estimates.constants(sample_wise)
+    return replace(
+        constants,
+        **of_blocks,
+        standing={**constants.standing, **block_constants.standing},
+    )

@@ -158,9 +158,9 @@ def print_counts(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> None:
         verdict.kind for outcome in outcomes for verdict in outcome.verdicts
     )
     checks = Counter(claim.said.split(",")[0].split(" (")[0] for claim in claims)
-    for what, counts in (("verdicts on runs", kinds), ("claims", checks)):
+    for title, counts in (("verdicts on runs", kinds), ("claims", checks)):
         print(
-            f"{what}:"
+            f"{title}:"
             f" {', '.join(f'{n} {kind}' for kind, n in counts.most_common()) or 'none'}"
         )
 

@@ -71,7 +71,7 @@ def rows(verdicts: Iterable[Document], claims: Iterable[Document]) -> list[Row]:
     for verdict in verdicts:
         by_statement[verdict["key"], verdict["variant"]].append(verdict)
     claims = list(claims)
-    searched = {(found["key"], found["variant"]): found for found in outcomes()}
+    searched = {(outcome["key"], outcome["variant"]): outcome for outcome in outcomes()}
     audited = read_json(AUDIT)
     return [
         Row(
@@ -309,8 +309,8 @@ def with_short_form(text: str, made: Sequence[Row]) -> str:
             corrected = f"{row.corrected['proof'].marked}; {search.says}"
         results.append((f"`{row.key}`", row.printed["search"].marked, corrected))
     shown = table(("statement", "as printed", "corrected"), results)
-    more = "[Every cell with its evidence](docs/scorecard.md)"
-    return between(text, MARK, f"{summary(made)}\n\n{shown}\n\n{more}")
+    link = "[Every cell with its evidence](docs/scorecard.md)"
+    return between(text, MARK, f"{summary(made)}\n\n{shown}\n\n{link}")
 
 
 def with_sentence(text: str, made: Sequence[Row]) -> str:

@@ -129,7 +129,7 @@ def _replayed(file: Path, document: Record) -> Finding | None:
 
 def _refutation(document: Record, finding: Finding, name: str, file: str) -> Status:
     readings = document.get("readings") or {}
-    reading = next((n for n, one in readings.items() if one["violated"]), "")
+    reading = next((n for n, result in readings.items() if result["violated"]), "")
     under = f", {reading}" if reading and reading != COMMON else ""
     return Status(
         kind="refuted",
@@ -195,19 +195,19 @@ def _proof_status(result: Record) -> Status:
     return Status(kind="proved from cited lemmas", how=how, command=command)
 
 
-def _merged(one: Record | None, other: Record) -> Record:
+def _merged(earlier: Record | None, later: Record) -> Record:
     """Merge two entries of the same statement: names, status and search."""
-    if one is None:
-        return other
-    first, second = (status_from_dict(entry["status"]) for entry in (one, other))
-    names = list(dict.fromkeys([*one["statements"], *other["statements"]]))
+    if earlier is None:
+        return later
+    first, second = (status_from_dict(entry["status"]) for entry in (earlier, later))
+    names = list(dict.fromkeys([*earlier["statements"], *later["statements"]]))
     kinds = {first.kind, second.kind} - {"not examined"}
     if "refuted" in kinds and len(kinds) > 1:
         raise InputError(
             f"{', '.join(names)}: refuted and proved; one of the two checks is wrong"
         )
-    main, rest = (second, first) if first.kind == "not examined" else (first, second)
-    joined = replace(main, search=main.search or rest.search)
+    main, other = (second, first) if first.kind == "not examined" else (first, second)
+    joined = replace(main, search=main.search or other.search)
     return {"statements": names, "status": joined.to_dict()}
 
 

@@ -81,7 +81,7 @@ are in ``NEUTRAL``.
 
 
 def checked_algorithm(algorithm: object) -> None:
-    """Reject what is no class, no algorithm's name and not ``module:Class``."""
+    """Reject values other than a class, an algorithm's name and ``module:Class``."""
     if isinstance(algorithm, type):
         return
     if not isinstance(algorithm, str):

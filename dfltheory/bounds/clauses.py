@@ -62,22 +62,24 @@ def checked_expression(place: str, formula: object) -> Expr:
     Raises
     ------
     InputError
-        It is text, a comparison or no formula; it contains what is no real number, or
-        another function than those of ``REAL_FUNCTIONS``.
+        It is text, a comparison or another object that is not a formula; or it contains
+        a number that is not real, or a function not in ``REAL_FUNCTIONS``.
     """
     if isinstance(formula, str):
         raise InputError(
-            f"{place} = {formula!r} is text: give a SymPy expression or a number"
+            f"{place} = {formula!r} is text: pass a SymPy expression or a number"
         )
     if isinstance(formula, bool) or formula is None:
         raise InputError(
-            f"{place} = {formula!r} is no formula: give a SymPy expression or a number"
+            f"{place} = {formula!r} is not a formula: pass a SymPy expression or a"
+            " number"
         )
     try:
         expression = sp.sympify(formula, strict=True)
     except (sp.SympifyError, TypeError):
         raise InputError(
-            f"{place} = {formula!r} is no formula: give a SymPy expression or a number"
+            f"{place} = {formula!r} is not a formula: pass a SymPy expression or a"
+            " number"
         ) from None
     if (
         not isinstance(expression, sp.Expr)
@@ -85,14 +87,14 @@ def checked_expression(place: str, formula: object) -> Expr:
         or expression.has(sp.nan, sp.zoo)
     ):
         raise InputError(
-            f"{place} = {formula} is no number: give a SymPy expression or a number"
+            f"{place} = {formula} is not a number: pass a SymPy expression or a number"
         )
     for node in sp.preorder_traversal(expression):
         if not isinstance(node, _ATOMS + REAL_FUNCTIONS):
             allowed = ", ".join(function.__name__ for function in REAL_FUNCTIONS)
             raise InputError(
-                f"{place} contains {node}: a formula has real numbers, symbols, and"
-                f" {allowed}"
+                f"{place} contains {node}: a formula may contain only real numbers,"
+                f" symbols, and {allowed}"
             )
     return expression
 
@@ -103,7 +105,7 @@ def symbol_names(formulas: Iterable[object]) -> set[str]:
     Raises
     ------
     InputError
-        A formula is text, which SymPy would run, or no formula.
+        A formula is text, which SymPy would run, or is not a formula.
     """
     names: set[str] = set()
     for formula in formulas:
@@ -111,7 +113,7 @@ def symbol_names(formulas: Iterable[object]) -> set[str]:
             names.update(map(str, sp.sympify(formula, strict=True).free_symbols))
         except sp.SympifyError:
             raise InputError(
-                f"formula = {formula!r} is no formula: give a SymPy expression or a"
+                f"formula = {formula!r} is not a formula: pass a SymPy expression or a"
                 " number"
             ) from None
     return names
@@ -131,13 +133,13 @@ def checked_symbols(
                 "quantity of the glossary", symbol.name, set(glossary)
             )
             raise InputError(
-                f"{place}: {near}; a theorem brings a symbol of its own by"
-                " quantities=(Quantity(...),) or by a Definition"
+                f"{place}: {near}; to use a symbol of your own, declare it with"
+                " quantities=(Quantity(...),) or with a Definition"
             )
         if known.symbol != symbol:
             raise InputError(
                 f"{place}: the symbol {symbol.name} is not the glossary's: use"
-                f" Quantity.symbol, as bounds.GLOSSARY[{symbol.name!r}].symbol"
+                f" Quantity.symbol, for example bounds.GLOSSARY[{symbol.name!r}].symbol"
             )
 
 
@@ -164,7 +166,7 @@ def checked_quantities(place: str, quantities: object) -> None:
             raise InputError(f"{place}: quantities: {wrong}") from None
         if quantity.name in names:
             raise InputError(
-                f"{place}: quantities has {quantity.name} twice: give it once"
+                f"{place}: quantities contains {quantity.name} twice: keep one of them"
             )
         names.append(quantity.name)
 
@@ -213,7 +215,8 @@ class LeftSide:
             end = checked_expression(f"{name} of the left side", getattr(self, name))
             if end.free_symbols - {_T}:
                 raise InputError(
-                    f"{name} = {end} of the left side must be a round, by T alone"
+                    f"{name} = {end} of the left side must be a round, which may"
+                    " depend on T only"
                 )
         if not self.latex:
             ends = (sp.latex(self.first), sp.latex(self.last))
@@ -252,8 +255,8 @@ class LeftSide:
             and (first >= 0 or last < 0)
         ):
             raise InputError(
-                f"the left side is to run over rounds {ends[0]} .. {ends[1]}, not in 0"
-                f" .. T = {T}"
+                f"the left side covers the rounds {ends[0]} .. {ends[1]}, which must"
+                f" be in 0 .. T = {T}"
             )
         return range(max(int(first), 0), int(last) + 1)
 

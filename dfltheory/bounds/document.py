@@ -149,8 +149,8 @@ class UnknownLaw:
     def __call__(self, W: object) -> str:
         """Return the message that the law is not known, whatever the matrix."""
         return (
-            f"its law {self.__qualname__} is code, which no file carries: give the"
-            " theorem itself"
+            f"its law {self.__qualname__} is code, which files do not contain: pass"
+            " the theorem itself"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -234,7 +234,7 @@ def _scope(place: str, data: object) -> Scope:
     change = given.pop("change", None)
     if (change is None) == ("sequence" not in given):
         raise InputError(
-            f"{place} must have the field sequence, or, in old files, change"
+            f"{place} must have one of the fields sequence and (in old files) change"
         )
     if change is not None:
         given["sequence"] = _CHANGES[change]

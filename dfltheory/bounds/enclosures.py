@@ -206,7 +206,7 @@ class Evaluation:
                 raise InputError("a formula divides by zero")
             return parts[0] ** int(exponent.low)
         if base.low < 0 or (base.low == 0 and exponent.low <= 0):
-            raise InputError("a power is no real number")
+            raise InputError("a power is not a real number")
         if base.zero:
             return parts[0]
         if base.low == 0:
@@ -221,7 +221,7 @@ class Evaluation:
 
     def _log(self, parts: list[ivmpf]) -> ivmpf:
         if self._ends(parts[0]).low <= 0:
-            raise InputError("a logarithm is no real number")
+            raise InputError("a logarithm is not a real number")
         return self._interval.log(parts[0])
 
     def _max(self, parts: list[ivmpf]) -> ivmpf:

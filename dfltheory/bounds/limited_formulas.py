@@ -138,8 +138,8 @@ def _power(base: Expr, exponent: Expr) -> Expr:
         exponent.free_symbols and longest(exponent) <= LARGEST_EXP
     ):
         raise InputError(
-            "a number to a power must have a fraction, or a formula of symbols, for its"
-            " exponent"
+            "the exponent of a number must be a fraction or a formula of symbols, not"
+            f" {reprlib.repr(str(exponent))}"
         )
     made = _made(sp.Pow, base, exponent)
     if (
@@ -155,7 +155,7 @@ def _power(base: Expr, exponent: Expr) -> Expr:
 
 
 def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
-    """Return whether a value may be no real number for real arguments.
+    """Return whether a value may be complex for real arguments.
 
     SymPy is slow to decide it.
     """
@@ -177,7 +177,9 @@ def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
     if made.has(sp.I) or (
         _may_be_complex(function, parts) and made.is_extended_real is False
     ):
-        raise InputError("a formula has a part that is no real number")
+        raise InputError(
+            f"a formula contains {reprlib.repr(str(made))}, which is not a real number"
+        )
     if made.is_number and not made.is_Rational and abs(sp.N(made)) > 2**BITS:
         raise InputError(f"a number of a formula is larger than 2^{BITS}")
     return small(made)

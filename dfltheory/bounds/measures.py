@@ -177,11 +177,12 @@ def unit_of(measure: object, given: object) -> Unit:
     """
     if not isinstance(measure, str) or not measure:
         raise InputError(
-            f"measure = {measure!r} must be the name of a measure, as 'grad_norm_sq'"
+            f"measure = {measure!r} must be the name of a measure such as"
+            " 'grad_norm_sq'"
         )
     if given is not None and not isinstance(given, Unit):
         raise InputError(
-            f"unit = {given!r} of measure {measure} must be a Unit, as"
+            f"unit = {given!r} of measure {measure} must be a Unit such as"
             " bounds.units.unit(f=1)"
         )
     known = MEASURES.get(measure)
@@ -191,8 +192,7 @@ def unit_of(measure: object, given: object) -> Unit:
         return GRADIENT_SQ if known.unit is None else known.unit
     if known.unit not in (None, given):
         raise InputError(
-            f"unit = {given} of measure {measure}: its unit is {known.unit}; give that,"
-            " or None"
+            f"unit = {given} of measure {measure} must be {known.unit} or None"
         )
     return given
 

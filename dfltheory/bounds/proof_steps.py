@@ -97,7 +97,7 @@ def _reference_problem(premise: str, names: Sequence[str]) -> str:
         return (
             f"{premise!r:.60} is not an earlier step: a step follows from earlier ones"
         )
-    return f"there is no step {premise!r:.60}: name an earlier one"
+    return f"there is no step {premise!r:.60}: name an earlier step"
 
 
 def read_claim(

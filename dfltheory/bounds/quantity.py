@@ -98,7 +98,7 @@ class Quantity:
             ) from None
         except OverflowError:
             raise InputError(
-                f"{self.name} is an integer beyond 1.8e308: give a smaller number"
+                f"{self.name} is an integer larger than 1.8e308: use a smaller number"
             ) from None
         good = np.isfinite(array)
         good &= (array > self.low) if self.open_low else (array >= self.low)

@@ -57,7 +57,7 @@ class RationalValues:
                 if not term.is_Rational
             ]
             raise InputError(
-                f"the bound of {self._statement} is no rational number here:"
+                f"the bound of {self._statement} is not a rational number here:"
                 f" {', '.join(irrational)}"
             )
         return Fraction(int(total.p), int(total.q))
@@ -74,7 +74,7 @@ class RationalValues:
         if not isinstance(slack, sp.Rational):
             raise InputError(
                 f"condition {condition.name} of {self._statement} has the slack"
-                f" {_shorten(slack)}, which is no rational number"
+                f" {_shorten(slack)}, which is not a rational number"
             )
         return Fraction(int(slack.p), int(slack.q))
 

@@ -57,8 +57,8 @@ def _one_variant(
     for variant in variants or ():
         if variant != named:
             raise InputError(
-                f"{reference} names a variant, and variant = {variant!r} names another:"
-                " give one of them"
+                f"variant = {variant!r} contradicts {reference}, which already names a"
+                " variant: omit one of them"
             )
     return (named,)
 
@@ -104,8 +104,8 @@ def load(
     keys = list(dict.fromkeys(theorem.key for theorem in found))
     if len(keys) > 1:
         raise InputError(
-            f"{reference} has several statements, {', '.join(keys)}: name one, as"
-            f" {reference}:{keys[0]}"
+            f"{reference} has several statements, {', '.join(keys)}: name one, for"
+            f" example {reference}:{keys[0]}"
         )
     return found[0]
 

@@ -278,7 +278,9 @@ def _of_module(name: str) -> tuple[Paper, list[Theorem]]:
     modules = list(_modules_of(name))
     known = getattr(modules[0], "PAPER", None)
     if not isinstance(known, Paper):
-        raise InputError(f"{name} has no PAPER = Paper(title, citation): give it")
+        raise InputError(
+            f"module {name} does not define PAPER: add PAPER = Paper(title, citation)"
+        )
     for module in modules:
         refuse_loose_steps(module.__name__, module)
     stated = (module for module in modules if hasattr(module, "statements"))
@@ -289,9 +291,9 @@ def refuse_loose_steps(place: str, module: object) -> None:
     """Raise InputError if a module has a ``STEPS``, which belongs to no statement."""
     if hasattr(module, "STEPS"):
         raise InputError(
-            f"{place} has a STEPS, which no statement refers to: give the steps of a"
-            " proof as Theorem(..., steps=(ProofStep(...),), moments={...}), or as"
-            " [[statement.steps]] of a theorem file"
+            f"{place} defines STEPS, which no statement uses: pass the steps of a proof"
+            " as Theorem(..., steps=(ProofStep(...),), moments={...}), or write them"
+            " as [[statement.steps]] of a theorem file"
         )
 
 
@@ -305,7 +307,9 @@ def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:
             )
         variants = found.setdefault(theorem.key, {})
         if theorem.variant in variants:
-            raise InputError(f"{theorem} is stated twice in {place}")
+            raise InputError(
+                f"{theorem} is stated twice in {place}: rename the key or the variant"
+            )
         variants[theorem.variant] = theorem
     return found
 

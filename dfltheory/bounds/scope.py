@@ -104,7 +104,7 @@ class Scope:
     def _check_algorithms(self) -> None:
         if isinstance(self.algorithms, (str, type)) or not self.algorithms:
             raise InputError(
-                "algorithms of a scope must be a tuple of classes or names, as"
+                "algorithms of a scope must be a tuple of classes or names such as"
                 ' ("DFedSAM",)'
             )
         for algorithm in self.algorithms:
@@ -124,7 +124,8 @@ class Scope:
             )
         if isinstance(self.sequence, str) or not self.sequence:
             raise InputError(
-                'sequence of a scope must be a tuple of kinds, as ("fixed", "periodic")'
+                "sequence of a scope must be a tuple of kinds such as"
+                ' ("fixed", "periodic")'
             )
         for kind in self.sequence:
             one_of("kind of network sequence", kind, SEQUENCES)

@@ -105,7 +105,7 @@ class Statement:
         """Check that formulas use the glossary's symbols and earlier definitions."""
         if not self.parts:
             raise InputError(
-                f"{self}: parts is empty: give the terms of the bound by name"
+                f"{self}: parts is empty: pass the terms of the bound by name"
             )
         for name in self.parts:
             if not _is_text(name):
@@ -116,8 +116,8 @@ class Statement:
         for definition in self.definitions:
             if definition.symbol.name in self.glossary:
                 raise InputError(
-                    f"{self}: definitions: the glossary has {definition.symbol}"
-                    " already: choose another name"
+                    f"{self}: definitions: {definition.symbol} is already a quantity of"
+                    " the glossary: choose another name"
                 )
             self._check_formula(str(definition.symbol), definition.expr, defined)
             defined.append(definition.symbol)
@@ -300,7 +300,7 @@ class Statement:
 
 
 _FIELDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "scope": (Scope, "what it covers: give scope=Scope(algorithms, network)"),
+    "scope": (Scope, "a Scope, for example scope=Scope(algorithms, network)"),
     "kind": (str, f"one of {', '.join(get_args(Kind))}"),
     "lhs": (LeftSide, "a LeftSide"),
     "parts": (Mapping, "the terms of the bound by name"),

@@ -273,13 +273,13 @@ def checked_new(quantity: Quantity) -> None:
         )
     if name in PAPER_SYMBOLS:
         raise InputError(
-            f"{name} is what papers call {PAPER_SYMBOLS[name]}: choose another name"
+            f"{name} denotes {PAPER_SYMBOLS[name]} in the papers: choose another name"
         )
     if name in GLOSSARY:
         known = GLOSSARY[name]
         raise InputError(
-            f"the glossary has {name} already: {known.meaning} [{known.unit}],"
-            f" {known.range}; what is to be added is {quantity.meaning}"
+            f"{name} is already a quantity of the glossary: {known.meaning}"
+            f" [{known.unit}], {known.range}; the new quantity is {quantity.meaning}"
             f" [{quantity.unit}], {quantity.range}: choose another name"
         )
 

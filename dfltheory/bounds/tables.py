@@ -62,10 +62,10 @@ def grid_table(
     named: dict[str, np.ndarray] = {}
     for name, points in map(axis, axes):
         if name in named:
-            raise InputError(f"the grid has {name} twice: give it once")
+            raise InputError(f"the grid contains {name} twice: keep one of them")
         named[name] = rounded(theorem, name, points)
     if math.prod(map(len, named.values())) > MOST:
-        raise InputError(f"the grid has more than {MOST} points: take fewer")
+        raise InputError(f"the grid has more than {MOST} points: use fewer")
     mesh = np.meshgrid(*named.values(), indexing="ij")
     columns = {name: m.ravel() for name, m in zip(named, mesh, strict=True)}
     given = {**values, **columns}

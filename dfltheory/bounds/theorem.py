@@ -131,7 +131,7 @@ class Theorem(Statement):
             if missing:
                 raise InputError(
                     f"the schedule of {self} needs {', '.join(missing)} for {name}:"
-                    " give it"
+                    f" pass {missing[0]}=..."
                 )
             given = {s: values[s.name] for s in expression.free_symbols}
             for s, value in given.items():  # subs would parse, and run, a string
@@ -143,7 +143,8 @@ class Theorem(Statement):
             except (TypeError, ValueError):
                 at = ", ".join(sorted(f"{s} = {float(v):g}" for s, v in given.items()))
                 raise InputError(
-                    f"the schedule of {self} gives no {name} at {at}: it divides by 0"
+                    f"the schedule of {self} has no real, finite {name} at {at}: use"
+                    " other values"
                 ) from None
         return chosen
 

@@ -64,7 +64,7 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
         raise InputError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
     if len(data) > LARGEST:
         raise InputError(
-            f"{path} has more than {LARGEST} bytes: a theorem file is smaller"
+            f"{path} has more than {LARGEST} bytes, too many for a theorem file"
         )
     try:
         text = data.decode("utf-8")
@@ -110,7 +110,7 @@ def _read(file: FileReader) -> TheoremFile:
         named = (table.key, table.variant)
         if named in theorems:
             message = (
-                f"{table.key} ({table.variant}) is stated twice: give another variant"
+                f"{table.key} ({table.variant}) is stated twice: name another variant"
             )
             file.stop(("statement", number, "key"), message)
         reader = StatementReader(file, number, table, quantities, paper)
@@ -122,8 +122,8 @@ def _tables(file: FileReader) -> FileTables:
     """Return the file as data models."""
     if _depth(file.text) > DEEPEST_KEY:
         raise InputError(
-            f"{file.name}: keys and lists are at most {DEEPEST_KEY} deep in a theorem"
-            " file"
+            f"{file.name} nests keys and lists more than {DEEPEST_KEY} deep: write them"
+            " flatter"
         )
     try:
         document = tomllib.loads(file.text)
@@ -136,7 +136,7 @@ def _tables(file: FileReader) -> FileTables:
         file.stop(
             ("format",),
             f"format = {version!r:.40} must be {FORMAT}, the version of the format of"
-            " theorem files; an experiment file is given as --config FILE",
+            " theorem files; pass an experiment file as --config FILE",
         )
     try:
         return FileTables.model_validate(document)
@@ -154,8 +154,8 @@ def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
     )
     value = first.get("input")
     messages = {
-        "missing": "this key is missing: give it",
-        "extra_forbidden": "there is no such key in a theorem file",
+        "missing": "this key is missing: add it",
+        "extra_forbidden": "a theorem file has no such key: correct or remove it",
     }
     message = messages.get(first["type"], first["msg"])
     shown = (

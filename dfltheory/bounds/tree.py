@@ -200,7 +200,7 @@ def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
         for part in parts:
             if not part.is_Rational:
                 raise InputError(
-                    f"{type(formula).__name__} has an argument that is no rational"
+                    f"{type(formula).__name__} has an argument that is not a rational"
                     f" number: {reprlib.repr(str(part))}"
                 )
     value = formula.func(*parts)
@@ -262,7 +262,8 @@ class _Reader:
         if name in GLOSSARY:
             return GLOSSARY[name].symbol
         raise InputError(
-            f"the glossary has no symbol {reprlib.repr(name)}, and none is given for it"
+            f"{reprlib.repr(name)} is neither a quantity of the glossary nor one of the"
+            " given symbols"
         )
 
 

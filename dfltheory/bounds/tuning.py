@@ -56,7 +56,9 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
         return name
     steps = theorem.step_names
     if not steps:
-        raise InputError(f"{theorem} has no step size")
+        raise InputError(
+            f"{theorem} has no step size; it depends on {', '.join(theorem.needs)}"
+        )
     return steps[0]
 
 
@@ -89,7 +91,8 @@ def _with_step(
         missing = [n for n in names if n not in given]
         if missing:
             raise InputError(
-                f"{theorem} ties {other} to {name}; missing: {', '.join(missing)}"
+                f"{theorem} determines {other} from {name} and"
+                f" {', '.join(missing)}: pass {missing[0]}=..."
             )
         (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))
     return given
@@ -151,8 +154,8 @@ def admissible_steps(
     name = step_name(theorem, name)
     if lists := [n for n, v in values.items() if np.asarray(v).ndim]:
         raise InputError(
-            "one step size is sought at one number for each quantity, not several"
-            f" {lists[0]}"
+            f"{lists[0]} has several values, but a step size is computed for one value"
+            " of each quantity"
         )
     grid = _unit(name, values, theorem.glossary) * _GRID
 
@@ -267,7 +270,8 @@ def best_step(
     values_there = np.broadcast_to(bound(grid), grid.shape)
     if low > high or np.isnan(values_there).all():
         raise ConditionError(
-            f"no step {name} that is tried is admissible: take milder values"
+            f"no {name} on the grid meets the conditions of {theorem}: use less"
+            " extreme values"
         )
     at = int(np.nanargmin(values_there))
     bracket = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
@@ -295,8 +299,7 @@ def dominance(
     Raises
     ------
     InputError
-        Nothing like ``vary`` in the theorem, or a term that is no finite number
-        somewhere.
+        The theorem does not depend on ``vary``, or a term is not finite somewhere.
     """
     if vary not in theorem.needs:
         raise InputError(
@@ -311,8 +314,8 @@ def dominance(
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
     for k, i in np.argwhere(~np.isfinite(table))[:1]:
         raise InputError(
-            f"the term {names[k]} is {table[k, i]} at {vary} = {grid[i]:.6g}: take"
-            " milder values"
+            f"the term {names[k]} is {table[k, i]} at {vary} = {grid[i]:.6g}: use less"
+            " extreme values"
         )
     largest = np.abs(table).max(axis=0)
     # whose sum is in the range of numbers

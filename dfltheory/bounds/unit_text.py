@@ -44,8 +44,8 @@ def read_unit(text: str) -> Unit:
         position = factor.end()
     if position < len(text) or not text.strip():
         raise InputError(
-            f"{text[:60]!r} is no unit: write 1 or a product of powers of c, s, v, as"
-            " c^2*s^-2"
+            f"{text[:60]!r} is not a unit: write 1 or a product of powers of c, s, v,"
+            " for example c^2*s^-2"
         )
     return Unit(exponents["c"], exponents["s"], exponents["v"])
 
@@ -76,7 +76,8 @@ def read_range(text: str) -> Interval:
         low = high = math.nan
     if match is None or not low <= high or low == math.inf:
         raise InputError(
-            f"{text[:60]!r} is no range: write an interval, as [0, 1) or (0, inf)"
+            f"{text[:60]!r} is not a range: write an interval such as [0, 1) or"
+            " (0, inf)"
         )
     return Interval(
         low,

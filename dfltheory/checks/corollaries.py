@@ -71,7 +71,7 @@ def check_corollary(
         if parent is None:
             yield note(
                 "of",
-                f"{theorem.of} is no known statement, so that nothing is compared"
+                f"{theorem.of} is not a known statement, so nothing is compared"
                 " with it",
             )
         else:

@@ -54,7 +54,7 @@ WORSE_UP = (
 )
 WORSE_DOWN = ("T", "delta", "Q")
 _CLEAR = 1e-3
-"""Share of the sum of absolute terms from which on a negative sum is no rounding
+"""Share of the sum of absolute terms from which on a negative sum is not a rounding
 error.
 """
 _LEAST_GAIN = 1e-9

@@ -72,14 +72,14 @@ def atlas(
         from dfltheory import graphs
 
         if "m" not in values:
-            raise InputError("--topology needs the number of clients: give --set m=16")
+            raise InputError("--topology needs the number of clients: add --set m=16")
         network = graphs.topology(topology, int(values["m"]))
     run = None
     if instance is not None:
         from dfltheory.experiments.experiment_file import load_experiment
 
         run = load_experiment(instance, trust=trust).instance()
-    found = engine.atlas(
+    result = engine.atlas(
         run,
         measure=measure,
         theorems=theorems or None,
@@ -87,4 +87,4 @@ def atlas(
         truth=truth,
         **values,
     )
-    return emit(found.to_dict(), str(found), as_json)
+    return emit(result.to_dict(), str(result), as_json)

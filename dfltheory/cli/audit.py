@@ -78,8 +78,8 @@ def audit(
 
     if (key is None) == (not every):
         raise InputError(
-            "name a statement (as dfedsam.theorem_4_5), a paper (as dfedsam), or say"
-            " --all"
+            "pass either a statement (such as dfedsam.theorem_4_5) or a paper (such as"
+            " dfedsam), or --all"
         )
     findings = find(key, variant, tuple(check or ()), trust=trust)
     if key is not None and search and not check:

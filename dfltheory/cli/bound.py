@@ -119,7 +119,7 @@ def bound(
     if key is None:
         if not plain:
             raise InputError(
-                "the theorem is missing: give its key (`dfltheory bound` lists all) or"
+                "the theorem is missing: name its key (`dfltheory bound` lists all) or"
                 " FILE.py:NAME"
             )
         listed = bounds.keys(all=True) if every else main_keys()
@@ -150,7 +150,9 @@ def _check_questions(asked: Sequence[str], out: Path | None) -> None:
             f"{' and '.join(asked)} are different questions: ask {alone[0]} alone"
         )
     if out is not None and "--grid" not in asked:
-        raise InputError("--out is where a --grid goes: give both")
+        raise InputError(
+            "--out is the file for the points of --grid: use --grid and --out together"
+        )
     if out is not None:
         check_writable(out)
 

@@ -188,7 +188,8 @@ def _saved(context: typer.Context, path: Path) -> History:
     for name in DESCRIPTION:
         if on_the_line(context, name):
             raise InputError(
-                f"--{name} cannot be given with {path}: a saved history states its own"
+                f"--{name} cannot be used with {path}, a saved history, which contains"
+                f" this information: omit --{name}"
             )
     return History.load(path)
 
@@ -205,7 +206,7 @@ def _measured(
 
     if options["algorithm"] is None:
         raise InputError(
-            "--algorithm is missing: state what was run, as --algorithm dfedavg"
+            "--algorithm is missing: name what was run, for example --algorithm dfedavg"
         )
     kind, hyperparameters, others = _divided(options["algorithm"], values)
     # graphs.topology checks these names and values
@@ -223,7 +224,7 @@ def _measured(
         one_of("constant", name, {*theorem.glossary, "f_star", "T", "m"})
     if options["m"] is not None and constants.get("m", options["m"]) != options["m"]:
         raise InputError(
-            f"--m {options['m']} contradicts --set m={constants['m']}: give one of them"
+            f"--m {options['m']} contradicts --set m={constants['m']}: omit one of them"
         )
     if options["m"] is not None:
         constants.setdefault("m", options["m"])
@@ -277,27 +278,33 @@ def _network(
     name, rule = options["topology"], options["weights"]
     if name is None:
         if rule is not None or network_options:
-            raise InputError("--weights and --set topology.* need --topology")
+            raise InputError(
+                "--weights and --set topology.* apply to a topology: add"
+                " --topology NAME"
+            )
         return None
     if Path(name).suffix.lower() in SUFFIXES:
         if network_options:
             option = next(iter(network_options))
             raise InputError(
-                f"--set topology.{option} does not apply to --topology {name}: the file"
-                " states the network"
+                f"--set topology.{option} does not apply to the file --topology {name},"
+                " which contains the whole network: omit it"
             )
         network = read_matrix_file(name)
         if not isinstance(network, nx.Graph) and rule is None:
             return network
         if not isinstance(network, nx.Graph):
-            raise InputError(f"--weights {rule}: {name} has weights of its own")
+            raise InputError(
+                f"--weights {rule}: {name} is a matrix, which contains the weights:"
+                " omit --weights"
+            )
     elif m is None:
-        raise InputError(f"--topology {name} needs the number of clients: give --m")
+        raise InputError(f"--topology {name} needs the number of clients: add --m")
     else:
         network = graphs.topology(name, m, **network_options)
     if rule is None:
         raise InputError(
-            f"--topology {name} does not say by which weights the run mixed: give"
-            " --weights metropolis, another rule, or the matrix's file"
+            f"--topology {name} does not determine the mixing weights of the run: add"
+            " --weights metropolis or another rule, or name the file of the matrix"
         )
     return graphs.weights(network, rule)

@@ -146,19 +146,24 @@ def falsify(
         dfltheory falsify my_theorems.py:mine --replay counterexample-mine-printed.json
     """
     if candidates is not None and on_the_line(context, "seconds"):
-        raise InputError("--seconds and --candidates are two budgets: give one of them")
+        raise InputError(
+            "--seconds and --candidates are alternative budgets: omit one of them"
+        )
     if exact and replay is None:
-        raise InputError("--exact checks a file: give --replay FILE too")
+        raise InputError("--exact checks a saved counterexample: add --replay FILE")
     whole_number("seed", seed, 0)
     if show is not None:
         if any(given is not None for given in (key, variant, replay, out)):
             raise InputError(
-                "--show KEY[:VARIANT] prints what is stored: give it alone"
+                "--show KEY[:VARIANT] prints a stored counterexample: omit the theorem,"
+                " --variant, --replay and --out"
             )
         show_stored(show, as_json)
     elif simplify is not None:
         if replay is not None:
-            raise InputError("--simplify FILE and --replay FILE are two commands")
+            raise InputError(
+                "--simplify and --replay cannot be combined: run two commands"
+            )
         simplify_file(simplify, _loaded(key, variant, trust), out, as_json)
     elif replay is not None:
         _check_replay(key, control, out)
@@ -167,7 +172,10 @@ def falsify(
     else:
         theorem = _loaded(key, variant, trust)
         if theorem is None:
-            raise InputError("give the key of a theorem, or --replay FILE")
+            raise InputError(
+                "the theorem is missing: name its key (`dfltheory bound` lists all),"
+                " FILE.toml or FILE.py:NAME, or add --replay FILE"
+            )
         if control is not None:
             theorem = _control(theorem, control)
         budget = _Budget(seconds, candidates, seed, enough)
@@ -201,14 +209,15 @@ def _check_replay(key: str | None, control: str | None, out: Path | None) -> Non
     from dfltheory.bounds.reference import is_registered_key
 
     if control is not None:
-        raise InputError("--control names what is searched: omit it with --replay")
+        raise InputError("--control applies to a search: omit it with --replay")
     if key is not None and is_registered_key(key):
         raise InputError(
-            "give the key of a theorem, or --replay FILE, and not both; a theorem"
-            " of your own is named with --replay as FILE.toml or FILE.py:NAME"
+            f"{key} cannot be combined with --replay, whose file names its theorem:"
+            " omit the key. Only a theorem of your own is named with --replay, as"
+            " FILE.toml or FILE.py:NAME"
         )
     if out is not None:
-        raise InputError("--replay reads a file and writes none: omit --out")
+        raise InputError(f"--replay writes no file: omit --out {out}")
 
 
 def _search(
@@ -228,38 +237,38 @@ def _search(
         keeping("no counterexample so far; nothing is written"),
         reported("search") as update,
     ):
-        found = falsify(theorem, **budget._asdict(), progress=search_progress(update))
-    is_hit = found.violated or found.growing
-    document = found.to_dict() | {"file": str(file) if is_hit else None}
-    emit(document, partial(_print, found), as_json)
+        finding = falsify(theorem, **budget._asdict(), progress=search_progress(update))
+    is_hit = finding.violated or finding.growing
+    document = finding.to_dict() | {"file": str(file) if is_hit else None}
+    emit(document, partial(_print, finding), as_json)
     if not is_hit:
         return
-    _save(found, file, document, as_json)
+    _save(finding, file, document, as_json)
     seconds, checks = min(budget.seconds, AUTOMATIC), math.inf
     if budget.candidates is not None:
         seconds, checks = AUTOMATIC, float(budget.candidates)
-    simplify_hit(found, file, seconds, checks, as_json)
+    simplify_hit(finding, file, seconds, checks, as_json)
     if not as_json:
-        print(f"{_describe_contents(found)}: {file}")
-    leave(not found.violated)
+        print(f"{_describe_contents(finding)}: {file}")
+    leave(not finding.violated)
 
 
-def _describe_contents(found: Finding) -> str:
+def _describe_contents(finding: Finding) -> str:
     """Return what the file of a finding contains."""
-    return "family of problems" if found.growing else "counterexample"
+    return "family of problems" if finding.growing else "counterexample"
 
 
-def _replay(file: Path, own: Theorem | None, as_json: bool) -> None:
+def _replay(file: Path, theorem: Theorem | None, as_json: bool) -> None:
     """Run a saved counterexample again; status 1 if it refutes, 2 if undecided."""
     from dfltheory.counterexamples import replay
 
-    found = replay(file, own)
-    emit(found.to_dict() | {"file": str(file)}, partial(_print, found), as_json)
+    finding = replay(file, theorem)
+    emit(finding.to_dict() | {"file": str(file)}, partial(_print, finding), as_json)
     if not as_json:
-        print(f"{_describe_contents(found)}: {file}")
-    if found.undecided:
+        print(f"{_describe_contents(finding)}: {file}")
+    if finding.undecided:
         raise typer.Exit(2)
-    leave(not found.violated)
+    leave(not finding.violated)
 
 
 def _control(theorem: Theorem, name: str) -> Theorem:
@@ -272,13 +281,13 @@ def _control(theorem: Theorem, name: str) -> Theorem:
     return controls[name]
 
 
-def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
+def _replay_exactly(file: Path, given: Theorem | None, as_json: bool) -> None:
     """Print both sides as fractions; exit status 1 if the left is larger."""
     from dfltheory.counterexamples.digits import whole
     from dfltheory.counterexamples.rational import verify
     from dfltheory.counterexamples.saved import instance_of
 
-    instance, theorem = instance_of(file, own)
+    instance, theorem = instance_of(file, given)
     comparison = verify(instance, theorem)
     fields = {name: whole(value) for name, value in comparison.values.items()}
     sides = {
@@ -292,14 +301,14 @@ def _replay_exactly(file: Path, own: Theorem | None, as_json: bool) -> None:
 
 
 def _save(
-    found: Finding, file: Path, document: Mapping[str, object], as_json: bool
+    finding: Finding, file: Path, document: Mapping[str, object], as_json: bool
 ) -> None:
     """Write the counterexample, or print it if writing fails.
 
     The printed document can be copied to a file for --replay.
     """
     try:
-        found.save(file)
+        finding.save(file)
     except (OSError, DFLTheoryError, KeyboardInterrupt):
         if not as_json:  # else the document contains it
             emit(document, "", as_json=True)
@@ -315,24 +324,24 @@ def _best_first(family: tuple[str, dict[str, float]]) -> float:
     return math.inf if math.isnan(ratio) else -ratio
 
 
-def _print(found: Finding) -> None:
+def _print(finding: Finding) -> None:
     """Print a finding with tables of its families and conditions."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False, soft_wrap=True)
-    console.print(str(found), markup=False)
-    if found.families:
+    console.print(str(finding), markup=False)
+    if finding.families:
         from dfltheory.counterexamples.finding import shown_ratio
 
         table = Table("family", "best measured/bound", "candidates")
-        for name, row in sorted(found.families.items(), key=_best_first):
+        for name, row in sorted(finding.families.items(), key=_best_first):
             table.add_row(name, shown_ratio(row["ratio"]), f"{row['evaluations']:.0f}")
         console.print(table)
-    if found.refused:
-        refused = [f"{name} ({reason})" for name, reason in found.refused.items()]
+    if finding.refused:
+        refused = [f"{name} ({reason})" for name, reason in finding.refused.items()]
         console.print(f"families without candidates: {'; '.join(refused)}")
-    conditions = () if found.certificate is None else found.certificate.conditions
+    conditions = () if finding.certificate is None else finding.certificate.conditions
     for condition in conditions:
         console.print(
             f"condition {condition['condition']}: slack {condition['slack']:.3g}",

@@ -151,7 +151,8 @@ class Command(TyperCommand):
         ).items():
             if times > 1 and not parameter.multiple and not parameter.is_flag:
                 raise InputError(
-                    f"{parameter.opts[-1]} is given {times} times: give it once"
+                    f"{parameter.opts[-1]} occurs {times} times, but is allowed only"
+                    " once"
                 )
         try:
             left = super().parse_args(ctx, args)
@@ -168,7 +169,7 @@ class Command(TyperCommand):
                 name = parameter.opts[-1]
                 if not isinstance(parameter, TyperOption):
                     name = name.upper()  # help shows arguments in capitals
-                raise InputError(f"{name} is empty: give the path of a file or folder")
+                raise InputError(f"{name} is empty: use the path of a file or folder")
             for value in given if isinstance(given, (list, tuple)) else [given]:
                 _check_number(parameter.opts[-1], value)
         return left
@@ -211,10 +212,10 @@ def _whole_number(name: str, text: str) -> str:
         return text
     number = Decimal(text)
     if number != number.to_integral_value():
-        raise InputError(f"{name} {text} must be a whole number, as 100 or 1e2")
+        raise InputError(f"{name} {text} must be a whole number such as 100 or 1e2")
     if abs(number) > LARGEST_WHOLE:
         raise InputError(
-            f"{name} {text} does not fit into 64 bits: give a smaller number"
+            f"{name} {text} does not fit into 64 bits: use a smaller number"
         )
     return str(int(number))
 
@@ -223,7 +224,7 @@ def _check_number(name: str, value: object) -> None:
     """Raise InputError for nan and for integers that exceed 64 bits."""
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         raise InputError(
-            f"{name} {value} does not fit into 64 bits: give a smaller number"
+            f"{name} {value} does not fit into 64 bits: use a smaller number"
         )
     if isinstance(value, float) and math.isnan(value):
         raise InputError(f"{name} nan is not a number")
@@ -241,18 +242,22 @@ def usage_message(wrong: typer.TyperException) -> str:
     if not isinstance(option, str) or context is None:
         return message
     meant = OPTIONS_ELSEWHERE.get(option, option)
-    own = {name: param for param in context.command.params for name in param.opts}
-    if meant in own and meant != option:
-        explained = _first_sentence(own[meant].help or "")
+    parameters = {
+        name: param for param in context.command.params for name in param.opts
+    }
+    if meant in parameters and meant != option:
+        explained = _first_sentence(parameters[meant].help or "")
         return f"No such option: {option}; use {meant} here: {explained}"
-    if "--set" in own:
-        of_document = own["--set"].metavar == FIELD_VALUE or "--config" in own
+    if "--set" in parameters:
+        of_document = (
+            parameters["--set"].metavar == FIELD_VALUE or "--config" in parameters
+        )
         name = _name_in_set(meant, of_document)
         if name is not None:
             return f"No such option: {option}; use --set {name}=... here"
     if meant in PLACES_OF_OPTIONS:
         command = context.command_path
-        reason = "has none for it"
+        reason = "does not have this option"
         if context.command.name in EXAMINERS:
             reason = "examines a statement for all values that it allows"
         return (
@@ -315,24 +320,24 @@ def stop_message(stop: BaseException) -> str:
         place = " -> ".join(
             str(name) for name in (stop.filename, stop.filename2) if name is not None
         )
-        what = f"{stop.strerror or stop}" + (f": {place}" if place else "")
+        reason = f"{stop.strerror or stop}" + (f": {place}" if place else "")
     elif isinstance(stop, MemoryError):
-        what = f"not enough memory ({stop})" if str(stop) else "not enough memory"
+        reason = f"not enough memory ({stop})" if str(stop) else "not enough memory"
     else:
-        what = "stopped by the user"
-    return "; ".join([what, *getattr(stop, "__notes__", ())])
+        reason = "stopped by the user"
+    return "; ".join([reason, *getattr(stop, "__notes__", ())])
 
 
 @contextlib.contextmanager
-def keeping(what: str) -> Iterator[None]:
-    """Add to system errors how far the work got, and ``what`` is kept."""
+def keeping(kept: str) -> Iterator[None]:
+    """Add to system errors how far the work got, and the text ``kept`` on results."""
     from dfltheory.progress import reached
 
     reached.clear()
     try:
         yield
     except (*_STOPS, RuntimeError) as stop:
-        stop.add_note("; ".join([*(f"in {where}" for where in reached), what]))
+        stop.add_note("; ".join([*(f"in {where}" for where in reached), kept]))
         raise
 
 

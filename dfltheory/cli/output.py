@@ -133,7 +133,7 @@ def assignments(items: list[str] | None) -> dict[str, Value]:
         if not sign or not name or not text:
             raise InputError(f"{item!r} is not of the form NAME=VALUE, as in K=5")
         if name in values:
-            raise InputError(f"{name} is given {names.count(name)} times: give it once")
+            raise InputError(f"{name} is set {names.count(name)} times: set it once")
         values[name] = number(text)
     return values
 
@@ -151,10 +151,10 @@ def values_of(context: typer.Context, given: list[str] | None) -> dict[str, Valu
     ]
     if files:
         takes = any(parameter.name == "config" for parameter in context.command.params)
-        one = f"one experiment is given as --config {files[0]}, " if takes else ""
+        config = f"pass one experiment as --config {files[0]}, and " if takes else ""
         raise InputError(
-            f"{files[0]} is not NAME=VALUE: {one}a grid with [sweep] to `dfltheory"
-            f" sweep {files[0]}`"
+            f"{files[0]} is not NAME=VALUE: {config}run a grid with [sweep] by"
+            f" `dfltheory sweep {files[0]}`"
         )
     return assignments([*(given or []), *context.args])
 
@@ -211,13 +211,13 @@ def changes(
         values["task.data"] = path_from(Path(values["task.data"]), folder)
         values = {"task.name": "npz", **values}
     of_task = {f"task.{name}": value for name, value in assignments(task).items()}
-    for more in (of_task, further):
-        for field in sorted(set(values) & set(more)):
+    for further_values in (of_task, further):
+        for field in sorted(set(values) & set(further_values)):
             raise InputError(
-                f"{field} is given twice, as {values[field]} by its own option and as"
-                f" {more[field]}: give it once"
+                f"{field} is set twice, to {values[field]} by its own option and to"
+                f" {further_values[field]}: omit one of them"
             )
-        values |= more
+        values |= further_values
     return values
 
 
@@ -263,8 +263,8 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
 
         sequences = ", ".join(name for name in networks() if name not in TOPOLOGIES)
         raise InputError(
-            f"--topology {text}: give one name; a sequence, with a network for each"
-            f" round, has its own: {sequences}"
+            f"--topology {text} must be one name; sequences, with a network for each"
+            f" round, are {sequences}"
         )
     return "topology.name", text
 

@@ -68,7 +68,7 @@ def prove(
     claim = f"{theorem.key}:{theorem.variant}"
     if claim not in by_claim:
         raise InputError(
-            f"{script} has no proof of {claim}, but of {', '.join(by_claim)}"
+            f"{script} has no proof of {claim}; it proves {', '.join(by_claim)}"
         )
     answer = check(theorem, by_claim[claim], by_claim)
     if export is not None and answer.proved:
@@ -96,6 +96,9 @@ def _flat(theorem: Theorem, script: Proof, others: Mapping[str, Proof]) -> str:
         return flat_proof(theorem, script)
     source = others[script.of]
     if isinstance(source, Corollary):
-        raise InputError(f"{script.of} is a corollary itself: export it from a theorem")
+        raise InputError(
+            f"{script.claim} follows from the corollary {script.of}: only corollaries"
+            " of theorems can be exported"
+        )
     parent = load(script.of)
     return flat_proof(theorem, script, (parent, source))

@@ -31,11 +31,11 @@ def answers(
     if steps:
         step_sizes = _steps(theorem, values)
         document["steps"] = step_sizes
-        for name, found in step_sizes.items():
-            high = "any" if found["high"] is None else f"{found['high']:.6g}"
+        for name, step in step_sizes.items():
+            high = "any" if step["high"] is None else f"{step['high']:.6g}"
             lines.append(
-                f"  {name}: admissible from {found['low']:.6g} to {high}; best"
-                f" {found['best']:.6g}, where the bound is {found['bound']:.6g}"
+                f"  {name}: admissible from {step['low']:.6g} to {high}; best"
+                f" {step['best']:.6g}, where the bound is {step['bound']:.6g}"
             )
     if derivatives:
         slopes = {name: _derivative(theorem, name, values) for name in derivatives}

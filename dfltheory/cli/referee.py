@@ -88,7 +88,9 @@ def referee(
     from dfltheory.experiments.referee import write
 
     if candidates is not None and on_the_line(context, "seconds"):
-        raise InputError("--seconds and --candidates are two budgets: give one of them")
+        raise InputError(
+            "--seconds and --candidates are alternative budgets: omit one of them"
+        )
     budget = Budget(seconds, candidates, seed)
     theorem = load(key, variant, trust=trust)
     file = out or Path(f"referee-{theorem.key}-{theorem.variant}.html")

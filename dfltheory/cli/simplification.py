@@ -24,15 +24,17 @@ def _simple_file(file: Path) -> Path:
 
 
 def simplify_file(
-    file: Path, own: Theorem | None, out: Path | None, as_json: bool
+    file: Path, theorem: Theorem | None, out: Path | None, as_json: bool
 ) -> None:
     """Write a simpler counterexample or family; exit status 1 if it refutes."""
     target = out or Path(_simple_file(file).name)
     if target.exists() and target.samefile(file):
-        raise InputError(f"--out {target} is the file that is simplified: name another")
+        raise InputError(
+            f"--out {target} is the file to be simplified: write to another file"
+        )
     check_writable(target)
     with alone(target):
-        finding, lines = _simplified(file, own)
+        finding, lines = _simplified(file, theorem)
         finding.save(target)
     document = finding.to_dict() | {"file": str(target)}
     contents = "family of problems" if finding.growing else "counterexample"
@@ -40,7 +42,7 @@ def simplify_file(
     leave(ok=finding.growing)
 
 
-def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:
+def _simplified(file: Path, given: Theorem | None) -> tuple[Finding, list[str]]:
     """Return the simplified instance or family of a file, and lines describing it."""
     from dfltheory.counterexamples.describe import counterexample_lines
     from dfltheory.counterexamples.document import read_document
@@ -50,24 +52,24 @@ def _simplified(file: Path, own: Theorem | None) -> tuple[Finding, list[str]]:
     from dfltheory.counterexamples.simplify.lines import hand_check_lines
 
     if read_document(file).get("divergence") is not None:
-        finding = simplify_family(replay(file, own))
+        finding = simplify_family(replay(file, given))
         return finding, [str(finding), *counterexample_lines(finding)]
-    instance, theorem, family = single_instance(file, own)
+    instance, theorem, family = single_instance(file, given)
     simpler = simplify(instance, theorem, family=family)
     return simpler.finding, [str(simpler), *hand_check_lines(simpler.finding)]
 
 
 def simplify_hit(
-    found: Finding, file: Path, seconds: float, checks: float, as_json: bool
+    finding: Finding, file: Path, seconds: float, checks: float, as_json: bool
 ) -> None:
     """Write a simpler version next to the result of a search, if there is one.
 
     Families of statements in O(.) and instances with noise, whose confirmation is
     expensive, are not simplified.
     """
-    if found.instance is None or found.theorem is None:
+    if finding.instance is None or finding.theorem is None:
         return
-    task = found.instance.document()["task"]
+    task = finding.instance.document()["task"]
     if any(task.get(name) for name in ("sigma", "sigma_u", "sigma_v")):
         return
     from dfltheory.counterexamples.simplify import simplify
@@ -75,11 +77,11 @@ def simplify_hit(
 
     try:
         simpler = simplify(
-            found.instance.document(),
-            found.theorem,
+            finding.instance.document(),
+            finding.theorem,
             seconds=seconds,
             checks=checks,
-            family=found.family,
+            family=finding.family,
         )
         simpler.finding.save(_simple_file(file))
     except (OSError, DFLTheoryError) as wrong:

@@ -85,13 +85,13 @@ def sweep(
 
     if cluster is not None and re.fullmatch(r"\w+://.+:\d+", cluster) is None:
         raise InputError(
-            f"--cluster {cluster}: write the scheduler's address as in"
+            f"--cluster {cluster} must be the address of a scheduler such as"
             " tcp://10.0.0.1:8786"
         )
     if file is None:
         raise InputError(
-            "give an experiment file; `dfltheory schema experiment` prints what it may"
-            " contain"
+            "the experiment file is missing: pass its path; `dfltheory schema"
+            " experiment` prints what it may contain"
         )
     experiment = load_experiment(
         file,

@@ -118,8 +118,8 @@ def show(
         return
     if not name:
         raise InputError(
-            "give the name of a topology, as in `dfltheory topology ring`; --list"
-            " shows all"
+            "the name of a topology is missing: pass one, as in `dfltheory topology"
+            " ring`; --list shows all"
         )
     from dfltheory.cli.topology_report import (
         describe,

@@ -152,8 +152,8 @@ def comparison(names: list[str], sizes: list[int], rule: str | None) -> Document
     """Return the gaps of topologies at several sizes, and their fitted exponents."""
     if not names:
         raise InputError(
-            "give the names of topologies, as in `dfltheory topology compare ring"
-            " torus`"
+            "the names of topologies are missing: pass them, as in `dfltheory topology"
+            " compare ring torus`"
         )
     rows = []
     for name in names:
@@ -191,8 +191,8 @@ def comparison_text(document: Document) -> None:
 
     rules = {row["weights"] for row in document["rows"]}
     terminal = console(130)
-    one = f", {rules.pop()} weights" if len(rules) == 1 else ""
-    terminal.print(f"Spectral gap 1 - lambda{one}", style="bold")
+    rule_words = f", {rules.pop()} weights" if len(rules) == 1 else ""
+    terminal.print(f"Spectral gap 1 - lambda{rule_words}", style="bold")
     table = Table()
     fitted = len(document["m"]) > 1
     if fitted:

@@ -176,7 +176,7 @@ def validate(
     """
     if Path(key).suffix.lower() == ".json":
         raise InputError(
-            f"{key} is no theorem: an experiment file is given as --config {key}"
+            f"{key} is not a theorem: pass an experiment file as --config {key}"
         )
     if out is not None:
         check_writable(out, folder=True)
@@ -288,7 +288,7 @@ def _default_document(
     except InputError as error:
         if key.lower().endswith(".toml"):
             raise InputError(
-                f"{error}; an experiment file is given as --config {key}"
+                f"{error}; pass an experiment file as --config {key}"
             ) from error
         raise
     theorem = theorems[0]
@@ -337,7 +337,7 @@ def _check_given(lacking: list[str], key: str) -> None:
         names = ", ".join(lacking)
         options = " ".join(f"--set algorithm.{name}=..." for name in lacking)
         raise InputError(
-            f"[algorithm] lacks {names}, and {key} has no schedule for it: give"
+            f"[algorithm] lacks {names}, and {key} has no schedule for it: add"
             f" {options}"
         )
 

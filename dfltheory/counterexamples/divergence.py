@@ -191,8 +191,8 @@ def _require_measurable(theorem: Theorem, seed: int) -> None:
         else:
             return
     raise InputError(
-        f"{reasons[0]}; no family of problems can be measured: give the statement a"
-        " schedule of step sizes"
+        f"{reasons[0]}; no family of problems can be measured: add a schedule of step"
+        " sizes to the statement"
     )
 
 

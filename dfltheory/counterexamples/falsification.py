@@ -103,8 +103,8 @@ def falsify(
         )
     if theorem.lhs.aggregate == "each" and not theorem.order:
         raise InputError(
-            f"{theorem} bounds each round by itself: state it at a horizon T (aggregate"
-            " 'last'), min or mean"
+            f"{theorem} bounds each round separately, which falsify cannot search: use"
+            " the aggregate 'last', 'min' or 'mean'"
         )
     started, before = time.monotonic(), clock(0)
     findings: dict[str, Finding] = {}

@@ -64,7 +64,7 @@ class RandomMixing:
         )
         if p.shape != (n,) or (p < 0).any() or abs(p.sum() - 1) > 1e-12:
             raise InputError(
-                f"give {n} probabilities >= 0 that sum to 1, not {p.tolist()}"
+                f"probabilities = {p.tolist()} must be {n} numbers >= 0 that sum to 1"
             )
         self.probabilities = p
         self.m = self.matrices[0].shape[0]
@@ -131,7 +131,7 @@ def sequence_for(algorithm: Algorithm, m: int, topology: object) -> MixingSequen
     if sequence.random and not isinstance(sequence, KnownLaw):
         raise InputError(
             "the distribution of this random sequence is not given, so its expectation"
-            " is unknown: give RandomMixing(matrices, probabilities)"
+            " is unknown: pass RandomMixing(matrices, probabilities)"
         )
     return sequence
 

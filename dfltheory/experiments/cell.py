@@ -189,7 +189,7 @@ class Cell:
         if unknown:
             raise InputError(
                 f"no value of algorithm.{unknown[0]} follows from"
-                f" {self['theorem']['key']} on this task (its L is not known): give it"
+                f" {self['theorem']['key']} on this task (its L is not known): set it"
             )
         scheduled = {name: values[name] for name in lacking}
         return replace(instance, algorithm=replace(algorithm, **scheduled))

@@ -333,7 +333,7 @@ def _load_links(path: Path, directed: bool) -> Matrix | Graph:
     conflicts = np.flatnonzero((weights != expected) & np.isfinite(weights))
     if len(conflicts):
         k = conflicts[0]
-        advice = "give one" if directed else "give one, or use directed=True"
+        advice = "keep one" if directed else "keep one, or use directed=True"
         raise InputError(
             f"{path}: the link {words[k, 0]} {words[k, 1]} has the weights"
             f" {expected[k]:g} and {weights[k]:g}: {advice}"

@@ -157,7 +157,7 @@ def _by_run(verdicts: Verdicts) -> dict[str, list[VerdictLike]]:
                 gap = gap_label(_run(first).network.lam, first.theorem)
             runs[f"run {number}" + (f", {gap}" if gap else "")] = members
     if not any(runs.values()):
-        raise InputError("there is no verdict to draw: give at least one")
+        raise InputError("there is no verdict to draw: pass at least one")
     return runs
 
 

@@ -50,7 +50,7 @@ def rates(
         listed = list(fits) if isinstance(fits, Sequence) else [fits]
         labeled = [(fit.label, fit) for fit in listed]
     if not labeled:
-        raise InputError("there is no fit to draw: give at least one")
+        raise InputError("there is no fit to draw: pass at least one")
     if len(labeled) == 1:
         return labeled[0][1].plot(ax, legend=legend, columns=columns)
     with styled_axes(ax, legend, columns) as styled:

@@ -77,7 +77,7 @@ def networks(
         listed = list(members) if isinstance(members, Sequence) else [members]
         by_network[str(name)] = listed
     if not any(by_network.values()):
-        raise InputError("there is no verdict to draw: give at least one")
+        raise InputError("there is no verdict to draw: pass at least one")
     names = side_names([v for members in by_network.values() for v in members])
     contractions = {name: _lam(members[0]) for name, members in by_network.items()}
     ordered = sorted(by_network, key=contractions.__getitem__)

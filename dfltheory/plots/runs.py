@@ -82,7 +82,7 @@ def comparison(
         If a run does not contain the measure.
     """
     if not runs:
-        raise InputError("runs is empty: give a dictionary label -> History")
+        raise InputError("runs is empty: pass a dictionary label -> History")
     for label, run in runs.items():
         if measure not in run.measures():
             known = set(run.measures())

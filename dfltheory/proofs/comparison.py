@@ -295,7 +295,8 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     """Compare the parent, under the corollary's schedule, with the corollary."""
     if script.of not in others:
         raise InputError(
-            f"no script of {script.of} is given, from which {script.claim} shall follow"
+            f"{script.claim} follows from {script.of}, whose proof is missing: pass its"
+            " script"
         )
     parent = checked(others[script.of], others)
     source, missing = parent.theorem, list(parent.missing)

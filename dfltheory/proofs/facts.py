@@ -62,13 +62,13 @@ class Fact:
     )
 
     def __init__(self, token: object, **fields: object) -> None:
-        need(token is _TOKEN, "a Fact is made by the kernel's rules alone")
+        need(token is _TOKEN, "only the rules of the kernel create facts")
         for name, held in fields.items():
             object.__setattr__(self, name, held)
         _ISSUED.add(self)
 
     def __setattr__(self, name: str, held: object) -> None:
-        raise RuleError("a Fact does not change")
+        raise RuleError("facts cannot be changed")
 
     def __str__(self) -> str:
         relation = "==" if self.equal else "<="
@@ -145,7 +145,7 @@ def rule(
     """Make a function that gives a Claim one that gives a Fact: in this file alone."""
     need(
         not _SEALED,
-        "the rules stand in the kernel: a proof does not bring its own",
+        "rules are defined in the kernel: a proof cannot define its own",
     )
 
     def made(function: Callable[..., Claim]) -> Callable[..., Fact]:
@@ -166,7 +166,7 @@ def rule(
             ]
             need(
                 not strange,
-                "{}: a premise was not made by the kernel, or is none of its words",
+                "{}: a premise was not created by the kernel, or has an unknown type",
                 name,
             )
             real = [demand for part in parts for demand in _demands_of(part)]
@@ -181,7 +181,7 @@ def rule(
                 _need_own_blocks(algorithm, claim)
             need(
                 not any(has_poles(d.expr) for d in claim.demands),
-                "{}: a demand is no number",
+                "{}: a demand is not a number",
                 name,
             )
             demands = dict.fromkeys(d for p in premises for d in p.demands)

@@ -269,7 +269,10 @@ def flat_proof(
     """
     if isinstance(script, Corollary):
         if parent is None:
-            raise InputError(f"{script.claim} follows from {script.of}: give its proof")
+            raise InputError(
+                f"{script.claim} follows from {script.of}, whose proof is missing:"
+                " pass it"
+            )
         return flat_proof(*parent) + _corollary(theorem, *parent)
     if script.case is not None:
         raise InputError(f"{script.claim}: the format has no proofs of two cases")

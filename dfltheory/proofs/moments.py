@@ -124,7 +124,7 @@ class Algorithm:
             else:
                 need(
                     a.mean and a.name in ("x", "xbar") and a.block == self.shared,
-                    "{} is no mean of a state",
+                    "{} is not a mean of a state",
                     shown(a),
                 )
                 now = XBAR + self.moved.mean() if a.name == "xbar" else self.sent.mean()
@@ -134,7 +134,7 @@ class Algorithm:
     def root_of_dual(self, v: Vec) -> Moment:
         """root(U) for the dual, its mean, or what is left of it without the mean."""
         need(self.dual is not None, "{} has no second state", self.name)
-        need(v in (DUAL, DUAL.mean(), DUAL.dev()), "{} is no part of the dual", v)
+        need(v in (DUAL, DUAL.mean(), DUAL.dev()), "{} is not part of the dual", v)
         return root(v)
 
     def full(self, point: Vec) -> Vec:
@@ -171,26 +171,29 @@ class Moment:
 
     def __post_init__(self) -> None:
         words = (self.kind, self.steps, self.rounds, self.label)
-        need(all(type(word) is str for word in words), "a moment has words of type str")
+        need(
+            all(type(word) is str for word in words),
+            "the kind, steps, rounds and label of a moment must be of type str",
+        )
         need(
             self.kind in ("sq", "root", "inner", "value", "one"),
-            "{} is no kind of moment",
+            "{} is not a kind of moment",
             self.kind,
         )
         need(
             self.steps in ("", "mean", "max"),
-            "{} says nothing of the steps",
+            "steps = {} must be empty, mean or max",
             self.steps,
         )
         need(
             self.rounds in ("", "mean", "next", "start"),
-            "{} says nothing of the rounds",
+            "rounds = {} must be empty, mean, next or start",
             self.rounds,
         )
-        need(type(self.weighted) is bool, "weighted is True or False")
+        need(type(self.weighted) is bool, "weighted must be True or False")
         need(
             type(self.vec) is Vec and type(self.other) is Vec,
-            "a moment is one of a Vec",
+            "the vectors of a moment must be of type Vec",
         )
         need(
             self.kind == "inner" or not self.other.terms,

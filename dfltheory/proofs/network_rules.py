@@ -60,7 +60,7 @@ def gossip_steps(alg: Algorithm) -> Claim:
     whole = type(alg.gossips) is sp.Integer or alg.gossips in (s.Q, sp.S.One)
     need(
         whole and alg.gossips.is_positive,
-        "{} is no number of gossip steps",
+        "{} is not a number of gossip steps",
         alg.gossips,
     )
     distance = root(X.within(alg.shared).dev())
@@ -238,7 +238,7 @@ def any_start(
     root[start](x - mean x) <= sqrt(x0_spread) <= sqrt(x0_sq); push-sum: root_w[start](x
     - xbar).
     """
-    need(size in (s.x0_spread, s.x0_sq), "{} is no size of the start", size)
+    need(size in (s.x0_spread, s.x0_sq), "{} is not a size of the start", size)
     distance = (
         root(X - XBAR, weighted=True) if pushed else root(X.within(alg.shared).dev())
     )

@@ -71,7 +71,7 @@ def chain(fact: Fact, *others: Fact) -> Claim:
         ((moment, c),) = (
             by.left.items() if len(by.left) == 1 else ((one(""), sp.S.Zero),)
         )
-        need(c == 1, "one moment alone must stand on the left: {}", by)
+        need(c == 1, "the left-hand side must be a single moment: {}", by)
         need(moment in right, "{} is not in {}", moment, fact)
         here = right.pop(moment)
         demands += (

@@ -158,7 +158,7 @@ class ScriptRegion:
             if solved or is_zero(back - old):
                 self._values[old] = new
             else:
-                self.complaints.append(f"{old} = {new} is no identity")
+                self.complaints.append(f"{old} = {new} is not an identity")
 
     def _find_positive_totals(self, script: Script) -> None:
         """Note which totals of weights are positive.

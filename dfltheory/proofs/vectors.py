@@ -76,7 +76,7 @@ class Atom:
             type(self.mean) is bool and type(self.pushed) is bool,
             "mean and pushed are True or False",
         )
-        need(self.block in BLOCKS, "{} is no block of coordinates", self.block)
+        need(self.block in BLOCKS, "{} is not a block of coordinates", self.block)
         need(
             self.point is None or type(self.point) is Vec,
             "a gradient is taken at a Vec",
@@ -110,7 +110,7 @@ class Atom:
         else:
             need(
                 self.step is None or (type(self.step) is str and self.step == "k"),
-                "{} is no step",
+                "{} is not a step",
                 self.step,
             )
 

@@ -157,7 +157,7 @@ class BoundLogger:
     def _append(self, t: int, rows: dict[str, Floats]) -> None:
         """Keep the measures of one round."""
         if not rows:
-            raise InputError("values are empty: log a measure, as grad_norm_sq")
+            raise InputError("values are empty: log a measure such as grad_norm_sq")
         if self._rounds and t <= self._rounds[-1]:
             raise InputError(
                 f"round {t} follows round {self._rounds[-1]}: log rounds in order"
@@ -252,8 +252,8 @@ def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
     """
     if "algorithm" not in description:
         raise InputError(
-            "algorithm is missing: state what runs, as DPSGD(eta=0.1), or a class's"
-            " name and hyperparameters"
+            "algorithm is missing: pass what runs, for example DPSGD(eta=0.1), or the"
+            " name of a class and hyperparameters"
         )
     rest = dict(description)
     algorithm = algorithm_with(rest.pop("algorithm"), rest.pop("hyperparameters", None))
@@ -272,7 +272,9 @@ def _numbers(name: str, value: object) -> Floats:
     except (TypeError, ValueError):
         raise InputError(f"{name} = {value!r:.60} must be a number") from None
     if array.ndim != 1:
-        raise InputError(f"{name} has shape {array.shape}: give one number a seed")
+        raise InputError(
+            f"{name} has shape {array.shape}: pass one number for each seed"
+        )
     return array
 
 

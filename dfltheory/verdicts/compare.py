@@ -191,7 +191,7 @@ def _with_estimates(run: History, task: Task[Any] | None) -> History:
     if not run.x.shape[-1]:
         raise InputError(
             'constants = "estimate" needs the models of the run, which this record does'
-            " not contain: give the constants, as sigma_g=..."
+            " not contain: pass the constants, for example sigma_g=..."
         )
     run = copy(run)  # dataclasses.replace would drop what a file says of the network
     run.constants = of_run(task, run).constants()

@@ -56,7 +56,8 @@ def check_given(
         if name in fixed and not math.isclose(value, fixed[name], rel_tol=1e-6):
             raise InputError(
                 f"{name} = {value:g} cannot be given: this run has {name} ="
-                f" {fixed[name]:g}; only constants of the problem can, as sigma_g=..."
+                f" {fixed[name]:g}; only constants of the problem can, for"
+                " example sigma_g=..."
             )
         agreed[name] = fixed.get(name, value)
         _check_estimate(run, name, value)

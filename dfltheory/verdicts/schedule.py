@@ -176,7 +176,7 @@ def scheduled_algorithm(
     missing = sorted(_required_fields(kind) - set(chosen))
     if missing:
         raise InputError(
-            f"{kind.__name__} needs {', '.join(missing)}: give it, as {missing[0]}=..."
+            f"{kind.__name__} needs {', '.join(missing)}: pass {missing[0]}=..."
         )
     return kind(**chosen)
 

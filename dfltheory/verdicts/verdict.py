@@ -148,7 +148,7 @@ class Verdict:
         if self.left_hand_side is None:
             raise InputError(
                 f"the verdict on {self.key} [{self.variant}] was read without its run: "
-                "give the run to verdict_from_dict too"
+                "pass the run to verdict_from_dict"
             )
         return self.left_hand_side
 

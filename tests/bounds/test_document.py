@@ -98,7 +98,7 @@ def test_a_users_quantities_algorithm_and_law_travel_by_name():
     assert set(back.needs) == {"f0_gap", "T", "mu_file"}
     assert back.evaluate(mu_file=3, f0_gap=2, T=6) == 1
     assert back.scope.algorithms == (f"{__name__}:MyAlgorithm",)
-    assert "is code, which no file carries" in back.scope.network(np.eye(2))
+    assert "its law" in back.scope.network(np.eye(2))
 
 
 def test_a_quantity_of_a_file_is_not_another_one_of_the_glossary():

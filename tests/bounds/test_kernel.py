@@ -853,15 +853,15 @@ def biased(rng: random.Random) -> FiniteProblem:
 
 def test_fact_cannot_be_forged():
     fact = r.minkowski((1, U), (1, V))
-    with pytest.raises(RuleError, match="rules alone"):
+    with pytest.raises(RuleError, match="kernel"):
         r.Fact(object(), left={}, right={})
-    with pytest.raises(RuleError, match="does not change"):
+    with pytest.raises(RuleError, match="facts"):
         fact.right = {}
     blank = object.__new__(r.Fact)
     for name in r.Fact.__slots__[1:]:
         object.__setattr__(blank, name, getattr(fact, name))
     for forged in (blank, copy.copy(fact) if hasattr(fact, "__copy__") else blank):
-        with pytest.raises(RuleError, match="not made by the kernel"):
+        with pytest.raises(RuleError, match="premise"):
             r.square(forged)
     assert not r.genuine(blank)
     assert r.genuine(fact)
@@ -918,8 +918,8 @@ def test_fact_cannot_be_forged():
             ),
             "must be 0",
         ),
-        (lambda: r.dual_start(RUN, X), "no part of the dual"),
-        (lambda: r.next_dual(RUN, DUAL - X.mean()), "no part of the dual"),
+        (lambda: r.dual_start(RUN, X), "of the dual"),
+        (lambda: r.next_dual(RUN, DUAL - X.mean()), "of the dual"),
         (lambda: replace(TURNED[0], partial=count * (count + 1) / 2), "is not the sum"),
         (lambda: r.steps_sum(r.variance(RUN), PLAIN), "have no name"),
         (

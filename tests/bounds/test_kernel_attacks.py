@@ -30,9 +30,9 @@ A = dfedsam.A
 
 def test_rule_rejects_a_premise_that_is_no_fact():
     forged = SimpleNamespace(left={root(N): sp.S.One}, right={}, equal=False)
-    with pytest.raises(RuleError, match="not made by the kernel"):
+    with pytest.raises(RuleError, match="premise"):
         r.chain(forged, r.variance(A))
-    with pytest.raises(RuleError, match="not made by the kernel"):
+    with pytest.raises(RuleError, match="premise"):
         r.square(fact=forged)
 
 
@@ -50,7 +50,7 @@ def test_rule_rejects_weights_of_a_subclass():
 def test_what_bounds_half_of_a_moment_does_not_take_its_place():
     mean, noise = r.mean_of(N), r.variance(A)
     assert r.chain(mean, noise).right == noise.right
-    with pytest.raises(RuleError, match="one moment alone must stand on the left"):
+    with pytest.raises(RuleError, match="a single moment"):
         r.chain(mean, r.add([sp.S.Half], noise))
 
 
@@ -90,7 +90,7 @@ def test_gradients_at_points_that_move_with_the_step_have_no_sum():
 
 
 def test_a_proof_does_not_bring_a_rule_of_its_own():
-    with pytest.raises(RuleError, match="the rules stand in the kernel"):
+    with pytest.raises(RuleError, match="kernel"):
         r.rule("undefined")
     with pytest.raises(TypeError):
         r.RULES["free"] = r.RULES["chain"]

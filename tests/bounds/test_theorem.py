@@ -350,9 +350,9 @@ def test_text_is_no_formula(tmp_path):
         {"conditions": (condition,)},
         {"definitions": (replace(theorem.definitions[0], expr=hostile),)},
     ):
-        with pytest.raises(InputError, match="is text: give a SymPy expression"):
+        with pytest.raises(InputError, match="is text"):
             replace(theorem, **changes)
-    with pytest.raises(InputError, match="is text: give a SymPy expression"):
+    with pytest.raises(InputError, match="is text"):
         replace(theorem.lhs, last=hostile)
     assert not witness.exists()
 

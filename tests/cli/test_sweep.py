@@ -127,7 +127,7 @@ def test_listing_runs_nothing(file, capsys):
     ("arguments", "line"),
     [
         (["none.toml"], "none.toml does not exist"),
-        ([], "give an experiment file"),
+        ([], "experiment file"),
         (["small.toml", "--set", "run.round=3"], "did you mean rounds?"),
         (["small.toml", "--set", "rounds"], "is not of the form NAME=VALUE"),
         (["small.toml", "--jobs", "0"], "jobs = 0 must be an integer >= 1"),

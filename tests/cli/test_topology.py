@@ -135,7 +135,7 @@ def test_topology_lists_its_names(cli):
         (("directed-ring", "--weights", "metropolis"), "links in both directions"),
         (("ring", "--wieghts", "x"), "--wieghts"),
         (("compare", "--m", 16), "NAMES|names"),
-        (("compare", "16", "64"), "give the names"),
+        (("compare", "16", "64"), "names"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(cli, arguments, message):

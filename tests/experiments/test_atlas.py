@@ -209,10 +209,8 @@ def test_atlas_reports_the_status_of_each_statement():
 def test_a_bound_that_falls_with_its_step_for_ever_says_nothing():
     carried = own({"a": s.eta * s.sigma_l**2 * s.L}, key="own.carried")
     (entry,) = dfl.atlas(theorems=[carried], **PLACE).entries
-    assert (entry.status, entry.reason.split(" for")[0]) == (
-        "silent",
-        "its bound falls with eta",
-    )
+    assert entry.status == "silent"
+    assert "eta" in entry.reason
     (entry,) = dfl.atlas(theorems=[carried], **PLACE, eta=1e-3).entries
     assert entry.bound == pytest.approx(2e-3)
 

@@ -464,7 +464,7 @@ def test_orders_are_counted_by_means_and_by_seeds(digits):
 def test_a_table_that_does_not_fit_is_refused():
     with pytest.raises(dfl.errors.InputError, match="does not fit"):
         small_item(printed={"D-PSGD": [90.0]})
-    with pytest.raises(dfl.errors.InputError, match="no entry"):
+    with pytest.raises(dfl.errors.InputError, match="an entry"):
         small_item(
             orders=(Order("SAM", better=("SAM",), over=("D-PSGD",), along=("Ring",)),)
         )

@@ -180,8 +180,8 @@ def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Search:
         "family": result.family,
         "ratio": result.ratio,
     }
-    if result.found is not None and result.refuted:
-        row["instance"] = result.found[1].document()
+    if result.worst is not None and result.refuted:
+        row["instance"] = result.worst[1].document()
     return row
 
 

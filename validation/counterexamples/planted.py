@@ -57,7 +57,7 @@ def examined(variant: str = "corrected") -> Iterator[Theorem]:
     These are one variant of each key, and the variants in which windows of rounds
     contract. Of statements with equal content, only the first is yielded.
     """
-    seen = []
+    contents = []
     for theorem in searched(variant=variant):
         if theorem.order:
             continue
@@ -70,8 +70,8 @@ def examined(variant: str = "corrected") -> Iterator[Theorem]:
             theorem.scope,
             theorem.schedule,
         )
-        if content not in seen:
-            seen.append(content)
+        if content not in contents:
+            contents.append(content)
             yield theorem
 
 
@@ -108,8 +108,8 @@ def _with_rounds(theorem: Theorem) -> Theorem:
         name: part.xreplace({s.window: sp.S.One})
         for name, part in theorem.parts.items()
     }
-    one = Condition("window >= 1", sp.S.One, s.window)
-    return replace(theorem, parts=parts, conditions=(*theorem.conditions, one))
+    at_least_one = Condition("window >= 1", sp.S.One, s.window)
+    return replace(theorem, parts=parts, conditions=(*theorem.conditions, at_least_one))
 
 
 def _changed_terms(theorem: Theorem, shares: Mapping[str, Term]) -> Iterator[Version]:

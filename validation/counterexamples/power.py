@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dfltheory.training.instance import Instance
 
 SEARCH = (
+    "aggregates",
     "batch",
     "candidate_oracle",
     "candidate_values",
@@ -86,33 +87,33 @@ class Planted:
 class Searched:
     """Result of one search: the worst problem with its family, and the effort."""
 
-    found: tuple[str, Instance, Certificate] | None
+    worst: tuple[str, Instance, Certificate] | None
     evaluations: int
     spent: float
 
     @property
     def refuted(self) -> bool:
         """Whether the training core confirms that the statement is violated."""
-        return self.found is not None and self.found[2].violated
+        return self.worst is not None and self.worst[2].violated
 
     @property
     def ratio(self) -> float | None:
         """The largest measured / bound."""
-        return None if self.found is None else self.found[2].exact["ratio"]
+        return None if self.worst is None else self.worst[2].exact["ratio"]
 
     @property
     def family(self) -> str | None:
         """The family of the worst problem."""
-        return None if self.found is None else self.found[0]
+        return None if self.worst is None else self.worst[0]
 
 
 def searched_once(theorem: Theorem, seconds: float, seed: int) -> Searched:
     """Search a version for the given processor time."""
     spaces, started = search_spaces(theorem), time.process_time()
     arms = search(theorem, spaces, seconds, seed, ENOUGH, clock=processor)
-    found = best_of(theorem, arms)
+    worst = best_of(theorem, arms)
     evaluations = sum(arm.evaluations for arm in arms)
-    return Searched(found, evaluations, round(time.process_time() - started, 1))
+    return Searched(worst, evaluations, round(time.process_time() - started, 1))
 
 
 def searcher() -> str:

@@ -53,9 +53,9 @@ def outcome_file(folder: Path, theorem: Theorem) -> Path:
 
 def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
     """Return the command that repeats the search."""
-    more = "" if enough == math.inf else f" --enough {enough:g}"
-    what = f"dfltheory falsify {theorem.key} --variant {theorem.variant}"
-    return f"{what} --seconds {seconds:g} --seed {seed}{more}"
+    stop_option = "" if enough == math.inf else f" --enough {enough:g}"
+    search = f"dfltheory falsify {theorem.key} --variant {theorem.variant}"
+    return f"{search} --seconds {seconds:g} --seed {seed}{stop_option}"
 
 
 def _rank(outcome: Outcome) -> tuple[bool, float]:

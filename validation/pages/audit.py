@@ -77,16 +77,18 @@ def with_table(page: str) -> str:
 
 def markdown(findings: Iterable[Finding]) -> str:
     """Return the page: papers by decreasing number of errors, then those without."""
-    found = list(findings)
+    all_findings = list(findings)
     checks = ", ".join(f"`{name}`" for name in CHECKS)
     lines = [_INTRODUCTION.format(checks=checks, digest=code_digest(*CODE))]
-    errors = Counter(_paper(f) for f in found if f.severity == "error")
+    errors = Counter(_paper(f) for f in all_findings if f.severity == "error")
     for paper, _ in errors.most_common():
-        own = [finding for finding in found if _paper(finding) == paper]
-        lines += _section(paper, own)
-    rest = [paper for paper in registry.papers() if not errors[paper]]
-    lines += ["## Papers without errors", "", _others(rest, found)]
-    lines += _vacuous(found)
+        paper_findings = [
+            finding for finding in all_findings if _paper(finding) == paper
+        ]
+        lines += _section(paper, paper_findings)
+    without_errors = [paper for paper in registry.papers() if not errors[paper]]
+    lines += ["## Papers without errors", "", _others(without_errors, all_findings)]
+    lines += _vacuous(all_findings)
     return "\n".join(lines) + "\n"
 
 
@@ -107,9 +109,13 @@ def _section(paper: str, findings: Sequence[Finding]) -> Iterator[str]:
     )
     rows = []
     for key, variant in claims:
-        own = [f for f in findings if (f.key, f.variant) == (key, variant)]
+        claim_findings = [f for f in findings if (f.key, f.variant) == (key, variant)]
         command = f"dfltheory audit {key} --variant {variant}"
-        cells = (_checks(own, "error"), _checks(own, "warning"), f"`{command}`")
+        cells = (
+            _checks(claim_findings, "error"),
+            _checks(claim_findings, "warning"),
+            f"`{command}`",
+        )
         rows.append((f"`{key}`", variant, *cells))
     yield markdown_table(
         _HEADS, [*(row for row in rows if row[2]), *(row for row in rows if not row[2])]
@@ -127,11 +133,13 @@ def _checks(findings: Iterable[Finding], severity: str) -> str:
 def _others(papers: Iterable[str], findings: Sequence[Finding]) -> str:
     rows = []
     for paper in papers:
-        own = [finding for finding in findings if _paper(finding) == paper]
+        paper_findings = [finding for finding in findings if _paper(finding) == paper]
         keys = ", ".join(
             dict.fromkeys(f"`{t.key}`" for t in registry.statements(paper))
         )
-        rows.append((registry.paper(paper).title, keys, _checks(own, "warning")))
+        rows.append(
+            (registry.paper(paper).title, keys, _checks(paper_findings, "warning"))
+        )
     return markdown_table(("paper", "statements", "warnings"), rows)
 
 
@@ -158,9 +166,9 @@ def main(arguments: list[str]) -> int:
         return 2
     for page in map(Path, arguments[1:]):
         write_text(page, with_table(page.read_text(encoding="utf-8")))
-    found, page = audit(), Path(arguments[0])
-    write_text(page, markdown(found))
-    write_text(page.with_suffix(".json"), json.dumps(counts(found), indent=1) + "\n")
+    findings, page = audit(), Path(arguments[0])
+    write_text(page, markdown(findings))
+    write_text(page.with_suffix(".json"), json.dumps(counts(findings), indent=1) + "\n")
     return 0
 
 

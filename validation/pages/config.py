@@ -78,7 +78,7 @@ def _section(title: str) -> list[str]:
             )
         heads = ["name", "further keys, with their defaults", "meaning"]
         parts.append(
-            table(heads, [(", ".join(those), *row) for row, those in names.items()])
+            table(heads, [(", ".join(group), *row) for row, group in names.items()])
         )
     return parts
 
@@ -113,11 +113,11 @@ def words(field: Schema) -> str:
         "maximum": "<=",
         "exclusiveMaximum": "<",
     }
-    said = [
+    limit_words = [
         f"{sign} {field[limit]:g}" for limit, sign in limits.items() if limit in field
     ]
     return " ".join(
-        [names.get(field.get("type", ""), "a value"), " and ".join(said)]
+        [names.get(field.get("type", ""), "a value"), " and ".join(limit_words)]
     ).rstrip()
 
 
@@ -134,12 +134,12 @@ def meaning(section: str, name: str) -> str:
     elif section == "algorithm":
         text = text.partition("Parameters:")[2].partition("Source:")[0]
     else:
-        own = [
+        options = [
             line
             for line in _options(text)
             if not line.startswith(("`m`", "`name`", "`graph`"))
         ]
-        text = " ".join([text.partition("\n\n")[0], *own])
+        text = " ".join([text.partition("\n\n")[0], *options])
     text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)  # Sphinx's roles
     return " ".join(
         text.replace("``", "`").replace("|", "\\|").replace("*", "\\*").split()
@@ -162,10 +162,10 @@ def _options(docstring: str) -> list[str]:
 def _keys(section: str, name: str) -> str:
     """Return the options of a name and their defaults, in one line."""
     schema = section_model(section, name).model_json_schema()
-    own = FILE_SECTIONS[section].model_fields
+    section_fields = FILE_SECTIONS[section].model_fields
     keys = []
     for option, field in schema["properties"].items():
-        if option in own:
+        if option in section_fields:
             continue
         required = option in schema.get("required", ()) or field.get("required")
         keys.append(

@@ -22,7 +22,9 @@ _SIMPLE = 10**5
 
 def entry_lines(erratum: Erratum) -> list[str]:
     """Return the lines of an entry: heading, what is wrong, and the correction."""
-    found = f"Found by {erratum.found_by}; verified by {', '.join(erratum.verified_by)}"
+    provenance = (
+        f"Found by {erratum.found_by}; verified by {', '.join(erratum.verified_by)}"
+    )
     return [
         f"### {erratum.id} {{: #{erratum.id.lower()} }}",
         "",
@@ -30,7 +32,7 @@ def entry_lines(erratum: Erratum) -> list[str]:
         f" {_sentence(erratum.quotation)} {erratum.cause}",
         "",
         f"**Correction.** {_sentence(erratum.correction)} {witness_words(erratum)}"
-        f" *{found}.*",
+        f" *{provenance}.*",
         "",
     ]
 

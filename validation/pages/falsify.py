@@ -109,12 +109,16 @@ def outcomes_of(folder: Path) -> list[Outcome]:
     return [read_document(path, REPORTED) for path in paths if path.exists()]
 
 
-def _rank(one: Outcome) -> tuple[int, bool, float]:
+def _rank(outcome: Outcome) -> tuple[int, bool, float]:
     """Refuted statements first: the strictest reading, constants, the largest ratio."""
-    if not is_refuted(one):
+    if not is_refuted(outcome):
         return 3, False, 0.0
     order = [COMMON, SEPARATE_STARTS, STATE_NOISE]
-    return order.index(_reading(one)), bool(one.get("divergence")), -one["ratio"]
+    return (
+        order.index(_reading(outcome)),
+        bool(outcome.get("divergence")),
+        -outcome["ratio"],
+    )
 
 
 def _row(one: Outcome) -> tuple[str, ...]:
@@ -136,43 +140,47 @@ def _row(one: Outcome) -> tuple[str, ...]:
     )
 
 
-def _outcome(one: Outcome) -> str:
+def _outcome(outcome: Outcome) -> str:
     """Return what a search found, marked (O) for a statement in O(.)."""
-    order = " (O)" if one.get("divergence") else ""
-    if is_refuted(one):
+    order = " (O)" if outcome.get("divergence") else ""
+    if is_refuted(outcome):
         return f"**refuted**{order}"
-    if one.get("growing"):
+    if outcome.get("growing"):
         return f"ratio grows{order}"
     return f"not refuted{order}"
 
 
-def _worst(one: Outcome) -> str:
+def _worst(outcome: Outcome) -> str:
     """Return the family of the worst problem."""
-    if one.get("divergence"):
-        return str(one["divergence"]["member"])
-    if one.get("instance") is None:
+    if outcome.get("divergence"):
+        return str(outcome["divergence"]["member"])
+    if outcome.get("instance") is None:
         return "no admissible problem"
-    return str(one["family"])
+    return str(outcome["family"])
 
 
-def excess(one: Outcome) -> float:
+def excess(outcome: Outcome) -> float:
     """Return the factor by which the search's ratio exceeds the core's.
 
     Both ratios belong to the worst problem's family.
     """
-    if not (core := one.get("core")):
+    if not (core := outcome.get("core")):
         return 1.0
-    same = one.get("core_at_horizon")
-    confirmed = float(core["ratio"] if same is None else same)
-    own = float(one["families"].get(one.get("family"), {"ratio": "nan"})["ratio"])
-    return own / confirmed if own > confirmed > 0 else 1.0
+    core_at_horizon = outcome.get("core_at_horizon")
+    core_ratio = float(core["ratio"] if core_at_horizon is None else core_at_horizon)
+    family_ratio = float(
+        outcome["families"].get(outcome.get("family"), {"ratio": "nan"})["ratio"]
+    )
+    return family_ratio / core_ratio if family_ratio > core_ratio > 0 else 1.0
 
 
 def _confirmed(outcomes: list[Outcome]) -> str:
     """Return a sentence on how far the ratios of families exceed the core's."""
     rows = sorted(outcomes, key=excess, reverse=True)
     large = [outcome for outcome in rows if excess(outcome) > FACTOR]
-    rest = max((excess(outcome) for outcome in rows[len(large) :]), default=1.0)
+    largest_other = max(
+        (excess(outcome) for outcome in rows[len(large) :]), default=1.0
+    )
     listed = ""
     for outcome in large:
         name = f"`{outcome['key']}` {outcome['variant']}"
@@ -181,16 +189,18 @@ def _confirmed(outcomes: list[Outcome]) -> str:
     return (
         "A family's ratio is computed by the search and includes candidates that the"
         " core does not confirm. For the family of the worst problem it exceeds the"
-        f" core's ratio by a factor of {listed}at most {rest:.3g} for {others}."
+        f" core's ratio by a factor of {listed}at most {largest_other:.3g} for {others}."
     )
 
 
-def _exact(one: Outcome) -> str:
+def _exact(outcome: Outcome) -> str:
     """Return the result of the rational verifier on a refutation with constants."""
-    if one.get("divergence"):
+    if outcome.get("divergence"):
         return ""
     try:
-        check = verify(one["instance"], registry.get(one["key"], one["variant"]))
+        check = verify(
+            outcome["instance"], registry.get(outcome["key"], outcome["variant"])
+        )
     except InputError as error:
         return f"none: {error}"
     at_least = "at least " if "count as 0" in check.why else ""
@@ -214,41 +224,46 @@ def counted(outcomes: list[Outcome]) -> str:
     machine-checked libraries) are controls, which are expected to hold.
     """
     searched, refuted = Counter[str](), Counter[str]()
-    for one in outcomes:
-        group = _group(one)
+    for outcome in outcomes:
+        group = _group(outcome)
         searched[group] += 1
-        refuted[group] += is_refuted(one)
+        refuted[group] += is_refuted(outcome)
     share = {group: f"{refuted[group]} of {searched[group]}" for group in GROUPS}
-    grows = sum(one.get("growing", False) and not is_refuted(one) for one in outcomes)
-    more = f" For {grows} more, in O(.), the ratio grows over the range searched."
+    growing = sum(
+        outcome.get("growing", False) and not is_refuted(outcome)
+        for outcome in outcomes
+    )
+    growth_sentence = (
+        f" For {growing} more, in O(.), the ratio grows over the range searched."
+    )
     return (
         f"Searches refute {share['audited']} statements of the audited papers, as"
         f" printed or as derived in the appendices, {share['controls']} controls"
         f" (statements of other sources), and {share['corrected']} corrected"
-        f" statements.{more if grows else ''}"
+        f" statements.{growth_sentence if growing else ''}"
     )
 
 
-def _group(one: Outcome) -> str:
+def _group(outcome: Outcome) -> str:
     """Return the group in which an outcome is counted."""
-    if one["variant"].startswith("corrected"):
+    if outcome["variant"].startswith("corrected"):
         return "corrected"
-    return "audited" if errata(one["key"].partition(".")[0]) else "controls"
+    return "audited" if errata(outcome["key"].partition(".")[0]) else "controls"
 
 
-def _reading(one: Outcome) -> str:
+def _reading(outcome: Outcome) -> str:
     """Return the strictest reading under which a statement is refuted.
 
     It is one of the searched readings or, if these are not recorded, the reading of the
     saved problem.
     """
-    if not is_refuted(one):
+    if not is_refuted(outcome):
         return ""
-    if one.get("divergence") is not None:
+    if outcome.get("divergence") is not None:
         return COMMON
-    if (read := one.get("readings")) is not None:
-        return next(name for name, found in read.items() if found["violated"])
-    first, *others = one["instance"]["run"]["x0"]
+    if (readings := outcome.get("readings")) is not None:
+        return next(name for name, result in readings.items() if result["violated"])
+    first, *others = outcome["instance"]["run"]["x0"]
     common_start = all(start == first for start in others)
     return COMMON if common_start else SEPARATE_STARTS
 

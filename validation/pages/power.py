@@ -106,11 +106,11 @@ def _share(searches: Sequence[human_mistakes.Search]) -> str:
 def _mistakes(rows: Sequence[human_mistakes.Row]) -> Iterator[tuple[object, ...]]:
     """Yield a table row for each kind of mistake."""
     for mistake in dict.fromkeys(row["mistake"] for row in rows):
-        mine = [row for row in rows if row["mistake"] == mistake]
-        searches = [row["search"] for row in mine if "search" in row]
+        of_kind = [row for row in rows if row["mistake"] == mistake]
+        searches = [row["search"] for row in of_kind if "search" in row]
         refuted = sum(search["refuted"] for search in searches)
-        known = sum(map(human_mistakes.known_false, mine))
-        yield mistake, len(mine), known, len(searches), refuted
+        known = sum(map(human_mistakes.known_false, of_kind))
+        yield mistake, len(of_kind), known, len(searches), refuted
 
 
 def _terms(
@@ -118,9 +118,9 @@ def _terms(
 ) -> Iterator[tuple[str, ...]]:
     """Yield a table row for every term of the corrected bounds."""
     refuted = {
-        (one["key"], one["variant"], one["version"]): one
-        for one in versions
-        if one["refuted"]
+        (version["key"], version["variant"], version["version"]): version
+        for version in versions
+        if version["refuted"]
     }
     for outcome in outcomes:
         key, variant = outcome["key"], outcome["variant"]
@@ -128,22 +128,22 @@ def _terms(
             continue
         for name in registry.get(key, variant).parts:
             row = refuted.get((key, variant, f"without the term {name}"))
-            found = outcome.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
-            most, where = float(found["without"]), ""
+            term = outcome.get("terms", {}).get(name, {"share": "nan", "without": 0.0})
+            most, where = float(term["without"]), ""
             if row is not None:
                 most = max(most, float(row["ratio"] or 0.0))
                 where = f" ({row['family']})"
             needed = f"yes: {_number(most)}{where}"
             if most <= 1:
                 needed = unshown(key, variant, name, _number(most))
-            yield f"`{key}` {variant}", name, needed, _number(found["share"])
+            yield f"`{key}` {variant}", name, needed, _number(term["share"])
 
 
 def _power(versions: list[PlantedRow], folder: Path) -> str:
     """Return the section on planted versions: the power, and necessary conditions."""
-    false = [one for one in versions if unproved(one) is None]
-    known = [one for one in versions if known_false(one)]
-    seen = _refuted(known)
+    false = [version for version in versions if unproved(version) is None]
+    known = [version for version in versions if known_false(version)]
+    known_refuted = _refuted(known)
     low, high = bracket(versions)
     return filled(
         "power",
@@ -154,8 +154,8 @@ def _power(versions: list[PlantedRow], folder: Path) -> str:
         high=f"{100 * high:.0f}",
         known=len(known),
         closed_forms=", ".join(CLOSED_FORMS),
-        seen=seen,
-        rate=f"{100 * seen / len(known):.0f}",
+        known_refuted=known_refuted,
+        rate=f"{100 * known_refuted / len(known):.0f}",
         planted=len(versions),
         every=_refuted(versions),
         unknown=len(versions) - len(false),
@@ -169,7 +169,7 @@ def _power(versions: list[PlantedRow], folder: Path) -> str:
 
 
 def _refuted(versions: list[PlantedRow]) -> int:
-    return sum(one["refuted"] for one in versions)
+    return sum(version["refuted"] for version in versions)
 
 
 def _seconds(searches: Iterable[PlantedRow | human_mistakes.Search]) -> str:
@@ -182,11 +182,11 @@ def _necessary(false: list[PlantedRow]) -> str:
     """Return the table of conditions, assumptions and windows that are necessary."""
     needed = ("without the condition", "without the assumption of", "with rounds")
     rows = []
-    for one in false:
-        ratio = one["ratio"]
-        if one["refuted"] and ratio is not None and _kind(one) in needed:
-            name = f"`{one['key']}` {one['version']}"
-            rows.append((name, _number(ratio), one["family"]))
+    for version in false:
+        ratio = version["ratio"]
+        if version["refuted"] and ratio is not None and _kind(version) in needed:
+            name = f"`{version['key']}` {version['version']}"
+            rows.append((name, _number(ratio), version["family"]))
     return table(("version", "ratio", "worst problem"), rows)
 
 
@@ -196,29 +196,33 @@ def bracket(versions: list[PlantedRow]) -> tuple[float, float]:
     The lower bound is refuted / (planted, except those with a reason to be true); the
     upper bound is refuted / known to be false.
     """
-    false = [one for one in versions if unproved(one) is None]
-    possible = [one for one in versions if unproved(one) in (None, UNSEEN)]
+    false = [version for version in versions if unproved(version) is None]
+    possible = [version for version in versions if unproved(version) in (None, UNSEEN)]
     return _refuted(false) / len(possible), _refuted(false) / len(false)
 
 
 def _left(versions: list[PlantedRow], folder: Path) -> str:
     """Return a sentence on the number of versions not searched yet, if any."""
-    left = len(all_planted(folder)) - len(versions)
-    return f" {left} more are planted, and were not searched yet." if left else ""
+    unsearched = len(all_planted(folder)) - len(versions)
+    return (
+        f" {unsearched} more are planted, and were not searched yet."
+        if unsearched
+        else ""
+    )
 
 
-def _kind(one: PlantedRow) -> str:
-    return next(begins for begins in KINDS if one["version"].startswith(begins))
+def _kind(version: PlantedRow) -> str:
+    return next(prefix for prefix in KINDS if version["version"].startswith(prefix))
 
 
 def _kinds(versions: list[PlantedRow]) -> str:
     """Return the table of planted versions by kind."""
     rows: list[tuple[object, ...]] = []
-    for begins, name in KINDS.items():
-        mine = [one for one in versions if _kind(one) == begins]
-        false = [one for one in mine if unproved(one) is None]
-        refuted, others = _refuted(false), len(mine) - len(false)
-        rows.append((name, len(mine), refuted, len(false) - refuted, others))
+    for prefix, name in KINDS.items():
+        of_kind = [version for version in versions if _kind(version) == prefix]
+        false = [version for version in of_kind if unproved(version) is None]
+        refuted, others = _refuted(false), len(of_kind) - len(false)
+        rows.append((name, len(of_kind), refuted, len(false) - refuted, others))
     heads = (
         "kind",
         "planted",
@@ -232,19 +236,21 @@ def _kinds(versions: list[PlantedRow]) -> str:
 def _survivors(false: list[PlantedRow]) -> str:
     """Return the false versions that were not refuted, and why they are false."""
     rows = []
-    for one in false:
-        if not one["refuted"]:
-            ratio = "none" if one["ratio"] is None else _number(one["ratio"])
-            rows.append((f"`{one['key']}`", one["version"], ratio, _why_false(one)))
+    for version in false:
+        if not version["refuted"]:
+            ratio = "none" if version["ratio"] is None else _number(version["ratio"])
+            rows.append(
+                (f"`{version['key']}`", version["version"], ratio, _why_false(version))
+            )
     return table(("statement", "version", "ratio of the search", "why false"), rows)
 
 
-def _why_false(one: PlantedRow) -> str:
+def _why_false(version: PlantedRow) -> str:
     """Return why a version that was not refuted is false."""
-    ratio = one.get("for ever", 0.0)
+    ratio = version.get("for ever", 0.0)
     if ratio > 1:
-        return f"{one.get('closed form')}: ratio {_number(ratio)}"
-    return FALSE[one["key"], one["version"]]
+        return f"{version.get('closed form')}: ratio {_number(ratio)}"
+    return FALSE[version["key"], version["version"]]
 
 
 def _unknown(versions: list[PlantedRow]) -> list[str]:
@@ -254,13 +260,13 @@ def _unknown(versions: list[PlantedRow]) -> list[str]:
     """
     rows: list[str] = []
     silent: dict[str, list[str]] = {}
-    for one in versions:
-        reason = unproved(one)
+    for version in versions:
+        reason = unproved(version)
         if reason == UNSEEN:
-            silent.setdefault(one["key"], []).append(one["version"])
+            silent.setdefault(version["key"], []).append(version["version"])
         elif reason is not None:
-            refuted = "; **refuted**" if one["refuted"] else ""
-            rows.append(f"- `{one['key']}` {one['version']}: {reason}{refuted}")
+            refuted = "; **refuted**" if version["refuted"] else ""
+            rows.append(f"- `{version['key']}` {version['version']}: {reason}{refuted}")
     return rows + [
         f"- `{key}`, {UNSEEN}: {'; '.join(names)}" for key, names in silent.items()
     ]
@@ -268,14 +274,14 @@ def _unknown(versions: list[PlantedRow]) -> list[str]:
 
 def _searches(versions: list[PlantedRow]) -> str:
     """Return how many versions were last examined by which search, and when."""
-    days: dict[str, list[str]] = defaultdict(list)
-    for one in versions:
-        days[one.get("search", "unnamed")].append(one.get("date", ""))
+    dates: dict[str, list[str]] = defaultdict(list)
+    for version in versions:
+        dates[version.get("search", "unnamed")].append(version.get("date", ""))
     words = []
-    for _, _, name in sorted((max(d), len(d), name) for name, d in days.items()):
-        known = sorted(set(days[name]) - {""})
+    for _, _, name in sorted((max(d), len(d), name) for name, d in dates.items()):
+        known = sorted(set(dates[name]) - {""})
         when = f" on {', '.join(known)}" if known else ""
-        words.append(f"{len(days[name])} by {name}{when}")
+        words.append(f"{len(dates[name])} by {name}{when}")
     return "; ".join(words)
 
 

@@ -257,10 +257,12 @@ def markdown() -> str:
     """Return the text of docs/standard.md."""
     settings = []
     for setting in SETTINGS:
-        own = [entry for entry in measured() if entry["setting"] == setting.title]
+        setting_entries = [
+            entry for entry in measured() if entry["setting"] == setting.title
+        ]
         heading = f"### {setting.title[:1].upper()}{setting.title[1:]}"
         words = f"zeta = {setting.zeta:g}, T = {setting.rounds}."
-        settings += [heading, words, comparison(own)]
+        settings += [heading, words, comparison(setting_entries)]
     return filled(
         "standard",
         columns=COLUMNS,

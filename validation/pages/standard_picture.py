@@ -35,14 +35,14 @@ def paper_standard() -> Axes:
     with look.style():
         figure, ax = plt.subplots(figsize=(look.ONE_COLUMN, 3.8), layout="constrained")
         for setting, marker in zip(SETTINGS, MARKERS, strict=True):
-            own = [
+            setting_entries = [
                 entry
                 for entry in measured()
                 if entry["setting"] == setting.title and "bound" in entry
             ]
             ax.semilogx(
-                [ratio_of(entry) for entry in own],
-                [rows[entry["key"], entry["variant"]] for entry in own],
+                [ratio_of(entry) for entry in setting_entries],
+                [rows[entry["key"], entry["variant"]] for entry in setting_entries],
                 marker,
                 markersize=4,
                 label=setting.title,

@@ -57,7 +57,7 @@ def _best(theorem: Theorem, seconds: float) -> Search:
     arms = search(
         theorem, search_spaces(theorem), seconds, SEED, math.inf, clock=processor
     )
-    found = best_of(theorem, arms)
+    best = best_of(theorem, arms)
     names = list(theorem.parts)
     needed = []
     for place, name in enumerate(names, start=len(names)):
@@ -71,8 +71,8 @@ def _best(theorem: Theorem, seconds: float) -> Search:
         "instance": "no admissible candidate",
         "needed": needed,
     }
-    if found is not None:
-        family, instance, certificate = found
+    if best is not None:
+        family, instance, certificate = best
         row["ratio"] = float(certificate.exact["ratio"])
         row["refuted"] = bool(certificate.violated)
         row["instance"], row["T"] = family, instance.rounds
@@ -120,9 +120,9 @@ def _seconds(row: Search) -> float:
 
 def main(arguments: list[str]) -> None:
     """Search one statement and store the result."""
-    key, variant, *rest = arguments
+    key, variant, *budget = arguments
     theorem = bounds.get(key, variant)
-    seconds = float(rest[0]) if rest else SECONDS
+    seconds = float(budget[0]) if budget else SECONDS
     store(theorem, searched(theorem, seconds))
 
 

@@ -77,12 +77,19 @@ def overview(
     settings: Sequence[str],
 ) -> str:
     """Return the table of all statements, one row each."""
-    found = {(e["key"], e["variant"], e["setting"]): e for e in entries}
+    entry_of = {(e["key"], e["variant"], e["setting"]): e for e in entries}
     rows = []
     for name in measured:
-        own = [found[(*name, setting)] for setting in settings]
+        statement_entries = [entry_of[(*name, setting)] for setting in settings]
         searched = search_cells(searches[":".join(name)])
-        rows.append([*identity(name), *searched, vacuous(own), ratios(own)])
+        rows.append(
+            [
+                *identity(name),
+                *searched,
+                vacuous(statement_entries),
+                ratios(statement_entries),
+            ]
+        )
     for name, reason in others.items():
         rows.append([*identity(name), reason, "", "", "", ""])
     head = (
@@ -190,6 +197,8 @@ def in_short(entries: Sequence[Row], settings: Iterable[str]) -> str:
     """Return the smallest bounds for D-PSGD users, one line for each setting."""
     lines = []
     for setting in settings:
-        own = [entry for entry in entries if entry["setting"] == setting]
-        lines.append(f"* {setting[:1].upper()}{setting[1:]}. {tightest(own)}")
+        setting_entries = [entry for entry in entries if entry["setting"] == setting]
+        lines.append(
+            f"* {setting[:1].upper()}{setting[1:]}. {tightest(setting_entries)}"
+        )
     return "\n".join(lines)

@@ -86,7 +86,7 @@ def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
     Raises
     ------
     InputError
-        If the saved outcome is no refutation.
+        If the saved outcome is not a refutation.
     """
     theorem = statement(claim)
     return explain_file(
@@ -103,7 +103,7 @@ def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
     theorem = statement(claim)
     document = read_document(file)
     if not (document["violated"] or document.get("growing")):
-        raise InputError(f"{claim}: the saved outcome is no refutation")
+        raise InputError(f"{claim}: the saved outcome is not a refutation")
     corrected = erratum.corrected_statement(claim)
     if document.get("divergence") is not None:
         return _family(

@@ -116,7 +116,7 @@ class Erratum:
     @model_validator(mode="after")
     def _witness_or_reason(self) -> Erratum:
         if (self.witness is None) == (not self.no_witness):
-            raise ValueError("give witness or no_witness, and not both")
+            raise ValueError("exactly one of witness and no_witness must be set")
         return self
 
     @property

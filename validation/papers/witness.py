@@ -51,7 +51,9 @@ class Witness(BaseModel):
     def _one_printed_side(self) -> Witness:
         sources = [self.printed, self.claim if not self.line else "", self.line]
         if sum(map(bool, (*sources, self.family))) != 1:
-            raise ValueError("give one of printed, claim, line and family")
+            raise ValueError(
+                "exactly one of printed, claim, line and family must be set"
+            )
         if self.along and not self.claim:
-            raise ValueError("along needs the claim of a statement in O(.)")
+            raise ValueError("along applies to a statement in O(.): set claim")
         return self

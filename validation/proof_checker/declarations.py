@@ -109,7 +109,7 @@ class Declarations(Expressions):
                 for n in (number(0), symbol("count"), symbol("count") + ONE)
             )
             step = self.evaluate(term, lag=symbol("count") + ONE)
-            need(not start.top and later - now == step, f"{form} is no sum")
+            need(not start.top and later - now == step, f"{form} is not a sum")
         DEMANDS.append((self.evaluate(weight), ">="))
         self.flush()
         positive = self.region.holds(self.evaluate(weight, lag=ONE), ">")
@@ -155,7 +155,7 @@ class Declarations(Expressions):
     def line_algorithm(self, source):
         """Read an update of the algorithm."""
         name, _, formula = source.partition(" = ")
-        need(name in UPDATES and name not in self.algorithm, f"{name} is no update")
+        need(name in UPDATES and name not in self.algorithm, f"{name} is not an update")
         facts = [v for v in self.names.values() if type(v) is Fact]
         need(not facts, "the algorithm is declared before the proof")
         self.algorithm[name] = self.evaluate(formula)

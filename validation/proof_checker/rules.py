@@ -284,7 +284,7 @@ def recursion(fact):
     rest = Linear([(m, c) for m, c in fact.right.terms if m != now])
     for m, c in rest.terms:
         good = m.kind in ("root", "root_w", "one") and not m.rounds and not free(m)
-        need(good and "k" not in c.names, "the rest is no root of this round")
+        need(good and "k" not in c.names, "the rest is not a root of this round")
         DEMANDS.append((c, ">="))
     DEMANDS.extend([(p, ">="), (ONE - p, ">")])
     return now, p, rest

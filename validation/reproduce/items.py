@@ -184,7 +184,7 @@ class Item:
             for entry in chain.from_iterable(self.pairs(order)):
                 if entry not in known:
                     raise InputError(
-                        f"{self.key}: {entry} in {order.text!r} is no entry"
+                        f"{self.key}: {entry} in {order.text!r} is not an entry"
                     )
 
     @property
