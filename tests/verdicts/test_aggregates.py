@@ -343,7 +343,7 @@ def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
 
     seen = []
     path = SimpleNamespace(
-        still=np.ones(1, dtype=int), glides=np.zeros(1), diversity=None
+        cycle=np.ones(1, dtype=int), glides=np.zeros(1), diversity=None
     )
     monkeypatch.setattr(
         score,
