@@ -259,8 +259,8 @@ def every_public_name_is_in_the_reference(site):
 
 def what_a_parameter_is_is_no_type(site):
     page = (site / "reference" / "tasks" / "index.html").read_text()
-    assert "of every tensor that the task takes and gives" in page
-    assert "<code>of every tensor" not in page
+    assert "of all tensors that the task takes and returns" in page
+    assert "<code>Type and device of all" not in page
     assert "<blockquote>" not in page, "an example is not shown as code"
 
 
