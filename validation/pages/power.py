@@ -14,6 +14,7 @@ from pathlib import Path
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certificate import number as _number
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS
+from dfltheory.counterexamples.falsification import LONG_NOISE
 from dfltheory.files import read_json, write_text
 from dfltheory.markdown import table
 from validation.counterexamples import human_mistakes
@@ -81,6 +82,7 @@ def human_mistakes_section(file: Path = MISTAKES_FILE) -> str:
         if "search" in row and human_mistakes.known_false(row)
     ]
     known = sum(map(human_mistakes.known_false, rows))
+    by_form = sum(search["family"] == LONG_NOISE for search in false)
     lines = [
         "\n## Mistakes that people make\n",
         f"{len(rows)} versions of the corrected statements with one mistake each were"
@@ -91,7 +93,8 @@ def human_mistakes_section(file: Path = MISTAKES_FILE) -> str:
         f" {_seconds(searched)} s of processor time each. The search refuted"
         f" {_share(false)} of those known to be false without a search, and"
         f" {_share(searched)} of all that were searched, none of which is proved to be"
-        " true.\n",
+        f" true. {by_form} of them were refuted by the closed form of noise with which a"
+        " search ends, and which is also how they are known to be false.\n",
         table(_MISTAKE_HEADS, _mistakes(rows)),
     ]
     return "\n".join(lines)
