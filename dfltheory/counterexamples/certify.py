@@ -99,14 +99,15 @@ def _certify_in_closed_form(
     The core confirms the ratio if the mean of its runs agrees with the closed form over
     the rounds that it runs.
     """
-    exact, values, run = _in_closed_form(instance, theorem, blocks, FIRST_RUNS[-1])
+    exact, values, run = _closed_form_sides(instance, theorem, blocks, FIRST_RUNS[-1])
     first = {**values, "T": float(run.rounds)}
     core = noisy_result(run, theorem, first, CONFIDENCE)
-    formula = closed_form_left(theorem, blocks, values, run.rounds)
     span = theorem.lhs.rounds(run.rounds)
     samples = lowered_measure(run, theorem)[:, span.start : span.stop].mean(1)
+    standard_error = float(samples.std(ddof=1)) / len(samples) ** 0.5
+    formula = closed_form_left(theorem, blocks, values, run.rounds)
     deviation = abs(float(samples.mean()) - formula)
-    allowed = DEVIATIONS * float(samples.std(ddof=1)) / len(samples) ** 0.5
+    allowed = DEVIATIONS * standard_error
     at_T = exact["ratio"] if deviation <= allowed else None
     obstacles, conditions = _check_scope(run, theorem, values)
     if 1 < exact["ratio"] <= 1 + MARGIN:
@@ -118,7 +119,7 @@ def _certify_in_closed_form(
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
 
 
-def _in_closed_form(
+def _closed_form_sides(
     instance: Instance, theorem: Theorem, blocks: Blocks, seeds: int
 ) -> tuple[dict[str, float], Values, History]:
     """Return both sides by the closed form, the values, and runs of the first rounds.
@@ -130,12 +131,12 @@ def _in_closed_form(
     batch = _batch(instance, theorem)
     values = counterexample_values(run, theorem, batch, FIRST_ROUNDS) | {"T": float(T)}
     measured = closed_form_left(theorem, blocks, values, T)
-    zeros = np.zeros(1)
-    exact = ratio_at(theorem, zeros, values, T)
-    if "S2" in theorem.needs:
-        exact["bound"] = float("inf")
-    ratio = measured / exact["bound"]
-    return exact | {"measured": measured, "ratio": ratio, "still": False}, values, run
+    bound = ratio_at(theorem, np.zeros(1), values, T)["bound"]
+    if "S2" in theorem.needs:  # the largest second moment is that of a late round
+        bound = float("inf")
+    ratio = measured / bound if bound > 0 else float("inf")
+    exact = {"T": float(T), "measured": measured, "bound": bound, "ratio": ratio}
+    return exact | {"still": False}, values, run
 
 
 def _measured_run(
@@ -305,7 +306,7 @@ def exact_expectation(
     """
     blocks = noisy_blocks(instance, longer_than=CORE_ROUNDS[0])
     if blocks is not None:
-        exact, values, run = _in_closed_form(instance, theorem, blocks, 1)
+        exact, values, run = _closed_form_sides(instance, theorem, blocks, 1)
         return exact, _check_scope(run, theorem, values)[0]
     batch, T = _batch(instance, theorem), instance.rounds
     in_full = batch.is_random or (scheduled(theorem) and T <= SIMULATED)

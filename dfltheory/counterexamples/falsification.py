@@ -331,10 +331,12 @@ def best_of(
         first = first or confirmed
         if scores.ratio[0] <= 1:
             break
-    return _in_closed_form(theorem) or first
+    return _refuted_by_long_noise(theorem) or first
 
 
-def _in_closed_form(theorem: Theorem) -> tuple[str, Instance, Certificate] | None:
+def _refuted_by_long_noise(
+    theorem: Theorem,
+) -> tuple[str, Instance, Certificate] | None:
     """Return a refutation by noise over a long horizon; None if there is none."""
     try:
         for instance in noisy_instances(theorem):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dfltheory.training.instance import Instance
 
 LAST_ROUND = GLOSSARY["T"].symbol - 1
+"""The last round of a left-hand side over all T rounds."""
 COMPARED = 4
 """Number of rounds whose exact expectation is compared with the closed form."""
 AGREEMENT = 1e-9
@@ -155,6 +156,7 @@ def noisy_instances(theorem: Theorem) -> Iterator[Instance]:
 
 
 def _instance(theorem: Theorem, block: str, numbers: Mapping[str, float]) -> Instance:
+    """Return the run with these numbers, and with noise in one block."""
     start, noise = numbers["start"], numbers["noise"]
     reach = np.full((1, 1), max(start, noise))
     slopes = np.ones((1, 1, 1))

@@ -164,7 +164,8 @@ def excess(outcome: Outcome) -> float:
 
     Both ratios belong to the worst problem's family.
     """
-    if not (core := outcome.get("core")):
+    core = outcome.get("core")
+    if not core:
         return 1.0
     core_at_horizon = outcome.get("core_at_horizon")
     core_ratio = float(core["ratio"] if core_at_horizon is None else core_at_horizon)
@@ -261,7 +262,8 @@ def _reading(outcome: Outcome) -> str:
         return ""
     if outcome.get("divergence") is not None:
         return COMMON
-    if (readings := outcome.get("readings")) is not None:
+    readings = outcome.get("readings")
+    if readings is not None:
         return next(name for name, result in readings.items() if result["violated"])
     first, *others = outcome["instance"]["run"]["x0"]
     common_start = all(start == first for start in others)
