@@ -135,8 +135,14 @@ def _closed_form_sides(
     if "S2" in theorem.needs:  # the largest second moment is that of a late round
         bound = float("inf")
     ratio = measured / bound if bound > 0 else float("inf")
-    exact = {"T": float(T), "measured": measured, "bound": bound, "ratio": ratio}
-    return exact | {"still": False}, values, run
+    exact: dict[str, float] = {
+        "T": T,
+        "measured": measured,
+        "bound": bound,
+        "ratio": ratio,
+        "still": False,
+    }
+    return exact, values, run
 
 
 def _measured_run(
