@@ -188,3 +188,13 @@ def test_other_left_sides_have_the_lower_limit_zero():
     values = dict.fromkeys(theorem.needs, 1.0)
     assert long_noise.closed_form_left(theorem, blocks, values, LONG) > 0
     assert long_noise.closed_form_left(last, blocks, values, LONG) == 0.0
+
+
+def test_a_second_moment_of_late_rounds_is_unknown():
+    theorem = false_statement()
+    (problem,) = noisy_instances(theorem)
+    second_moment = {**theorem.parts, "moment": s.S2 * s.eta_u**9}
+    changed = replace(theorem, parts=second_moment)
+    exact, _ = exact_expectation(problem, changed)
+    assert exact["bound"] == float("inf")
+    assert not certify(problem, changed).violated
