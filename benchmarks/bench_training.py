@@ -116,6 +116,32 @@ def test_w1_by_hand(versus, rho):
     )
 
 
+def test_w1_sampled_clients(versus):
+    """A server draws 10 of the 100 clients in each round."""
+    X, y, module, _ = w1()
+    task = Supervised(module, list(zip(X, y)), batch=20)
+    algorithm = algorithms.FedAvg(eta=0.1, K=5, participation=0.1)
+    mean = torch.full((10, 10), 0.1)
+
+    def by_hand():
+        chosen = torch.randperm(len(X))[:10]
+        ByHand(X[chosen], y[chosen], module, mean)()
+
+    goal = "no goal: the other clients' models are stored, too"
+    versus(rounds_of(algorithm, task, None), by_hand, goal, turns=21)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_w1_sampled_or_all_clients(versus, share):
+    X, y, module, _ = w1()
+    task = Supervised(module, list(zip(X, y)), batch=20)
+    some, every = (
+        rounds_of(algorithms.FedAvg(eta=0.1, K=5, participation=p), task, None)
+        for p in (share, 1.0)
+    )
+    versus(some, every, f"goal about {share}, against all clients")
+
+
 def test_w1_other_strategy(versus):
     X, y, module, W = w1()
     sides = [

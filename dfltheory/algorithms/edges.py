@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The arcs j -> i of a network (w_ij != 0, i != j) into consecutive clients.
+    """The arcs j -> i of a network (w_ij != 0, i != j) into some clients.
 
     They are sorted by receiver i, then by sender j; an undirected link is two arcs. The
     values of an arc belong to its receiver, whose local work may read and replace them.
@@ -49,23 +49,27 @@ class Edges:
         ]
         return cls(tensors[0], tensors[1], like.new_zeros(len(i)), tensors[2], first)
 
-    def part(self, rows: slice) -> slice:
-        """Return the slice of the arcs into the given clients."""
-        start, stop = int(rows.start), int(rows.stop)
-        return slice(self.first[start], self.first[stop])
+    def part(self, rows: slice | Tensor) -> slice | Tensor:
+        """Return the positions of the arcs into the given clients."""
+        if isinstance(rows, slice):
+            start, stop = int(rows.start), int(rows.stop)
+            return slice(self.first[start], self.first[stop])
+        first = torch.tensor(self.first, device=rows.device)
+        begins, ends = first[rows], first[rows + 1]
+        within = torch.arange(len(self), device=rows.device)
+        return torch.cat([within[a:b] for a, b in zip(begins, ends)])
 
-    def of(self, rows: slice) -> Edges:
+    def of(self, rows: slice | Tensor) -> Edges:
         """Return only the arcs into the given clients."""
         at = self.part(rows)
-        first = tuple(
-            place - at.start for place in self.first[rows.start : rows.stop + 1]
-        )
+        degrees = torch.tensor(self.first, device=self.receivers.device).diff()[rows]
+        first = (0, *(int(end) for end in degrees.cumsum(0)))
+        clients = torch.arange(len(degrees), device=degrees.device)
+        receivers = clients.repeat_interleave(degrees)
         kept = {
             name: getattr(self, name)[at] for name in ("senders", "weights", "reverse")
         }
-        return replace(
-            self, receivers=self.receivers[at] - rows.start, first=first, **kept
-        )
+        return replace(self, receivers=receivers, first=first, **kept)
 
     def own(self, x: Tensor) -> Tensor:
         """Return the value of each arc's receiver: (S, m, ...) -> (S, E, ...)."""

@@ -16,7 +16,7 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.batching import Loop, Loss, dense_layers
 from dfltheory.tasks.examples import Epochs, Row, iid
 from dfltheory.tasks.modules import Layout
-from dfltheory.tasks.task import Task
+from dfltheory.tasks.task import Clients, Task, number_of
 
 _CACHE = 4_000_000
 """Bytes of stacked parameters processed at once in local steps: a processor's cache.
@@ -66,7 +66,7 @@ class Batch:
             0, self.places.shape
         )
 
-    def rows(self, rows: slice) -> Batch:
+    def rows(self, rows: Clients) -> Batch:
         """Return the part of the given clients."""
         part = copy.copy(self)
         for name, value in vars(self).items():
@@ -205,19 +205,19 @@ class MinibatchTask(Task[Batch]):
             return None
         return max(1, _CACHE // (seeds * self.d * self.dtype.itemsize))
 
-    def restrict(self, rows: slice) -> Self:
+    def restrict(self, rows: Clients) -> Self:
         """Return the task restricted to some clients, for local steps."""
         part = copy.copy(self)
         vars(part).pop("log_frequencies", None)
         part.sizes, part.offsets, part.m = (
             self.sizes[rows],
             self.offsets[rows],
-            rows.stop - rows.start,
+            number_of(rows),
         )
         part.scale = None if self.scale is None else self.scale[rows]
         return part
 
-    def pick(self, batch: Batch | None, rows: slice) -> Batch | None:
+    def pick(self, batch: Batch | None, rows: Clients) -> Batch | None:
         """Return the part of a minibatch that belongs to some clients."""
         return None if batch is None else batch.rows(rows)
 

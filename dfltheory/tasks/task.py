@@ -15,6 +15,16 @@ from dfltheory.identity import argument_digests
 
 Minibatch = TypeVar("Minibatch")
 
+Clients = slice | Tensor
+"""Some clients: a slice, or a tensor of their different numbers."""
+
+
+def number_of(clients: Clients) -> int:
+    """Return how many clients a slice with two ends, or a tensor, selects."""
+    if isinstance(clients, Tensor):
+        return len(clients)
+    return int(clients.stop - clients.start)
+
 
 class Task(abc.ABC, Generic[Minibatch]):
     """m clients with objectives f_i(x) = E F_i(x; xi) on R^d, and f = (1/m) sum_i f_i.
@@ -126,21 +136,22 @@ class Task(abc.ABC, Generic[Minibatch]):
         """Return how many clients to process at once in local steps; None for all."""
         return None
 
-    def restrict(self, rows: slice) -> Task[Minibatch]:
+    def restrict(self, rows: Clients) -> Task[Minibatch]:
         """Return the task restricted to some clients, for local steps.
 
         The default computes the values of all clients and selects those of ``rows``,
         which is correct for every task but saves no work. Tasks that can compute less
-        override this method and :meth:`pick`.
+        override this method and :meth:`pick`. ``rows`` is a slice with two ends, or a
+        tensor of the numbers of the clients that participate in a round.
         """
         part = object.__new__(type(self))
         attributes = vars(part)
-        attributes.update(vars(self), m=rows.stop - rows.start)
+        attributes.update(vars(self), m=number_of(rows))
         for name in ("gradient", "balanced_gradient", "loss", *self.oracle_methods):
             attributes[name] = partial(_among_all, getattr(self, name), self.m, rows)
         return part
 
-    def pick(self, batch: Minibatch | None, rows: slice) -> Minibatch | None:
+    def pick(self, batch: Minibatch | None, rows: Clients) -> Minibatch | None:
         """Return the part of a minibatch for the task of :meth:`restrict`."""
         return batch
 
@@ -202,7 +213,7 @@ class Task(abc.ABC, Generic[Minibatch]):
 def _among_all(
     slope: Callable[..., Tensor],
     m: int,
-    rows: slice,
+    rows: Clients,
     x: Tensor,
     batch: object = None,
 ) -> Tensor:

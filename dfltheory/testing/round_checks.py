@@ -166,7 +166,7 @@ def check_messages_counted(algorithm: Algorithm) -> None:
             continue
         place = client
         if name in local.per_edge:
-            place = simulated.mix.edges.part(slice(client, client + 1)).start
+            place = simulated.mix.edges.first[client]
         # Coordinates that local work computed are new. Neighbors may know parts of
         # unchanged fields from earlier messages.
         is_new = value is not getattr(simulated.before, name) and value.ndim == 3

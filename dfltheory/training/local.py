@@ -1,12 +1,12 @@
 """Local work for some clients at a time, and checks of states.
 
-Clients are independent, so the result does not depend on the division into parts. If
-few clients participate, only these are updated; the others keep their values.
+Clients are independent, so the result does not depend on the division into parts.
+Clients that do not participate keep their values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import State, replace
 from dfltheory.errors import InputError
+from dfltheory.tasks.task import Clients, number_of
 from dfltheory.training.oracle import RoundOracle
 
 Update = Callable[[State, RoundOracle], State]
@@ -36,13 +37,12 @@ def in_pieces(
         Number of clients at a time; None for all.
     """
     m = state.x.shape[1]
-    participating = None if chunk is None else _participating(grad, chunk, m)
-    size = chunk or m
-    if participating is not None:
+    if chunk is not None and grad.active is not None:
+        participating = _participating(grad.active, chunk)
         return _update_parts(update, state, grad, participating, others_unchanged=True)
-    if size >= m:
+    if chunk is None or chunk >= m:
         return update(state, grad)
-    parts = [slice(start, min(start + size, m)) for start in range(0, m, size)]
+    parts = [slice(start, min(start + chunk, m)) for start in range(0, m, chunk)]
     return _update_parts(update, state, grad, parts, others_unchanged=False)
 
 
@@ -50,7 +50,7 @@ def _update_parts(
     update: Update,
     state: State,
     grad: RoundOracle,
-    parts: list[slice],
+    parts: Sequence[Clients],
     others_unchanged: bool,
 ) -> State:
     """Return the state in which each part of the clients has been updated in turn."""
@@ -63,13 +63,15 @@ def _update_parts(
         after = update(part, grad.of(rows))
         for name, new in tensors(after).items():
             places, n = (arcs, len(grad.edges)) if name in state.per_edge else (rows, m)
-            if new.ndim < 2 or new.shape[1] != places.stop - places.start:
+            if new.ndim < 2 or new.shape[1] != number_of(places):
                 continue  # common to all clients
             if name not in changed:
                 if new is getattr(part, name, None):
                     continue
                 # the field was not changed by earlier parts or inactive clients
-                unchanged = n if others_unchanged else places.start
+                unchanged = n
+                if not others_unchanged and isinstance(places, slice):
+                    unchanged = places.start
                 changed[name] = _with_old_values(
                     new, getattr(state, name), n, unchanged
                 )
@@ -80,14 +82,15 @@ def _update_parts(
     return replace(after, **({name: getattr(state, name) for name in same} | changed))
 
 
-def _participating(grad: RoundOracle, chunk: int, m: int) -> list[slice] | None:
-    """Return slices of single participating clients if they are few, else None."""
-    if grad.active is None:
-        return None
-    few = grad.active[..., 0].any(0).nonzero()[:, 0].tolist()
-    if chunk == 1 or 2 * len(few) <= m:
-        return [slice(i, i + 1) for i in few]
-    return None
+def _participating(active: Tensor, size: int) -> list[Clients]:
+    """Return the clients that participate for any seed, at most ``size`` at a time.
+
+    Single clients are slices, which need no copies.
+    """
+    clients = active[..., 0].any(0).nonzero()[:, 0]
+    if size == 1:
+        return [slice(i, i + 1) for i in clients.tolist()]
+    return list(clients.split(size))
 
 
 def _with_old_values(new: Tensor, old: object, n: int, unchanged: int) -> Tensor:
@@ -212,7 +215,7 @@ def is_storable(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, np.generic))
 
 
-def clients_of(state: State, rows: slice, arcs: slice | None = None) -> State:
+def clients_of(state: State, rows: Clients, arcs: Clients | None = None) -> State:
     """Return the state of some clients.
 
     Fields that share a tensor still share one.
@@ -220,9 +223,9 @@ def clients_of(state: State, rows: slice, arcs: slice | None = None) -> State:
     Parameters
     ----------
     state : State
-    rows : slice
+    rows : slice or tensor of int
         The clients.
-    arcs : slice, optional
+    arcs : slice or tensor of int, optional
         The arcs into them, for fields with one entry for each arc.
     """
     parts: dict[int, Tensor] = {}

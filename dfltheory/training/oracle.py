@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Edges, Mix, Oracle, sampled
 from dfltheory.randomness import RunGenerators, may_draw, uniform
-from dfltheory.tasks.task import Task
+from dfltheory.tasks.task import Clients, Task
 
 Drawn = TypeVar("Drawn")
 
@@ -57,7 +57,7 @@ class RoundOracle(Oracle):
         super().__init__(t, horizon, task)
         self._draws, self._mix, self._asked = draws, mix, asked
         self._task = self._all_clients = task
-        self._rows: slice | None = None
+        self._rows: Clients | None = None
         self._generators = randomness.at(t, "data")
         self._stream = task.stream(self._generators)
         self._kept: list[Any] = []
@@ -108,11 +108,10 @@ class RoundOracle(Oracle):
         drawn = self._next(partial(uniform, self._generators, full_shape, like))
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
-    def of(self, rows: slice) -> Self:
+    def of(self, rows: Clients) -> Self:
         """Return the oracle of the same round for some clients, with the same draws."""
-        first = 0 if self._rows is None else self._rows.start
         part = copy.copy(self)
-        part._rows = slice(first + rows.start, first + rows.stop)
+        part._rows = rows if self._rows is None else _selected(self._rows, rows)
         part._position = 0
         part._task = self._all_clients.restrict(part._rows)
         part._add_methods_of_task()
@@ -144,6 +143,15 @@ class RoundOracle(Oracle):
         chosen = numbers.topk(sampled(participation, m), largest=False).indices
         mask = torch.zeros(numbers.shape, dtype=torch.bool).scatter_(1, chosen, True)
         return mask.unsqueeze(-1).to(device)
+
+
+def _selected(rows: Clients, some: Clients) -> Clients:
+    """Return which clients ``some`` of the clients ``rows`` are."""
+    if isinstance(rows, Tensor):
+        return rows[some]
+    if isinstance(some, Tensor):
+        return some + rows.start
+    return slice(rows.start + some.start, rows.start + some.stop)
 
 
 __all__ = ["RoundOracle"]

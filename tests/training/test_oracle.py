@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from dfltheory.randomness import RunGenerators
+from dfltheory.tasks.task import number_of
 from dfltheory.training.oracle import RoundOracle
 from tests.algorithms.problems import Rows
 from tests.training.run_cases import images
@@ -14,7 +15,7 @@ class Divided(Rows):
     """The same problem, which can be split by clients."""
 
     def restrict(self, rows):
-        part = Divided(m=rows.stop - rows.start)
+        part = Divided(m=number_of(rows))
         part.rows = self.rows[rows]
         return part
 
@@ -139,6 +140,14 @@ def test_some_of_those_who_take_part():
     assert torch.equal(whole.of(slice(1, 4)).active, whole.active[:, 1:4])
     assert torch.equal(
         whole.of(slice(1, 4)).of(slice(1, 3)).active, whole.active[:, 2:4]
+    )
+    chosen = torch.tensor([4, 0, 3])
+    assert torch.equal(whole.of(chosen).active, whole.active[:, chosen])
+    assert torch.equal(
+        whole.of(chosen).of(slice(1, 3)).active, whole.active[:, chosen[1:3]]
+    )
+    assert torch.equal(
+        whole.of(slice(1, 4)).of(torch.tensor([2, 0])).active, whole.active[:, [3, 1]]
     )
     assert oracle(Divided()).of(slice(1, 4)).active is None
 

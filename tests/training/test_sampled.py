@@ -57,12 +57,13 @@ def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(
 
 
 @pytest.mark.parametrize(
-    ("share", "clients"), [(0.25, 1), (0.5, 2), (0.75, 4), (1.0, 4)]
+    ("share", "clients"), [(0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4)]
 )
+@pytest.mark.parametrize("most", [1, 2, 100])
 def test_only_those_that_were_sampled_are_asked_for_gradients(
-    share, clients, monkeypatch
+    share, clients, most, monkeypatch
 ):
-    """If they are at most half of all; otherwise a batch of all clients is as fast."""
+    """At most ``most`` of them at a time."""
     task, asked = build("mlp"), []
     plain = type(task).gradient
 
@@ -72,5 +73,21 @@ def test_only_those_that_were_sampled_are_asked_for_gradients(
         return plain(self, x, batch)
 
     monkeypatch.setattr(type(task), "gradient", counted)
+    monkeypatch.setattr(type(task), "chunk", lambda self, seeds: most)
     train(alg.FedAvg(eta=0.1, K=3, participation=share), task, rounds=5)
     assert sum(asked) == 5 * 3 * clients  # of four, three steps a round
+    assert max(asked) == min(most, clients)
+
+
+@pytest.mark.parametrize("name", SERVER)
+@pytest.mark.parametrize("case", ["mlp", "convolution"])
+def test_sampled_clients_several_at_a_time_work_as_one_at_a_time(
+    name, case, monkeypatch
+):
+    task = build(case)
+    models = {}
+    for most in (1, 2, 100):
+        monkeypatch.setattr(type(task), "chunk", lambda self, seeds, n=most: n)
+        models[most] = train(SERVER[name], task, rounds=4, seeds=2, seed=5).x
+    for most in (2, 100):
+        np.testing.assert_allclose(models[most], models[1], rtol=1e-9, atol=1e-12)
