@@ -345,6 +345,13 @@ def test_arcs_of_a_period_carry_what_their_round_lets_through():
     )
     assert part.weights.tolist() == [edges.weights[2], edges.weights[0]]
     assert edges.part(torch.tensor([2, 0])).tolist() == [2, 0]
+    star = network_of(as_sequence(graphs.star(4)), [0], 0, like(4)).at(0).edges
+    part = star.of(torch.tensor([2, 0]))
+    assert (part.receivers.tolist(), part.senders.tolist(), part.first) == (
+        [0, 1, 1, 1],
+        [0, 1, 2, 3],
+        (0, 1, 4),
+    )
     both = network_of(as_sequence([even, even.T]), [0], 0, like(3)).at(0)
     assert both.swap(torch.tensor([[[5.0], [7.0]]], dtype=torch.float64))[
         0, :, 0

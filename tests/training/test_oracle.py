@@ -146,9 +146,10 @@ def test_some_of_those_who_take_part():
     assert torch.equal(
         whole.of(chosen).of(slice(1, 3)).active, whole.active[:, chosen[1:3]]
     )
-    assert torch.equal(
-        whole.of(slice(1, 4)).of(torch.tensor([2, 0])).active, whole.active[:, [3, 1]]
-    )
+    twice = whole.of(slice(1, 4)).of(torch.tensor([2, 0]))
+    assert torch.equal(twice.active, whole.active[:, [3, 1]])
+    every = oracle(Divided(), share=0.4).sample()
+    assert torch.equal(twice.sample(), every[:, [3, 1]])
     assert oracle(Divided()).of(slice(1, 4)).active is None
 
 
