@@ -213,8 +213,7 @@ def main() -> None:
         f"Measured with one thread of a machine with {os.cpu_count()} cores and"
         f" {memory() / 1e9:.0f} GB, of which at most {limit / 1e9:.0f} GB were used:"
         " median processor time of a round, and the largest resident memory of the"
-        " process. Other work on the machine disturbs a single thread's processor time"
-        " little."
+        " process. Other work on the machine lengthens the times somewhat."
     )
     text = f"{head}\n\n{table(found, limit)}"
     if options.print:
