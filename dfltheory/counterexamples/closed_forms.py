@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy as sp
 
+from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.shared_numbers import scheduled
 
 if TYPE_CHECKING:
@@ -124,15 +125,14 @@ def _noise_left(
     theorem: Theorem, block: str, grid: Mapping[str, np.ndarray]
 ) -> np.ndarray:
     """Return the left-hand sides of a grid of noisy problems."""
-    eta, K, T = grid["eta"], grid["K"], grid["T"]
-    clients = 1 if block == "personal" else grid["m"]
+    clients = np.ones(1) if block == "personal" else grid["m"]
+    problems = NoisyParabola(
+        1.0, grid["start"], grid["noise"], grid["eta"], grid["K"], clients
+    )
     with np.errstate(all="ignore"):
-        contracted = -np.expm1(2 * K * np.log1p(-eta))
-        start = -np.expm1(2 * K * T * np.log1p(-eta)) / (T * contracted)
-        left = start * grid["start"] ** 2
-        left = left + (1 - start) * eta * grid["noise"] ** 2 / (clients * (2 - eta))
+        left = np.asarray(problems.mean(grid["T"]))
         if theorem.lhs.measure == "two_block_weighted":
-            left = left * eta * K / 4
+            left = left * grid["eta"] * grid["K"] / 4
     return left
 
 

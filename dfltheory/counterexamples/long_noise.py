@@ -1,13 +1,9 @@
 """Noise around a minimum over more rounds than can be simulated, in closed form.
 
-m identical clients with f'(x) = h (x - c) and noise +-sigma start at one point, take K
-plain gradient steps and average their models. For every doubly stochastic W the mean
-model then follows one linear recursion. With q = (1 - eta h)^K,
-
-    E f'(xbar^t)^2 = q^(2t) f'(x^0)^2 + (1 - q^(2t)) h eta sigma^2/(m (2 - eta h)).
-
-No model leaves the distance max(|x^0 - c|, sigma/h) from c, so that the function need
-not be a parabola beyond it. Personal parts are not averaged, and m is 1 for them.
+The mean model of identical parabolas f'(x) = h (x - c) with noise +-sigma has the
+expectation that :mod:`.noisy_parabola` derives. No model leaves the distance max(|x^0 -
+c|, sigma/h) from c, so that the function need not be a parabola beyond it. Personal
+parts are not averaged, and m is 1 for them.
 
 :func:`noisy_instances` proposes such instances for a statement. :func:`noisy_blocks`
 decides whether an instance is one; it compares the closed form with the exact
@@ -17,7 +13,6 @@ expectation of the first rounds, which is computed in another way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +23,7 @@ from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.closed_forms import blocks_of, noise_numbers
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.left_sides import SHARED_GRADIENTS, weighted_blocks
+from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.counterexamples.score import NOISY
@@ -47,64 +43,7 @@ ROUNDED = 1e-12
 """Largest relative rounding error of a position, and of a row sum of W."""
 
 
-@dataclass(frozen=True)
-class NoisyBlock:
-    """One coordinate of identical parabolas with two-point noise.
-
-    Attributes
-    ----------
-    curvature : float
-        The curvature h of all clients.
-    distance : float
-        |x^0 - c|, the distance of the start from the minimizer.
-    sigma : float
-        Standard deviation of the noise.
-    eta : float
-        Step size.
-    K : int
-        Number of local steps.
-    averaged : int
-        Number of clients whose models are averaged; 1 for personal parts.
-    """
-
-    curvature: float
-    distance: float
-    sigma: float
-    eta: float
-    K: int
-    averaged: int
-
-    @property
-    def reach(self) -> float:
-        """The largest distance of a model from the minimizer in any round."""
-        return max(self.distance, self.sigma / self.curvature)
-
-    @property
-    def limit(self) -> float:
-        """E f'^2 in the limit t -> infinity."""
-        step = self.eta * self.curvature
-        return step * self.sigma**2 / (self.averaged * (2 - step))
-
-    def expected(self, t: np.ndarray) -> np.ndarray:
-        """Return E f'^2 before the rounds t = 0, 1, ..."""
-        left = np.exp(t * self._log_contraction)
-        start = (self.curvature * self.distance) ** 2
-        return left * start - np.expm1(t * self._log_contraction) * self.limit
-
-    def mean(self, T: float) -> float:
-        """Return the mean of E f'^2 over the rounds 0, ..., T - 1."""
-        total = np.expm1(T * self._log_contraction) / np.expm1(self._log_contraction)
-        share = float(total) / T
-        start = (self.curvature * self.distance) ** 2
-        return share * start + (1 - share) * self.limit
-
-    @property
-    def _log_contraction(self) -> float:
-        """The logarithm of q^2."""
-        return float(2 * self.K * np.log1p(-self.eta * self.curvature))
-
-
-Blocks = dict[str, NoisyBlock]
+Blocks = dict[str, NoisyParabola]
 """The blocks of an instance by the name of their squared gradient."""
 
 
@@ -137,7 +76,7 @@ def closed_form_left(
     whole = (left.aggregate, left.first, left.last) == ("mean", 0, LAST_ROUND)
     if not whole:
         return 0.0
-    means = {name: block.mean(T) for name, block in blocks.items()}
+    means = {name: float(block.mean(T)) for name, block in blocks.items()}
     if left.measure in SHARED_GRADIENTS:
         shared, personal = np.array(means["grad_u_sq"]), np.array(means["grad_v_sq"])
         return float(weighted_blocks(theorem, shared, personal, values))
@@ -246,7 +185,7 @@ def _blocks(batch: Batch) -> Blocks:
     start = batch.x0[0, 0]
     shared = "_u" if batch.two_blocks else ""
     blocks = {
-        "grad_u_sq" if batch.two_blocks else "grad_norm_sq": NoisyBlock(
+        "grad_u_sq" if batch.two_blocks else "grad_norm_sq": NoisyParabola(
             slope,
             abs(float(start[0]) - minimizer),
             float(batch.sigma[0, 0]),
@@ -256,7 +195,7 @@ def _blocks(batch: Batch) -> Blocks:
         )
     }
     if isinstance(clients, Splits):
-        blocks["grad_v_sq"] = NoisyBlock(
+        blocks["grad_v_sq"] = NoisyParabola(
             float(clients.h[0]),
             abs(float(start[1]) - float(clients.b[0, 0])),
             float(batch.sigma[0, 1]),
@@ -274,11 +213,12 @@ def _stays_inside(batch: Batch, blocks: Blocks) -> bool:
     low = float(batch.clients.knots[0, 0, 0])
     high = low + float(batch.clients.widths[0, 0, 0])
     minimizer = low - float(batch.clients.left[0, 0]) / ramp.curvature
-    rounded = ROUNDED * (abs(minimizer) + ramp.reach)
-    return (
+    largest_distance = max(ramp.distance, ramp.sigma / ramp.curvature)
+    rounded = ROUNDED * (abs(minimizer) + largest_distance)
+    return bool(
         short
-        and minimizer - ramp.reach >= low - rounded
-        and minimizer + ramp.reach <= high + rounded
+        and minimizer - largest_distance >= low - rounded
+        and minimizer + largest_distance <= high + rounded
     )
 
 
@@ -295,7 +235,6 @@ def _agrees(batch: Batch, blocks: Blocks) -> bool:
 
 __all__ = [
     "Blocks",
-    "NoisyBlock",
     "closed_form_left",
     "noisy_blocks",
     "noisy_instances",

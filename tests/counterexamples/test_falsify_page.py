@@ -19,7 +19,7 @@ from dfltheory.checks.units import check_units
 from dfltheory.counterexamples import replay
 from dfltheory.counterexamples.certificate import core_says
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS, noise_for_ever
-from dfltheory.counterexamples.families.stationary_noise import noisy_square
+from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from validation.counterexamples import survey
 from validation.counterexamples.planted import (
     examined,
@@ -464,7 +464,7 @@ def test_without_the_noise_of_the_shared_part_the_rate_is_false_at_horizons_that
     T, at = 10**6, dict.fromkeys(false.needs, 0.0)
     at |= {"m": 1, "K_u": 1, "K_v": 1, "L_u": 1.0, "L_v": 1.0, "sigma_u": 1.0, "T": T}
     eta = T**-0.5
-    left = noisy_square(eta, 1, 1.0, 1, 0.0, np.arange(T)).mean()
+    left = NoisyParabola(1.0, 0.0, 1.0, eta, 1, 1).mean(T)
     assert left / false.evaluate(**{n: at[n] for n in false.needs}) == pytest.approx(
         19.5, rel=0.02
     )

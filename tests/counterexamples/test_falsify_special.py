@@ -26,12 +26,10 @@ from dfltheory.counterexamples.families.opposing_gradients import (
 )
 from dfltheory.counterexamples.families.opposing_heads import OpposingHeads
 from dfltheory.counterexamples.families.sam_trap import SAMTrap
-from dfltheory.counterexamples.families.stationary_noise import (
-    StationaryNoise,
-    noisy_square,
-)
+from dfltheory.counterexamples.families.stationary_noise import StationaryNoise
 from dfltheory.counterexamples.families.two_wells import TwoWells, well_limit
 from dfltheory.counterexamples.families.unbalanced_starts import UnbalancedStarts
+from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.search import search
 from dfltheory.counterexamples.search_spaces import search_spaces
@@ -212,7 +210,7 @@ def test_noise_lifts_the_mean_square_as_the_closed_form_says_for_every_network(m
     s = x0[0, 0]
     assert (s > 0) == (cube > 0.6)
     W = np.full((m, m), 0.3 / m) + 0.7 * np.eye(m)
-    expected = noisy_square(eta, K, sigma, m, s, np.arange(T + 1))
+    expected = NoisyParabola(1.0, s, sigma, eta, K, m).expected(np.arange(T + 1))
     path = simulate(
         Batch(algorithm, ramps, x0[None], W[None, None], np.array([[sigma]])), T
     )

@@ -12,8 +12,8 @@ from dfltheory.algorithms import DPSGD, DFedSAM
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.families.local_drift import parabolas
-from dfltheory.counterexamples.families.stationary_noise import noisy_square
 from dfltheory.counterexamples.networks import networks
+from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
 
@@ -87,7 +87,7 @@ def test_noise_of_sixteen_clients_is_that_of_the_closed_form():
         algorithm, clients, np.full((1, 1, 1), s), one, np.full((1, 1), sigma), copies=m
     )
     path = run(batch, 20)
-    expected = noisy_square(eta, K, sigma, m, s, np.arange(21))
+    expected = NoisyParabola(1.0, s, sigma, eta, K, m).expected(np.arange(21))
     np.testing.assert_allclose(path.left["grad_norm_sq"][:, 0], expected, rtol=1e-10)
     assert Batch.of(batch.alone(0, batch.x0, 5)).grouped().copies == m
 

@@ -13,11 +13,8 @@ from dfltheory.counterexamples import falsification, long_noise, replay
 from dfltheory.counterexamples.batch import Batch
 from dfltheory.counterexamples.certify import certify, exact_expectation
 from dfltheory.counterexamples.core import run
-from dfltheory.counterexamples.long_noise import (
-    NoisyBlock,
-    noisy_blocks,
-    noisy_instances,
-)
+from dfltheory.counterexamples.long_noise import noisy_blocks, noisy_instances
+from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.splits import Splits
 
@@ -56,7 +53,7 @@ def expected_in_fractions(h, sigma, start, eta, K, m, T):
 )
 def test_closed_form_is_the_recursion_in_fractions(h, sigma, start, eta, K, m, T):
     numbers = [Fraction(number) for number in (h, sigma, start, eta)]
-    block = NoisyBlock(
+    block = NoisyParabola(
         float(numbers[0]), float(numbers[2]), float(sigma), float(numbers[3]), K, m
     )
     exact = expected_in_fractions(*numbers, K, m, T)
@@ -121,8 +118,10 @@ def test_clients_that_start_apart_are_not_covered():
     ("name", "factor"), [("limit", 1.01), ("_log_contraction", 1.1)]
 )
 def test_a_wrong_closed_form_is_noticed(monkeypatch, name, factor):
-    right = getattr(NoisyBlock, name).fget
-    monkeypatch.setattr(NoisyBlock, name, property(lambda block: factor * right(block)))
+    right = getattr(NoisyParabola, name).fget
+    monkeypatch.setattr(
+        NoisyParabola, name, property(lambda block: factor * right(block))
+    )
     assert noisy_blocks(instance(PLAIN)) is None
 
 

@@ -54,6 +54,7 @@ SEARCH = (
     "left_sides",
     "long_noise",
     "networks",
+    "noisy_parabola",
     "problems",
     "ramps",
     "reach",

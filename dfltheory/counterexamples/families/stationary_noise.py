@@ -1,10 +1,8 @@
 """Noise around the minimum of a parabola.
 
-m clients with f'(x) = x and noise of variance sigma^2 start at s, mostly s = 0. A round
-multiplies the mean by q = (1 - eta)^K, and adds noise of variance eta^2 (sigma^2/m) (1
-- q^2)/(1 - (1 - eta)^2). So E f'(xbar^t)^2 = q^(2t) s^2 + (1 - q^(2t)) eta sigma^2/(m
-(2 - eta)), for every W (:func:`noisy_square`). For statements about convex problems,
-f'(x) = x on the whole line.
+m clients with f'(x) = x and noise of variance sigma^2 start at one point, mostly at 0;
+:mod:`dfltheory.counterexamples.noisy_parabola` has the expectation of f'(xbar^t)^2. For
+statements about convex problems, f'(x) = x on the whole line.
 """
 
 from __future__ import annotations
@@ -59,12 +57,4 @@ def _start(read: Reader) -> np.ndarray:
     return read.log_or_zero(1e-4, 3, 0.6)[:, None]
 
 
-def noisy_square(
-    eta: float, K: int, sigma: float, m: int, s: float, t: np.ndarray
-) -> np.ndarray:
-    """Return E f'(xbar^t)^2 of m clients on x^2/2 that start at s."""
-    q = (1 - eta) ** (2 * K * t)
-    return q * s**2 + (1 - q) * eta * sigma**2 / (m * (2 - eta))
-
-
-__all__ = ["StationaryNoise", "StationaryNoiseConvex", "noisy_square"]
+__all__ = ["StationaryNoise", "StationaryNoiseConvex"]
