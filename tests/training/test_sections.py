@@ -1,0 +1,32 @@
+"""Tasks are built from the sections of documents."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from dfltheory import tasks
+from dfltheory.errors import InputError
+from dfltheory.training.sections import make_task
+
+
+class FromFile(tasks.Quadratic):
+    """A task whose minimizers are in a file."""
+
+    def __init__(self, path: Path) -> None:
+        numbers = [[float(line)] for line in path.read_text().split()]
+        super().__init__(1.0, torch.tensor(numbers, dtype=torch.float64))
+
+
+TABLE = {"name": f"{__name__}:FromFile", "path": "numbers.txt"}
+
+
+def test_files_of_a_task_are_relative_to_the_folder_of_its_document(tmp_path):
+    (tmp_path / "numbers.txt").write_text("1\n3\n")
+    task = make_task(dict(TABLE), tmp_path)
+    assert (task.m, float(task.constants.f_star)) == (2, 0.5)
+
+
+def test_document_without_a_folder_names_no_files():
+    with pytest.raises(InputError, match="task.path"):
+        make_task(dict(TABLE), None)
