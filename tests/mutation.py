@@ -98,7 +98,7 @@ PACKAGES = {  # name: modules, tests
             "verdicts/left_hand_side.py",
             "verdicts/measures.py",
         ],
-        ["verdicts/test_compare.py", "verdicts/test_scope_verdicts.py"],
+        ["verdicts"],
     ),
     "counterexamples": (["counterexamples/*.py"], ["counterexamples/test_falsify*.py"]),
 }
