@@ -33,7 +33,9 @@ def minimum(
         The least value and where it is taken; None where there is none.
     """
     matrices = []
-    for rows in (at_most, equal):
+    # SymPy cannot treat a program without any row in at_most: 0 <= 0 changes nothing
+    nothing = ([Fraction(0)] * len(costs), Fraction(0))
+    for rows in (at_most or [nothing], equal):
         matrices += [
             sp.Matrix([_numbers(row) for row, _ in rows]) if rows else None,
             sp.Matrix(_numbers([number for _, number in rows])) if rows else None,
