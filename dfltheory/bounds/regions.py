@@ -22,6 +22,23 @@ _ATTEMPTS = 40
 """Number of rounds of draws, after which fewer points are returned."""
 
 
+_RELATIONS = (
+    Condition("mu <= L", GLOSSARY["mu"].symbol, GLOSSARY["L"].symbol),
+    Condition("mu_each <= L", GLOSSARY["mu_each"].symbol, GLOSSARY["L"].symbol),
+    Condition("-lam_min <= lam", -GLOSSARY["lam_min"].symbol, GLOSSARY["lam"].symbol),
+)
+"""Inequalities between constants that every problem and every network satisfies."""
+
+
+def relations(names: Iterable[str]) -> tuple[Condition, ...]:
+    """Return the inequalities that hold between quantities whatever a statement says.
+
+    Only those whose quantities are all among ``names``.
+    """
+    known = set(names)
+    return tuple(c for c in _RELATIONS if symbol_names([c.slack]) <= known)
+
+
 def draw(
     names: Iterable[str],
     size: int,
@@ -91,11 +108,12 @@ def admissible(
 ) -> Points:
     """Return at most ``size`` random points at which all ``conditions`` hold.
 
-    Two conditions that say an equality are solved for a step size. Fewer points than
-    asked for come back where the region is thin; none where it was not hit at all.
+    The :func:`relations` between the quantities hold as well. Two conditions that say
+    an equality are solved for a step size. Fewer points than asked for come back where
+    the region is thin; none where it was not hit at all.
     """
     wanted = set(names) | symbol_names(c.slack for c in conditions)
-    equal, rest = equalities(conditions, glossary)
+    equal, rest = equalities((*conditions, *relations(wanted)), glossary)
     sides = [side for c in rest for side in (c.left, c.right)]
     kept: list[Points] = []
     count = 0
@@ -171,12 +189,23 @@ def conditions_of(theorem: Statement) -> tuple[Condition, ...]:
     )
 
 
+def domain_of(theorem: Statement) -> tuple[Condition, ...]:
+    """Return what holds wherever a statement says something.
+
+    Its conditions, the :func:`relations` between its quantities, and the rounds that a
+    bound on each round covers.
+    """
+    found = [*conditions_of(theorem), *relations(theorem.needs)]
+    if "t" in theorem.needs:
+        t, lhs = theorem.glossary["t"].symbol, theorem.lhs
+        found += [Condition("first", lhs.first, t), Condition("last", t, lhs.last)]
+    return tuple(found)
+
+
 def points_of(theorem: Statement, size: int = 2000, seed: int = 0) -> Points:
     """Random admissible values of everything that ``theorem`` needs."""
     rng = np.random.default_rng(seed)
-    points = admissible(
-        theorem.needs, conditions_of(theorem), size, rng, theorem.glossary
-    )
+    points = admissible(theorem.needs, domain_of(theorem), size, rng, theorem.glossary)
     if not len(next(iter(points.values()), ())):
         raise InputError(
             f"no point was found at which all conditions of {theorem} hold"

@@ -16,7 +16,7 @@ from dfltheory.bounds.inequalities.region import Allowance, LimitError, Region
 from dfltheory.bounds.regions import (
     Points,
     at,
-    conditions_of,
+    domain_of,
     has_points,
     points_of,
     values_of,
@@ -166,7 +166,7 @@ class _Signs:
 
     def __init__(self, theorem: Theorem):
         self.theorem = theorem
-        self.region = Region(conditions_of(theorem), glossary=theorem.glossary)
+        self.region = Region(domain_of(theorem), glossary=theorem.glossary)
         self.known: dict[Expr, bool] = {}
 
     def is_monotone(self, term: Expr, name: str, up: bool) -> bool:

@@ -21,7 +21,7 @@ from dfltheory.bounds.proof_steps import (
     read_claim,
 )
 from dfltheory.bounds.real_numbers import RuleError, k
-from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.regions import conditions_of, relations
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
@@ -234,6 +234,9 @@ class DeclaredProof:
         if k in symbols:
             K = self.theorem.glossary["K"].symbol
             conditions.append(Condition("local steps", k + 1, K))
+        for condition in conditions:
+            symbols |= sp.sympify(condition.slack).free_symbols
+        conditions += relations(symbol.name for symbol in symbols)
         return StepRegion(conditions, symbols, self.theorem.glossary)
 
     def _facts_of(self, step: ProofStep) -> list[LinearFact] | str:

@@ -1,12 +1,17 @@
 """Audits of true statements of unusual form contain no error."""
 
+from dataclasses import replace
+
 import pytest
 import sympy as sp
 
 import dfltheory as dfl
+from dfltheory.bounds import Condition
 from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.checks.monotone import check_monotone
 from dfltheory.checks.satisfiable import check_satisfiable
+from dfltheory.proofs.declared_steps import judge_steps
 from tests.verdicts.statements import SMALL_STEPS, SYMBOL, TO_LAST, statement
 
 T, K, L, ETA, GAP, LAM, SIGMA_G = (
@@ -16,6 +21,7 @@ GROWTH = (1 + ETA * L) ** K
 ONE_STEP = conditions_of("one step", K, "==", sp.Integer(1))
 COMPLETE = conditions_of("complete averaging", LAM, "==", sp.Integer(0))
 NO_NOISE = conditions_of("no noise", SYMBOL["sigma_l"], "==", sp.Integer(0))
+EQUAL_CLIENTS = conditions_of("equal clients", SIGMA_G, "==", sp.Integer(0))
 DESCENT = (SMALL_STEPS, *NO_NOISE, *COMPLETE, *ONE_STEP)
 
 
@@ -56,7 +62,50 @@ def expanded_square():
     )
 
 
-@pytest.mark.parametrize("true", [few_rounds, long_steps, expanded_square])
+def contraction():
+    """Local gradient descent of equal clients, f strongly convex: no f has mu > L."""
+    return statement(
+        "dist_sq",
+        "last",
+        (1 - ETA * SYMBOL["mu"]) ** T * SYMBOL["x_star_sq"],
+        conditions=(
+            SMALL_STEPS,
+            *NO_NOISE,
+            *ONE_STEP,
+            *EQUAL_CLIENTS,
+            Condition("mu > 0", sp.Integer(0), SYMBOL["mu"], True),
+        ),
+        rounds=TO_LAST,
+        common_start=True,
+    )
+
+
+def rounds_that_remain():
+    """Gradient descent, each round: no round t is later than T."""
+    return statement(
+        "grad_norm_sq",
+        "each",
+        4 * L * GAP - 2 * L * GAP * SYMBOL["t"] / T,
+        conditions=(SMALL_STEPS, *NO_NOISE, *ONE_STEP, *EQUAL_CLIENTS),
+        rounds=TO_LAST,
+        common_start=True,
+    )
+
+
+TRUE = [few_rounds, long_steps, expanded_square, contraction, rounds_that_remain]
+
+
+def outcome_of(claim):
+    """Return the outcome of one declared step, which needs small steps alone."""
+    step = ProofStep(claim, (), ("algebra",), "s1")
+    theorem = replace(contraction(), conditions=(SMALL_STEPS,))
+    (judged,) = judge_steps(
+        replace(theorem, moments={"A": "nonnegative"}, steps=(step,))
+    )
+    return judged.outcome
+
+
+@pytest.mark.parametrize("true", TRUE)
 def test_a_true_statement_has_no_error(true):
     assert not [f for f in dfl.audit(true()) if f.severity == "error"]
 
@@ -66,6 +115,18 @@ def test_conditions_that_no_point_meets_are_a_warning(true):
     (finding,) = check_satisfiable(true())
     assert finding.evidence["certificate"] in ("searched", "witness")
     assert finding.severity in ("warning", "note")
+
+
+def test_a_worse_constant_of_a_contraction_does_not_improve_it():
+    assert {f.severity for f in check_monotone(contraction())} == {"note"}
+
+
+def test_declared_step_may_use_that_mu_is_at_most_L():
+    assert outcome_of("(1 - eta*mu)*A >= 0") != "does not follow"
+
+
+def test_false_declared_step_without_premises_does_not_follow():
+    assert outcome_of("(1 - 2*eta*L)*A >= 0") == "does not follow"
 
 
 def test_conditions_that_contradict_each_other_are_an_error():
