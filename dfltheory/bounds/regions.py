@@ -192,10 +192,14 @@ def conditions_of(theorem: Statement) -> tuple[Condition, ...]:
 def domain_of(theorem: Statement) -> tuple[Condition, ...]:
     """Return what holds wherever a statement says something.
 
-    Its conditions, the :func:`relations` between its quantities, and the rounds that a
-    bound on each round covers.
+    Its conditions, the :func:`relations` between its quantities, the step sizes of a
+    corollary, and the rounds that a bound on each round covers.
     """
     found = [*conditions_of(theorem), *relations(theorem.needs)]
+    for name in theorem.scheduled:
+        if name in theorem.needs:
+            step, rule = theorem.glossary[name].symbol, theorem.schedule[name]
+            found += [Condition(name, step, rule), Condition(name, rule, step)]
     if "t" in theorem.needs:
         t, lhs = theorem.glossary["t"].symbol, theorem.lhs
         found += [Condition("first", lhs.first, t), Condition("last", t, lhs.last)]

@@ -188,6 +188,18 @@ class Statement:
         """The names of the step sizes in it, in the order of :attr:`glossary`."""
         return tuple(name for name in self.needs if self.glossary[name].step)
 
+    @cached_property
+    def scheduled(self) -> tuple[str, ...]:
+        """The names of the hyperparameters that have the value of the schedule alone.
+
+        They are all of a corollary's schedule, and of other schedules those that the
+        bound and the conditions do not contain. The rest is a choice that other
+        statements suggest, and hold without.
+        """
+        if self.kind == "corollary":
+            return tuple(self.schedule)
+        return tuple(name for name in self.schedule if name not in self.needs)
+
     # -- symbolic
 
     def expand(self, expr: Expr) -> Expr:

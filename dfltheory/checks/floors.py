@@ -172,9 +172,7 @@ def _completed(theorem: Theorem, numbers: Setting) -> Setting | None:
 def _scheduled_steps(theorem: Theorem) -> dict[str, Expr]:
     """Return the steps, and SAM's radius, that the schedule determines."""
     return {
-        name: theorem.schedule[name]
-        for name in _STEPS
-        if name in theorem.schedule and name not in theorem.needs
+        name: theorem.schedule[name] for name in _STEPS if name in theorem.scheduled
     }
 
 

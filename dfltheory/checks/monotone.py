@@ -151,7 +151,7 @@ def _moved_with(theorem: Theorem) -> set[str]:
     They are those in the left-hand side, and those of the steps that the statement has
     put in. A bound need not be monotone in them.
     """
-    put_in = [e for n, e in theorem.schedule.items() if n not in theorem.needs]
+    put_in = [theorem.schedule[name] for name in theorem.scheduled]
     return {
         *theorem.lhs.carries,
         *(s.name for e in put_in for s in sp.sympify(e).free_symbols),

@@ -106,10 +106,7 @@ def bound_over(
 
 def _schedule_depends_on_horizon(thm: Theorem) -> bool:
     """Return whether the bound contains a scheduled step size that depends on T."""
-    for name, step_size in thm.schedule.items():
-        if name not in thm.needs and _T in step_size.free_symbols:
-            return True
-    return False
+    return any(_T in thm.schedule[name].free_symbols for name in thm.scheduled)
 
 
 Limits = tuple[Floats, Floats, Floats]

@@ -46,7 +46,7 @@ def other_step_sizes(theorem: Theorem, values: Sequence[Mapping[str, float]]) ->
     """Return why runs with other step sizes do not judge a bound for its schedule."""
     for point in values:
         for name, factor in step_factors(theorem, point).items():
-            if name not in theorem.needs and abs(factor - 1) > _SAME:
+            if name in theorem.scheduled and abs(factor - 1) > _SAME:
                 return (
                     f"the runs have {factor:.6g} times the scheduled {name}, and the"
                     " bound holds at the schedule alone"

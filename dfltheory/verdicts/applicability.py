@@ -305,10 +305,7 @@ def _schedule_obstacle(
 
     It holds for the step sizes of its schedule alone.
     """
-    replaced = [
-        name for name in theorem.schedule if name not in theorem.needs and name != "Q"
-    ]
-    fixed = [name for name in replaced if name in values]
+    fixed = [name for name in theorem.scheduled if name != "Q" and name in values]
     if not fixed:
         return None
     for place, point in points_of_starts(values):

@@ -193,11 +193,7 @@ def schedule_deviation(theorem: Theorem, values: Mapping[str, Number]) -> float:
 
     It is the largest over hyperparameters and starts; 0 without a schedule.
     """
-    fixed = [
-        name
-        for name in theorem.schedule
-        if name not in theorem.needs and name != "Q" and name in values
-    ]
+    fixed = [name for name in theorem.scheduled if name != "Q" and name in values]
     largest = 0.0
     for _, point in points_of_starts(values) if fixed else ():
         scheduled = theorem.step_sizes(**point)

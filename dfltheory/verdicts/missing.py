@@ -50,10 +50,7 @@ def missing_statements(
 
 def _schedule_needs(theorem: Theorem, values: Mapping[str, Number]) -> set[str]:
     """Return what the step sizes that a schedule fixes for this run depend on."""
-    replaced = [
-        name for name in theorem.schedule if name not in theorem.needs and name != "Q"
-    ]
-    if not any(name in values for name in replaced):
+    if not any(name != "Q" and name in values for name in theorem.scheduled):
         return set()
     return symbol_names(theorem.schedule.values())
 

@@ -191,7 +191,7 @@ def _on_schedule(theorem: Theorem, known: Mapping[str, float]) -> Suggestions | 
             return None
         changes: list[Change] = []
         for name, value in theorem.step_sizes(**known).items():
-            if name in known and name not in theorem.needs:
+            if name in known and name in theorem.scheduled:
                 rounded = float(f"{value:.8g}")
                 changes.append(Change(name, rounded, rounded, rounded))
         changes = [c for c in changes if not math.isclose(c.value, known[c.name])]
