@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -241,7 +242,8 @@ class LeftSide:
     def rounds(self, T: int) -> range:
         """Return the rounds of the left-hand side at horizon T.
 
-        There are none if T is too short.
+        There are none if T is too short. Of ends that are no whole numbers, such as T/2
+        at an odd T, the rounds between them count.
 
         InputError where they leave 0 .. T.
         """
@@ -258,7 +260,7 @@ class LeftSide:
                 f"the left side covers the rounds {ends[0]} .. {ends[1]}, which must"
                 f" be in 0 .. T = {T}"
             )
-        return range(max(int(first), 0), int(last) + 1)
+        return range(max(math.ceil(first), 0), math.floor(last) + 1)
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,8 @@ def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
         theorem.evaluate(where="nan", **draw.constants), (size,)
     ).astype(float)
     usable = np.isfinite(bound) & np.isfinite(draw.floor) & (draw.floor > 0)
-    usable &= draw.numbers.last >= draw.numbers.first
+    first, last = draw.numbers.first, draw.numbers.last
+    usable &= (last >= first) & (first % 1 == 0) & (last % 1 == 0)
     ratio = np.full(size, np.inf)
     ratio[usable] = bound[usable] / draw.floor[usable]
     return ratio

@@ -98,6 +98,12 @@ def find_obstacle(
             "it is no upper bound: it says how hard some problem is, which need not be"
             " this one",
         )
+    if "t" in theorem.needs:
+        return Obstacle(
+            "form",
+            "its bound contains the round t, so that it is another bound in each round,"
+            " and a run is compared with one: state it at T (aggregate = last)",
+        )
     if run.facts is not None and run.facts.broken_assumption is not None:
         return Obstacle("task", run.facts.broken_assumption)
     for find in (

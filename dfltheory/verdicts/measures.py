@@ -316,6 +316,11 @@ def missing_measure(
             " rounds",
             "let the run end, without the callback that stops it",
         )
+    if not lhs.rounds(run.rounds):
+        return MissingMeasure(
+            f"its left-hand side covers no round of a run of T = {run.rounds} rounds",
+            "train another number of rounds",
+        )
     if not in_span.any():
         return MissingMeasure(
             "none of the rounds that it covers was measured", EVERY_ROUND
