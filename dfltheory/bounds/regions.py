@@ -250,6 +250,29 @@ def joint_glossary(one: Statement, other: Statement) -> Glossary | None:
     return with_quantities((*one.quantities, *other.quantities))
 
 
+_MOST_POINTS = 50
+"""Points at which a finding of double precision is computed again."""
+
+
+def smallest_of(where: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the indices at which ``where`` holds, the least of ``order`` first.
+
+    They are at most 50, for :func:`precise_value`.
+    """
+    indices = np.flatnonzero(where)
+    return indices[np.argsort(order[indices])][:_MOST_POINTS]
+
+
+def precise_value(expr: Expr, point: Mapping[str, float]) -> float:
+    """Return the value of an expression at a point, computed in 60 digits.
+
+    Double precision loses all digits of a formula such as (1 + x)^K - 1 - K x.
+    """
+    digits = {x: sp.Float(point[x.name], 60) for x in expr.free_symbols}
+    value = expr.xreplace(digits).evalf(30)
+    return float(value) if value.is_real else np.nan
+
+
 def at(points: Points, index: int) -> dict[str, float]:
     """One of the points, as plain numbers."""
     return {name: float(values[index]) for name, values in points.items()}

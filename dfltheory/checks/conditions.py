@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.regions import (
@@ -17,6 +16,8 @@ from dfltheory.bounds.regions import (
     conditions_of,
     has_points,
     points_of,
+    precise_value,
+    smallest_of,
     values_of,
 )
 from dfltheory.bounds.theorem import Theorem
@@ -68,20 +69,22 @@ def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
                 continue
             seen.add(power.base)
             (value,) = values_of([power.base], points)
-            if (value <= 0).any() and (
-                power.exp.is_odd is not False or (value == 0).any()
-            ):
-                i = int(np.argmin(value))
-                inside = {s.name for s in power.base.free_symbols}
+            wrong = value == 0 if power.exp.is_odd is False else value <= 0
+            for i in smallest_of(wrong, value):
                 point = at(points, i)
+                precise = precise_value(power.base, point)
+                if not precise <= 0:
+                    continue
+                inside = {s.name for s in power.base.free_symbols}
                 place = {n: v for n, v in point.items() if n in inside}
                 yield error(
                     f"term {name}",
-                    f"its denominator {power.base} is {value[i]:.3g} at"
+                    f"its denominator {power.base} is {precise:.3g} at"
                     f" {numbers(place)}, where all conditions hold",
                     f"demand {power.base} > 0",
-                    point=at(points, i),
+                    point=point,
                 )
+                break
 
 
 __all__ = ["check_conditions", "denominators"]

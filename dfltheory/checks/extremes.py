@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,13 +11,14 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.region import Region
+from dfltheory.bounds.monomials import Monomial
 from dfltheory.bounds.outgrowth import outgrows
 from dfltheory.bounds.rates import leading, scheduled
 from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, check, error, warning
+from dfltheory.checks.finding import Finding, check, warning
 from dfltheory.checks.network_constants import check_network_constants
 from dfltheory.checks.simpler import check_simpler, simpler_statements
 from dfltheory.checks.special import (
@@ -173,12 +175,18 @@ def _check_vanishing(theorem: Theorem) -> Iterator[Finding]:
     if not outgrows(slow, bound, s.T ** sp.Rational(-1, 4), theorem.shares):
         return
     for mono in leading(theorem, order=3):
-        if mono["T"] >= 0:
-            yield error(
+        if mono["T"] >= 0 and _is_power_of_horizon(mono):
+            yield warning(
                 "schedule",
                 f"under its schedule the bound keeps {mono}, which does not vanish for"
                 " T -> infinity",
             )
+
+
+def _is_power_of_horizon(mono: Monomial) -> bool:
+    """Return whether no other factor than T itself depends on T, as (1 - x)^T does."""
+    others = [name for name, _ in mono.exponents if name != "T"]
+    return not any("T" in re.findall(r"\w+", name) for name in others)
 
 
 __all__ = ["check_extremes", "limits"]

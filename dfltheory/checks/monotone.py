@@ -5,7 +5,7 @@ A bound must not be negative, and worse constants must not improve it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +19,8 @@ from dfltheory.bounds.regions import (
     domain_of,
     has_points,
     points_of,
+    precise_value,
+    smallest_of,
     values_of,
 )
 from dfltheory.bounds.theorem import Theorem
@@ -59,8 +61,6 @@ error.
 """
 _LEAST_GAIN = 1e-9
 """Relative change of a bound that counts."""
-_MOST_POINTS = 50
-"""Points at which a finding of double precision is computed again."""
 _LONG = 100
 """Operations of the longest formula that is tried."""
 _MOST_INEQUALITIES = 200
@@ -87,8 +87,8 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
         return
     size = len(next(iter(points.values())))
     value = np.broadcast_to(theorem.evaluate(where="ignore", **points), size)
-    for i in _first(value < 0, value):
-        if precise_bound(theorem, at(points, i)) < 0:
+    for i in smallest_of(value < 0, value):
+        if precise_value(theorem.bound, at(points, i)) < 0:
             yield error(
                 "bound",
                 f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}",
@@ -261,29 +261,6 @@ def _refuting_points(theorem: Theorem) -> Points:
     return points_of(theorem, 400)
 
 
-def _first(where: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the indices at which ``where`` holds, the least of ``order`` first.
-
-    At most :data:`_MOST_POINTS`.
-    """
-    indices = np.flatnonzero(where)
-    return indices[np.argsort(order[indices])][:_MOST_POINTS]
-
-
-def precise_bound(theorem: Theorem, point: Mapping[str, float]) -> float:
-    """Return the bound at a point, computed in 60 digits.
-
-    Double precision loses all digits of a formula such as (1 + x)^K - 1 - K x.
-    """
-    digits = {
-        theorem.symbols[name]: sp.Float(value, 60)
-        for name, value in point.items()
-        if name in theorem.symbols
-    }
-    value = theorem.bound.xreplace(digits).evalf(30)
-    return float(value) if value.is_real else np.nan
-
-
 def _sampled(
     theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray
 ) -> Finding | None:
@@ -296,14 +273,16 @@ def _sampled(
         moved = points[name] * 1.01 + 1e-9
     changed = {**points, name: moved}
     after = np.broadcast_to(theorem.evaluate(where="nan", **changed), value.shape)
-    gain = (value - after) if up else (after - value)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        gain = (value - after) if up else (after - value)
         shares = gain / np.maximum(np.abs(value), 1e-300)
     relative = np.where(np.isfinite(gain), shares, -np.inf)
-    for i in _first(relative > _LEAST_GAIN, -relative):
+    for i in smallest_of(relative > _LEAST_GAIN, -relative):
         before = at(points, i)
-        precise = precise_bound(theorem, before)
-        change = precise_bound(theorem, {**before, name: float(moved[i])}) - precise
+        precise = precise_value(theorem.bound, before)
+        change = (
+            precise_value(theorem.bound, {**before, name: float(moved[i])}) - precise
+        )
         if (-change if up else change) > _LEAST_GAIN * abs(precise):
             break
     else:

@@ -92,7 +92,55 @@ def rounds_that_remain():
     )
 
 
-TRUE = [few_rounds, long_steps, expanded_square, contraction, rounds_that_remain]
+def constant_step(bound, measure="grad_norm_sq", aggregate="mean", **fields):
+    """Return a corollary on SGD of one client with the step size 1/L."""
+    theorem = statement(
+        measure,
+        aggregate,
+        bound,
+        conditions=conditions_of("one client", SYMBOL["m"], "==", sp.Integer(1)),
+        algorithm="DPSGD",
+        hyperparameters={"order": "adapt-then-combine"},
+        schedule={"eta": 1 / L},
+        **fields,
+    )
+    return replace(theorem, kind="corollary")
+
+
+def neighborhood():
+    """SGD with a constant step size: the noise stays for T -> infinity."""
+    return constant_step(2 * L * GAP / T + SYMBOL["sigma_l"] ** 2)
+
+
+def linear_neighborhood():
+    """The same on a strongly convex f."""
+    contracted = (1 - SYMBOL["mu"] / L) ** T * SYMBOL["x_star_sq"]
+    noise = SYMBOL["sigma_l"] ** 2 / (L * SYMBOL["mu"])
+    return constant_step(contracted + noise, "dist_sq", "last", rounds=TO_LAST)
+
+
+def cancelling_denominator():
+    """Gradient descent, with a denominator of which doubles lose all digits."""
+    x = ETA * L
+    return statement(
+        "grad_norm_sq",
+        "mean",
+        2 * GAP * L * x / (T * (1 + x - sp.sqrt(1 + 2 * x))),
+        conditions=(SMALL_STEPS, *NO_NOISE, *ONE_STEP, *EQUAL_CLIENTS),
+        common_start=True,
+    )
+
+
+TRUE = [
+    few_rounds,
+    long_steps,
+    expanded_square,
+    contraction,
+    rounds_that_remain,
+    neighborhood,
+    linear_neighborhood,
+    cancelling_denominator,
+]
 
 
 def outcome_of(claim):
@@ -115,6 +163,12 @@ def test_conditions_that_no_point_meets_are_a_warning(true):
     (finding,) = check_satisfiable(true())
     assert finding.evidence["certificate"] in ("searched", "witness")
     assert finding.severity in ("warning", "note")
+
+
+def test_only_factors_that_stay_for_large_horizons_are_reported():
+    found = [f for f in dfl.audit(linear_neighborhood()) if f.place == "schedule"]
+    assert [f.severity for f in found] == ["warning"]
+    assert "x_star_sq" not in found[0].message
 
 
 def test_a_worse_constant_of_a_contraction_does_not_improve_it():
