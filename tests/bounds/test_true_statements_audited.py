@@ -119,6 +119,17 @@ def linear_neighborhood():
     return constant_step(contracted + noise, "dist_sq", "last", rounds=TO_LAST)
 
 
+def sum_without_horizon():
+    """Gradient descent: a sum over all rounds whose bound does not contain T."""
+    return statement(
+        "grad_norm_sq",
+        "sum",
+        2 * GAP / ETA,
+        conditions=(SMALL_STEPS, *NO_NOISE, *ONE_STEP, *EQUAL_CLIENTS),
+        common_start=True,
+    )
+
+
 def cancelling_denominator():
     """Gradient descent, with a denominator of which doubles lose all digits."""
     x = ETA * L
@@ -140,6 +151,7 @@ TRUE = [
     neighborhood,
     linear_neighborhood,
     cancelling_denominator,
+    sum_without_horizon,
 ]
 
 
