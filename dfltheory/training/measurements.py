@@ -87,6 +87,7 @@ def measured_run(
     _refuse_constants_of_network(stated, sequence)
     _refuse_measured_constants(stated, arrays, problem)
     one_of("precision", str(precision), PRECISIONS)
+    precision = coarsest_precision(precision, measures.values())
     eps = torch.finfo(getattr(torch, precision)).eps
     begun = stated_start(start, of_start, arrays, rounds_measured, precision)
     StatedRun(problem, stated, arrays, rounds_measured, begun.x0_sq, eps).check()
@@ -220,6 +221,19 @@ def _array(name: str, value: ArrayLike) -> Floats:
         s, r = (int(index) for index in np.argwhere(array < 0)[0])
         raise InputError(f"{name}[{s}, {r}] = {array[s, r]:g} must be at least 0")
     return array
+
+
+def coarsest_precision(stated: str, values: Iterable[ArrayLike]) -> str:
+    """Return the stated precision, or that of an array if it has fewer digits.
+
+    Values in single precision are rounded, in whatever precision the run was made.
+    """
+    names = [stated]
+    for value in values:
+        name = str(getattr(value, "dtype", stated)).removeprefix("torch.")
+        if name in PRECISIONS:
+            names.append(name)
+    return max(names, key=lambda name: torch.finfo(getattr(torch, name)).eps)
 
 
 def _checked_rounds(rounds: Sequence[int] | None, columns: int) -> NDArray[np.int64]:

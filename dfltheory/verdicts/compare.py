@@ -57,7 +57,7 @@ from dfltheory.verdicts.left_hand_side import (
     distribution_free_upper_end,
     measured_interval,
 )
-from dfltheory.verdicts.measures import precision, trivial_bound
+from dfltheory.verdicts.measures import precision, stated_digits, trivial_bound
 from dfltheory.verdicts.network_scope import sampled_law
 from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_suggestions import suggestions_for
@@ -258,7 +258,7 @@ class _Comparison:
     def verdict(self, method: Method) -> Verdict:
         left, theorem = self.left, self.left.theorem
         inputs = {name: self.values[name] for name in theorem.needs}
-        bounds = _bounds(self.values, inputs, precision(left.run))
+        bounds = _bounds(self.values, inputs, left.run)
         measured = measured_interval(left, self.confidence, bounds.nominal, method)
         bound = float(bounds.nominal.mean())
         at = self.values.needed
@@ -327,7 +327,7 @@ def _interval_of_start(left: LeftHandSide, start: int) -> Interval:
     return Interval(*(float(left.over_columns(part[start])) for part in parts))
 
 
-def _bounds(values: RunValues, inputs: Mapping[str, Number], eps: float) -> Bounds:
+def _bounds(values: RunValues, inputs: Mapping[str, Number], run: History) -> Bounds:
     """Return the bound at f0_gap and at both ends of its rounding error.
 
     The ends contain the rounding error of the other constants. Starts are treated as
@@ -343,7 +343,8 @@ def _bounds(values: RunValues, inputs: Mapping[str, Number], eps: float) -> Boun
         # conditions are judged at the values of each start, not at these ends
         value = theorem.evaluate(where="ignore", **point)
         found.append(np.asarray(value, dtype=float))
-    rounded = bound_error(theorem, inputs, eps, values.start_errors)
+    starts = values.start_errors
+    rounded = bound_error(theorem, inputs, precision(run), starts, stated_digits(run))
     # a bound may decrease in f0_gap
     least, largest = np.minimum(found[0], found[2]), np.maximum(found[0], found[2])
     return Bounds(least - rounded, found[1], largest + rounded)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.training.history import History
+from dfltheory.training.stated_values import DISCRETE
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.measures import (
     MissingMeasure,
@@ -22,6 +23,7 @@ from dfltheory.verdicts.measures import (
     measured,
     missing_measure,
     rounds_ahead,
+    stated_digits,
 )
 from dfltheory.verdicts.rounding import RoundingError, measure_error
 from dfltheory.verdicts.run_sizes import Sizes, run_sizes
@@ -260,8 +262,15 @@ class LeftHandSide:
 
     @cached_property
     def rounding(self) -> RoundingError:
-        """Rounding error of the measure in one round."""
-        return measure_error(self.theorem.lhs, self.sizes)
+        """Rounding error of the measure in one round.
+
+        Of a run from elsewhere also that of its digits.
+        """
+        error = measure_error(self.theorem.lhs, self.sizes)
+        if self.theorem.lhs.measure in DISCRETE:
+            return error
+        digits = stated_digits(self.run)
+        return replace(error, relative=np.add(error.relative, digits))
 
     @cached_property
     def sizes(self) -> Sizes:

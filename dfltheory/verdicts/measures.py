@@ -162,6 +162,16 @@ def precision(run: History) -> float:
     return float(np.finfo(run.x.dtype).eps) if run.facts is None else run.facts.eps
 
 
+def stated_digits(run: History) -> float:
+    """Return the relative rounding of numbers that are stated of a run.
+
+    0 for a run of this package, whose numbers have all their digits.
+    """
+    from dfltheory.training.stated_values import DIGITS
+
+    return 0.0 if run.stated is None else DIGITS
+
+
 # -- the objective of a theorem
 
 
@@ -396,5 +406,6 @@ __all__ = [
     "objective_at_start",
     "precision",
     "rounds_ahead",
+    "stated_digits",
     "trivial_bound",
 ]

@@ -324,6 +324,7 @@ def bound_error(
     values: Mapping[str, Number],
     eps: float = np.finfo(float).eps,
     starts: Mapping[str, RoundingError] | None = None,
+    digits: float = 0.0,
 ) -> Numbers:
     """Largest change of a bound within the rounding errors of its constants.
 
@@ -337,6 +338,8 @@ def bound_error(
         better, so that the error is infinite where 1 - lam is less.
     starts : mapping, optional
         Rounding errors of what was measured at the start.
+    digits : float
+        Relative rounding of constants that are stated with a few digits.
 
     Returns
     -------
@@ -369,7 +372,7 @@ def bound_error(
             total = total + np.fmax(above, below)
         elif not quantity.integer:
             scale = np.maximum(value, values.get("L", 0.0)) if name == "mu" else value
-            step = 8 * eps * scale
+            step = max(8 * eps, digits) * scale
             lower = np.where(value > step, value - step, value)
             if not quantity.open_low:
                 lower = np.maximum(lower, quantity.low)

@@ -176,3 +176,59 @@ def test_a_lower_bound_of_the_minimum_refutes_no_exponent():
     assert found.exponent.low > -1
     assert found.verdict == "undecided"
     assert "lower bound" in found.reason
+
+
+# -- measurements of other code
+
+
+SIZES = 1.234567891 / 2.0 ** (2 * np.arange(11))
+"""x^2 of gradient descent on x^2/2 with eta = 1/2."""
+
+
+def written(numbers, digits):
+    return np.array([float(f"{number:.{digits}g}") for number in numbers])
+
+
+def measured_descent(squares, gap):
+    return dfl.History.from_measurements(
+        squares,
+        algorithm=DFedAvg(eta=0.5, K=1),
+        network=AVERAGE,
+        constants={
+            "L": 1.0,
+            "mu": 1.0,
+            "sigma_l": 0.0,
+            "sigma_g": 0.0,
+            "f0_gap": gap,
+            "x0_sq": 1.3,
+        },
+        start="common",
+    )
+
+
+def contraction_of_gradients(factor=1):
+    return statement(
+        "grad_norm_sq",
+        "last",
+        factor * (1 - ETA * MU) ** (2 * T) * 2 * L * GAP,
+        conditions=(NO_NOISE, COMPLETE, SMALL_STEPS),
+        rounds=TO_LAST,
+        common_start=True,
+    )
+
+
+@pytest.mark.parametrize("digits", [7, 8, 10, 17])
+def test_digits_of_measurements_do_not_contradict_a_true_statement(digits):
+    (gap,) = written([SIZES[0] / 2], digits)
+    run = measured_descent(written(SIZES, digits), gap)
+    assert compare(run, contraction_of_gradients()).kind in ("holds", "undecided")
+    false = contraction_of_gradients(sp.Rational(99, 100))
+    assert compare(run, false).kind == "violated"
+
+
+@pytest.mark.parametrize("kind", [np.float32, torch.tensor])
+def test_array_in_single_precision_is_rounded_to_it(kind):
+    squares = kind(np.float32(SIZES))
+    run = measured_descent(squares, SIZES[0] / 2 * (1 - 3e-6))
+    assert run.facts.precision == "float32"
+    assert compare(run, contraction_of_gradients()).kind == "undecided"

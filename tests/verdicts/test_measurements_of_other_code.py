@@ -123,7 +123,7 @@ def test_program_in_float32_is_compared_with_its_own_rounding(tmp_path, capsys):
     file = measured_by_the_program(tmp_path, task, W, 0.0, 1)
     _, exact = by_command(capsys, file, theorem, task, 0.0)
     shrunk = 2 * exact["measured"] / exact["bound"]
-    barely = (SHRUNK[0], f"{shrunk * (1 - 1e-6)!r}*f0_gap/(eta*T)")
+    barely = (SHRUNK[0], f"{shrunk * (1 - 1e-5)!r}*f0_gap/(eta*T)")
     folder = tmp_path / "barely"
     folder.mkdir()
     false = theorem_file(folder, barely)
