@@ -56,6 +56,7 @@ class StatedRun:
         self._check_curvature()
         self._check_minimum()
         self._check_decrease()
+        self._check_distance()
         self._check_bounded_gradients()
         self._check_gradients()
         self._check_consensus()
@@ -124,6 +125,26 @@ class StatedRun:
             raise InputError(
                 f"f0_gap = {gap:g} contradicts the loss, which decreases by"
                 f" {decrease:g} in this run"
+            )
+
+    def _check_distance(self) -> None:
+        """Check that x_star_sq allows the gradient and the decrease of a smooth f."""
+        distance, L = self.stated.get("x_star_sq"), self.constant("L")
+        if distance is None or not L or self.rounds[0] != 0:
+            return
+        least = 0.0
+        if "grad_norm_sq" in self.arrays:
+            least = float(self.arrays["grad_norm_sq"][:, 0].mean()) / L**2
+        for name in {"loss", "f_gap"} & self.arrays.keys():
+            values = self.arrays[name]
+            lost = self.tolerance * float(np.abs(values).max())
+            decrease = float(values[:, 0].mean() - values.min()) - lost
+            least = max(least, 2 * decrease / L)
+        moved = 8 * self.eps * float(np.sqrt(self.x0_sq).max())
+        if np.sqrt(distance) * (1 + self.tolerance) + moved < np.sqrt(least):
+            raise InputError(
+                f"x_star_sq = {distance:g} contradicts the measures of an f that is"
+                f" {L:g}-smooth: it is at least {least:g}"
             )
 
     # -- gradients ---------------------------------------------------------------------

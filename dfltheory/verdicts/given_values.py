@@ -130,6 +130,8 @@ def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
         return float(exact), f"this problem has {name} = {exact:g} exactly"
     if name == "B":
         return _largest_gradient(run)
+    if name == "x_star_sq":
+        return _least_distance(run, theorem)
     return -math.inf, ""
 
 
@@ -175,6 +177,35 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
     return (
         least,
         f"f falls by {least:g} below its start in this run, which f0_gap bounds",
+    )
+
+
+def _least_distance(run: History, theorem: Theorem) -> tuple[float, str]:
+    """Return the least true ||x^0 - x*||^2, by smoothness.
+
+    ||grad f(x^0)||^2 <= L^2 ||x^0 - x*||^2, and f falls by at most L ||x^0 - x*||^2/2
+    below its start.
+    """
+    L = run.constants.L
+    at_start = run.rounds_measured.size > 0 and run.rounds_measured[0] == 0
+    known = L is not None and run.constants.standing_of("L") != "estimate"
+    if L is None or not known or not at_start or not 0 < L < math.inf:
+        return -math.inf, ""
+    squares, values = run.grad_norm_sq[:, 0], run.loss
+    seen = values[np.isfinite(values)]
+    moved = 8 * precision(run) * math.sqrt(float(run.x0_sq.max()))
+    slope = math.sqrt(float(squares.mean())) / L
+    candidates = [max(slope - moved, 0.0) ** 2]
+    if seen.size:
+        start = float(values[:, 0].mean())
+        lost = 32 * precision(run) * float(np.abs(seen).max())
+        candidates.append(2 * (start - float(seen.min()) - lost) / L)
+    least = max((c for c in candidates if math.isfinite(c)), default=-math.inf)
+    least *= 1 - math.sqrt(precision(run))
+    return (
+        least,
+        f"f is {L:g}-smooth, and its gradient at the start and how far it falls need"
+        f" x_star_sq >= {least:g}",
     )
 
 
