@@ -299,7 +299,7 @@ class Quadratic(Synthetic):
         L = float(spectrum.abs().max())
         return ProblemConstants(
             L=L,
-            mu=float(mu),
+            mu=max(float(mu), 0.0),  # of a singular Hessian it is negative by rounding
             sigma_l=self.noise.sigma,
             sigma_g=sigma_g,
             beta=beta,

@@ -506,6 +506,12 @@ def test_bad_input_is_rejected_in_one_line(build, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_singular_hessian_is_convex_in_spite_of_rounding(seed):
+    half = np.random.default_rng(seed).normal(size=(2, 4))
+    assert Quadratic(half.T @ half, np.zeros((1, 4))).constants.mu >= 0
+
+
 def test_negative_curvature_of_a_client_counts_for_smoothness():
     task = Quadratic(
         np.stack([np.diag([-3.0, 1.0]), np.diag([5.0, 1.0])]), np.zeros((2, 2))
