@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -64,7 +65,8 @@ def checked_expression(place: str, formula: object) -> Expr:
     ------
     InputError
         It is text, a comparison or another object that is not a formula; or it contains
-        a number that is not real, or a function not in ``REAL_FUNCTIONS``.
+        a number that is not real or too large for a float, or a function not in
+        ``REAL_FUNCTIONS``.
     """
     if isinstance(formula, str):
         raise InputError(
@@ -96,6 +98,11 @@ def checked_expression(place: str, formula: object) -> Expr:
             raise InputError(
                 f"{place} contains {node}: a formula may contain only real numbers,"
                 f" symbols, and {allowed}"
+            )
+        if isinstance(node, sp.Rational) and abs(node) > sys.float_info.max:
+            raise InputError(
+                f"{place} contains a number of more than {sys.float_info.max:.3g}, the"
+                " largest number of double precision: choose other units"
             )
     return expression
 

@@ -11,6 +11,7 @@ from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.checks.monotone import check_monotone
 from dfltheory.checks.satisfiable import check_satisfiable
+from dfltheory.errors import InputError
 from dfltheory.proofs.declared_steps import judge_steps
 from tests.verdicts.statements import SMALL_STEPS, SYMBOL, TO_LAST, statement
 
@@ -202,6 +203,12 @@ def test_conditions_that_contradict_each_other_are_an_error():
     )
     (finding,) = check_satisfiable(theorem)
     assert (finding.severity, finding.evidence["certificate"]) == ("error", "proved")
+
+
+@pytest.mark.parametrize("number", [sp.Integer(10) ** 400, -(sp.Integer(10) ** 400)])
+def test_number_that_no_float_holds_is_rejected(number):
+    with pytest.raises(InputError, match="bound"):
+        statement("grad_norm_sq", "mean", number * GAP)
 
 
 def test_lost_digits_are_no_negative_bound_and_no_gain():
