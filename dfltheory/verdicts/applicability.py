@@ -17,6 +17,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.scope import ANY
+from dfltheory.bounds.symbols import OF_ONE_ROUND
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.training.history import History
@@ -98,11 +99,13 @@ def find_obstacle(
             "it is no upper bound: it says how hard some problem is, which need not be"
             " this one",
         )
-    if "t" in theorem.needs:
+    changing = sorted(OF_ONE_ROUND.intersection(theorem.needs))
+    if changing:
         return Obstacle(
             "form",
-            "its bound contains the round t, so that it is another bound in each round,"
-            " and a run is compared with one: state it at T (aggregate = last)",
+            f"it contains {', '.join(changing)}, so that it is another bound in each"
+            " round, and a run is compared with one: state it by values at the start"
+            " and at T",
         )
     if run.facts is not None and run.facts.broken_assumption is not None:
         return Obstacle("task", run.facts.broken_assumption)

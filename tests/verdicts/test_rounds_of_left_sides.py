@@ -65,3 +65,20 @@ def test_search_does_not_judge_rounds_that_do_not_exist(aggregate):
 def test_bound_that_contains_the_round_is_not_evaluated_at_one_round():
     theorem = contraction("each", TO_LAST, 2 * SYMBOL["t"])
     assert dfl.compare(run(4), theorem, t=4).kind == "not applicable"
+
+
+@pytest.mark.parametrize("aggregate", ["each", "max", "last"])
+@pytest.mark.parametrize("name", ["gap_now", "dist_now"])
+def test_one_value_does_not_stand_for_that_of_every_round(name, aggregate):
+    theorem = statement(
+        "f_gap",
+        aggregate,
+        (1 - ETA * MU) ** 2 * SYMBOL[name],
+        conditions=(SMALL_STEPS,),
+        algorithm="DPSGD",
+        hyperparameters={"order": "adapt-then-combine"},
+        rounds=TO_LAST,
+    )
+    verdict = dfl.compare(run(4), theorem, **{name: 1e-3})
+    assert verdict.kind == "not applicable"
+    assert name in verdict.reason
