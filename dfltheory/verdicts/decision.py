@@ -67,6 +67,10 @@ def decide(
     method: str,
 ) -> Decision:
     """Return the kind, its reason, and how many seeds would decide it."""
+    if math.isnan(bound):
+        return Decision(
+            "undecided", "the bound has no value at the run's constants, such as 0/0"
+        )
     limits = f"[{interval.low:.3g}, {interval.high:.3g}]"
     percent = f"{100 * confidence:g} %"
     measured = _described(left, interval, bounds, percent)
@@ -87,10 +91,12 @@ def decide(
     if above:
         return Decision("violated", f"{measured} exceeds the bound {bound:.3g}")
     if least >= trivial:
-        reason = (
-            f"the bound {least:.3g} is no less than {trivial:.3g}, which is known"
-            " without any theorem"
-        )
+        reason = "the bound is infinite"
+        if least < math.inf:
+            reason = (
+                f"the bound {least:.3g} is no less than {trivial:.3g}, which is known"
+                " without any theorem"
+            )
         return Decision("vacuous", reason)
     if within:
         assumption = ASSUMED[method].format(most=proved_ceiling(left))
