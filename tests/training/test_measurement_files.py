@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dfltheory.errors import DFLTheoryError, InputError
-from dfltheory.training import measurement_rows
+from dfltheory.training import measurement_files, measurement_rows
 from dfltheory.training.measurement_files import BYTES, read_measurements
 
 ROWS = [
@@ -168,6 +168,21 @@ def test_more_rows_than_the_limit_are_refused_at_their_line(tmp_path, monkeypatc
     path = tmp_path / "run.parquet"
     pandas.DataFrame(ROWS, columns=list(NAMES)).to_parquet(path, index=False)
     with pytest.raises(InputError, match="rows"):
+        read_measurements(path)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_parquet_with_as_many_rows_as_allowed_is_read(tmp_path, monkeypatch, more):
+    """One more is refused from the sizes that the file declares."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", reason="the extra [parquet] is not installed")
+    path = tmp_path / "run.parquet"
+    pandas.DataFrame(ROWS, columns=list(NAMES)).to_parquet(path, index=False)
+    monkeypatch.setattr(measurement_files, "ROWS", len(ROWS) - more)
+    if more:
+        with pytest.raises(InputError, match="rows"):
+            read_measurements(path)
+    else:
         read_measurements(path)
 
 
