@@ -7,8 +7,7 @@ where the place is dotted, for example ``run.rounds`` or ``sweep.values[2]``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from dfltheory.documents import short
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
+from dfltheory.problems import Problems
 
 
 class Schema(BaseModel):
@@ -38,8 +38,6 @@ Model = TypeVar("Model", bound=Schema)
 Path = tuple[str | int, ...]
 """The keys and indices of a value."""
 
-MAX_PROBLEMS = 5
-"""Largest number of problems in one error message."""
 MAX_DETAILS = 200
 """Largest number of pydantic errors that are processed."""
 
@@ -55,25 +53,6 @@ _REASONS = {
     "model_attributes_type": "must be a table",
 }
 """Maps pydantic's error types to reasons; other types have pydantic's own message."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A problem in a file.
-
-    Attributes
-    ----------
-    place : str
-        Dotted field, empty for the whole file.
-    reason : DFLTheoryError
-        What is wrong and what is allowed.
-    """
-
-    place: str
-    reason: DFLTheoryError
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}" if self.place else str(self.reason)
 
 
 def read_model(model: type[Model], data: object, place: str = "") -> Model:
@@ -93,34 +72,22 @@ def read_model(model: type[Model], data: object, place: str = "") -> Model:
     UnknownNameError
         If the only problem is an unknown field.
     InputError
-        If there are other problems, listed as "place: reason".
+        If there are other problems, one message "place: reason" for each.
     """
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problems = list(_problems_of(error, model, data, place))
-    raise combined(problems)
-
-
-def combined(problems: Sequence[Problem]) -> DFLTheoryError:
-    """Combine problems to one error.
-
-    A single unknown name remains an UnknownNameError.
-    """
-    if len(problems) == 1 and isinstance(problems[0].reason, UnknownNameError):
-        error = problems[0].reason
-        error.args = (str(problems[0]),)
-        return error
-    lines = [str(problem) for problem in problems[:MAX_PROBLEMS]]
-    if len(problems) > MAX_PROBLEMS:
-        lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
-    return InputError("; ".join(lines))
+        problems = Problems()
+        for problem in _problems_of(error, model, data, place):
+            problems.add(problem)
+        problems.raise_any()
+        raise  # pydantic reports at least one problem
 
 
 def _problems_of(
     error: ValidationError, model: type[Schema], data: object, place: str
-) -> Iterator[Problem]:
-    """Yield one problem for each place; alternatives of a union are combined."""
+) -> Iterator[DFLTheoryError]:
+    """Yield one error for each place; alternatives of a union are combined."""
     by_path: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False)[:MAX_DETAILS]:
         by_path.setdefault(_path(detail, data), []).append(detail)
@@ -133,14 +100,25 @@ def _problems_of(
         if detail["type"] == "extra_forbidden":
             known = set(_fields_at(model, path[:-1]))
             unknown = UnknownNameError("field", path[-1], known)
-            yield Problem(dotted(path[:-1], place), unknown)
+            yield _at(dotted(path[:-1], place), unknown)
         elif detail["type"] == "missing":
             meaning = _fields_at(model, path[:-1])[str(path[-1])].description
-            yield Problem(where, InputError(f"is missing: {meaning}"))
+            yield _at(where, InputError(f"is missing: {meaning}"))
+        elif isinstance(
+            own_error := detail.get("ctx", {}).get("error"), DFLTheoryError
+        ):
+            yield _at(where, own_error)
         else:
             reasons = " or ".join(dict.fromkeys(_reason(one) for one in details))
             reasons = reasons.replace(" or must be ", " or ")
-            yield Problem(where, InputError(f"{reasons}, not {short(detail['input'])}"))
+            yield _at(where, InputError(f"{reasons}, not {short(detail['input'])}"))
+
+
+def _at(place: str, reason: DFLTheoryError) -> DFLTheoryError:
+    """Return an error with the message "place: reason"; an empty place is the file."""
+    if place:
+        reason.args = (f"{place}: {reason}",)
+    return reason
 
 
 def _path(detail: ErrorDetails, data: object) -> Path:
@@ -216,4 +194,4 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
     return None
 
 
-__all__ = ["Problem", "Schema", "combined", "dotted", "fields_by_name", "read_model"]
+__all__ = ["Schema", "dotted", "fields_by_name", "read_model"]

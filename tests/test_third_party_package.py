@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 ALGORITHM = '''
 from dataclasses import dataclass
 
-from dfltheory.algorithms.base import Algorithm, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, Range, State, ranges, replace
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class DampedGossip(Algorithm):
 
     eta: float
     gamma: float = 0.5
-    ranges = ranges("eta") | {"gamma": ("a number in (0, 1]", lambda v: 0 < v <= 1)}
+    ranges = ranges("eta") | {"gamma": Range(0, 1, open_low=True)}
 
     def init(self, x0, grad):
         return State(x=x0, z=x0)

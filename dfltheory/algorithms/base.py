@@ -14,15 +14,11 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import torch
 from torch import Tensor
 
-from dfltheory.algorithms.hyperparameters import (
-    Range,
-    python_number,
-    ranges,
-    word_choices,
-)
+from dfltheory.algorithms.hyperparameters import ranges, word_choices
 from dfltheory.algorithms.protocol import MIX, Edges, Index, Mix, Oracle, Parameters
 from dfltheory.algorithms.scaled_norms import scaled_norm
 from dfltheory.errors import InputError
+from dfltheory.number_ranges import Range, Restriction, checked_number
 
 Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
 """Property of a mixing matrix that an update may assume."""
@@ -91,8 +87,10 @@ class Algorithm(Generic[S]):
     glossary: ClassVar[dict[str, str]] = {}
     """Maps fields to glossary names that differ from them."""
     source: ClassVar[str] = ""
-    ranges: ClassVar[Mapping[str, Range]] = ranges("")
-    """Ranges of hyperparameters; others are not restricted."""
+    ranges: ClassVar[Mapping[str, Restriction]] = ranges("")
+    """Ranges of hyperparameters; others are not restricted. The constructor, the reader
+    of experiment files and their JSON schema check them.
+    """
     implied: ClassVar[Mapping[str, float | str]] = {}
     """Values of hyperparameters of the family that a class lacks, such as rho = 0.
     """
@@ -118,12 +116,12 @@ class Algorithm(Generic[S]):
                 continue
             if value is None and f.default is None:
                 continue
-            words, fits = self.ranges[f.name]
-            number = python_number(value, whole="integer" in words)
-            if number is None or not (math.isfinite(number) and fits(number)):
-                raise InputError(
-                    f"{type(self).__name__}: {f.name} = {value!r} must be {words}"
-                )
+            number = checked_number(
+                f"{type(self).__name__}: {f.name}",
+                value,
+                self.ranges[f.name],
+                integer=f.type in (int, "int"),
+            )
             if number is not value:
                 object.__setattr__(self, f.name, number)
         for name, words in word_choices(type(self)).items():
@@ -355,9 +353,11 @@ __all__ = [
     "Mix",
     "Oracle",
     "Parameters",
+    "Range",
     "State",
     "check_class",
     "perturbed",
+    "ranges",
     "replace",
     "sampled",
     "taking_part",

@@ -13,6 +13,7 @@ from dfltheory.algorithms.blocks import Phased, SharedState, empty_tensor
 from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import corrected_steps, pulled, shifted
 from dfltheory.algorithms.server import Server
+from dfltheory.number_ranges import Range
 
 
 @dataclass(frozen=True)
@@ -187,10 +188,6 @@ class PrimalDualState(SharedState):
     silent: int = 0
 
 
-def _is_at_least_one(value: int) -> bool:
-    return value >= 1
-
-
 @dataclass(frozen=True)
 class FedPD(Phased[PrimalDualState]):
     """FedPD: a primal-dual method whose clients may skip the server.
@@ -220,7 +217,7 @@ class FedPD(Phased[PrimalDualState]):
     source: ClassVar[str] = "Zhang et al. 2021, FedPD"
     ranges: ClassVar = {
         **ranges("eta K lam"),
-        "R": ("an integer >= 1", _is_at_least_one),
+        "R": Range(1, integer=True),
     }
 
     def init(self, x0: Tensor, grad: Oracle) -> PrimalDualState:

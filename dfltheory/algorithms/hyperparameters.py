@@ -1,73 +1,31 @@
-"""Ranges of hyperparameters: descriptions and predicates."""
+"""Standard ranges of hyperparameters, and the words that a hyperparameter allows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
-from numbers import Integral, Real
 from typing import Literal, get_args, get_origin, get_type_hints
 
-Range = tuple[str, Callable[..., bool]]
-"""The range of a hyperparameter: a description and a predicate."""
+from dfltheory.number_ranges import COUNT, NONNEGATIVE, POSITIVE, Range
 
-
-def _is_positive(value: float) -> bool:
-    return value > 0
-
-
-def _is_nonnegative(value: float) -> bool:
-    return value >= 0
-
-
-def _is_positive_share(value: float) -> bool:
-    return 0 < value <= 1
-
-
-def _is_share_below_one(value: float) -> bool:
-    return 0 <= value < 1
-
-
-def _is_share(value: float) -> bool:
-    return 0 <= value <= 1
-
-
-def _is_count(value: int) -> bool:
-    return 1 <= value <= 10**9
-
-
-_KINDS: tuple[tuple[str, str, Callable[..., bool]], ...] = (
-    ("eta eta_u eta_v eta_s lam beta", "a number > 0", _is_positive),
-    ("rho weight_decay clip", "a number >= 0", _is_nonnegative),
-    ("gamma share decay participation", "a number in (0, 1]", _is_positive_share),
-    ("alpha theta sparsity", "a number in [0, 1)", _is_share_below_one),
-    ("mu prune", "a number in [0, 1]", _is_share),
-    ("K K_u K_v Q levels", "an integer >= 1 (and at most 10^9)", _is_count),
+_KINDS: tuple[tuple[str, Range], ...] = (
+    ("eta eta_u eta_v eta_s lam beta", POSITIVE),
+    ("rho weight_decay clip", NONNEGATIVE),
+    ("gamma share decay participation", Range(0, 1, open_low=True)),
+    ("alpha theta sparsity", Range(0, 1, open_high=True)),
+    ("mu prune", Range(0, 1)),
+    ("K K_u K_v Q levels", COUNT),
 )
 
 
 _RANGES: dict[str, Range] = {
-    name: (words, fits) for names, words, fits in _KINDS for name in names.split()
+    name: allowed for names, allowed in _KINDS for name in names.split()
 }
 
 
 def ranges(names: str) -> dict[str, Range]:
     """Return the standard ranges of hyperparameters, given names such as "eta K"."""
     return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
-
-
-def python_number(value: object, whole: bool) -> int | float | None:
-    """Convert a number of any library to a Python number; return None for other types.
-
-    Sweeps over arrays pass such numbers.
-    """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, Integral):
-        return value if isinstance(value, int) else int(value)
-    if isinstance(value, Real) and not whole:
-        return value if isinstance(value, float) else float(value)
-    return None
 
 
 @cache
@@ -81,4 +39,4 @@ def word_choices(kind: type) -> dict[str, tuple[str, ...]]:
     return {name: get_args(hints[name]) for name in literals}
 
 
-__all__ = ["Range", "python_number", "ranges", "word_choices"]
+__all__ = ["ranges", "word_choices"]

@@ -25,6 +25,7 @@ from dfltheory.algorithms.blocks import (
 )
 from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import Index, local_steps, pulled
+from dfltheory.number_ranges import POSITIVE
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,6 @@ class Server(Phased[Shared]):
     def share(self, m: int) -> float:
         """Return the fraction of m clients that a round samples."""
         return sampled(self.participation, m) / m
-
-
-def _is_positive(value: float) -> bool:
-    return value > 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class FedAvg(Server[SharedState]):
     source: ClassVar[str] = "McMahan et al. 2017"
     ranges: ClassVar = {
         **ranges("eta K alpha participation"),
-        "offset": ("a number > 0", _is_positive),
+        "offset": POSITIVE,
     }
 
     def step(self, eta: float, t: int, k: int) -> float:

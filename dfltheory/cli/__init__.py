@@ -1,7 +1,8 @@
 """The command line ``dfltheory``, a thin layer with one module for each command.
 
 The modules import nothing heavy before their command is called, so that ``dfltheory
---help`` is fast. An error is a single line on stderr. Exit status: 0 for success; 1 if
+--help`` is fast. An error is a single line on stderr, or one line for each problem of a
+file. Exit status: 0 for success; 1 if
 a check failed; 2 if the command could not run: wrong usage or input, an output that
 cannot be written, too little memory, ctrl-C.
 """

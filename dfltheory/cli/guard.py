@@ -23,6 +23,7 @@ from dfltheory.errors import (
     InputError,
     shown,
 )
+from dfltheory.problems import error_lines
 
 OPTIONS_ELSEWHERE = {
     "--lr": "--eta",
@@ -344,12 +345,12 @@ def keeping(kept: str) -> Iterator[None]:
 def ended(work: Callable[[], int]) -> int:
     """Run ``work`` and return its exit status.
 
-    An error is printed as one message, and the status is 2.
+    An error is printed as one line, or one for each of its problems; the status is 2.
     """
     try:
         return work()
     except DFLTheoryError as wrong:
-        return refuse(str(wrong))
+        return refuse(*error_lines(wrong))
     except _STOPS as stop:
         return refuse(stop_message(stop))
     except RuntimeError as error:
@@ -358,10 +359,11 @@ def ended(work: Callable[[], int]) -> int:
         return refuse(stop_message(memory_error(error)))
 
 
-def refuse(message: str) -> int:
-    """Print an error message and return exit status 2."""
-    if message:  # empty if a group has printed its help
-        print(f"dfltheory: {shown(' '.join(message.split()))}", file=sys.stderr)
+def refuse(*messages: str) -> int:
+    """Print error messages, one line each, and return exit status 2."""
+    for message in messages:
+        if message:  # empty if a group has printed its help
+            print(f"dfltheory: {shown(' '.join(message.split()))}", file=sys.stderr)
     return 2
 
 

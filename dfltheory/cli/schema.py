@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from dfltheory.errors import one_of
+from dfltheory.errors import InputError, one_of
 from dfltheory.files import json_text
 
 
-def _experiment() -> dict[str, object]:
+def _experiment(own: Sequence[str]) -> dict[str, object]:
     from dfltheory.experiments.schema import experiment_schema
 
-    return experiment_schema()
+    return experiment_schema(own)
 
 
-def _theorem() -> dict[str, object]:
+def _theorem(own: Sequence[str]) -> dict[str, object]:
     from dfltheory.bounds.theorem_models import theorem_schema
 
     return theorem_schema()
 
 
-def _claim() -> dict[str, object]:
+def _claim(own: Sequence[str]) -> dict[str, object]:
     from dfltheory.experiments.claim_document import claim_schema
 
     return claim_schema()
 
 
 SCHEMAS = {"claim": _claim, "experiment": _experiment, "theorem": _theorem}
-"""Functions that return the JSON schema of a kind of file."""
+"""Functions of the user's own code that return the JSON schema of a kind of file."""
 
 
 def schema(
     kind: Annotated[
         str, typer.Argument(help="Kind of file: " + ", ".join(SCHEMAS) + ".")
     ],
+    own: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            help=(
+                "An algorithm or a task of your own whose options the schema of"
+                " experiment files restricts; FILE.py:NAME for one in a file. Its code"
+                " is run."
+            ),
+        ),
+    ] = None,
 ) -> None:
     """Print the JSON schema of a kind of file: its fields, their types and ranges.
 
@@ -45,7 +57,11 @@ def schema(
 
         dfltheory schema experiment > experiment.schema.json
 
+        dfltheory schema experiment --own mine.py:Lazy
+
         dfltheory schema theorem > theorem.schema.json
     """
     one_of("kind of file", kind, SCHEMAS)
-    print(json_text(SCHEMAS[kind]()))
+    if own and kind != "experiment":
+        raise InputError(f"--own applies to experiment files, not to a {kind}")
+    print(json_text(SCHEMAS[kind](own or [])))

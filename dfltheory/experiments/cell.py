@@ -21,8 +21,9 @@ from dfltheory.files import plain
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.identity import value_digest
 from dfltheory.own import Trust
+from dfltheory.problems import located
 from dfltheory.randomness import RANDOM_FORMAT
-from dfltheory.training.document import SECTIONS, located, short
+from dfltheory.training.document import SECTIONS, short
 from dfltheory.training.instance import Instance
 from dfltheory.training.options import Option, builder, options_of, standard_name
 from dfltheory.training.sections import make_network, references

@@ -12,25 +12,35 @@ the grid of cells of ``[sweep]``. All cells are checked before any of them runs.
 from __future__ import annotations
 
 import copy
-import itertools
 import json
-import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dfltheory.documents import short as quoted
-from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.errors import InputError
 from dfltheory.experiments.cases import Case, statements
 from dfltheory.experiments.cell import Cell, Section, check_code
 from dfltheory.experiments.schema import FILE_SECTIONS, Outline, TheoremSection
+from dfltheory.experiments.sweep_axes import (
+    Axis,
+    grid,
+    read_axes,
+    refuse_many_cells,
+    set_field,
+)
 from dfltheory.files import read_bytes
 from dfltheory.own import Trust, require_trust, trusting
+from dfltheory.problems import MAX_PROBLEMS, Problems, located
 from dfltheory.schemas import read_model
-from dfltheory.training.document import located, short
+from dfltheory.training.document import short
 from dfltheory.training.instance import Instance
-from dfltheory.training.sections import check_algorithm, checked, references
+from dfltheory.training.options import options_of
+from dfltheory.training.sections import (
+    check_algorithm,
+    checked_sections,
+    references,
+)
 from dfltheory.verdicts.admissible_steps import supplied_names
 from dfltheory.verdicts.statistics import checked_method
 
@@ -38,16 +48,6 @@ MAX_BYTES = 2**22
 """Maximum size of an experiment file."""
 MAX_DEPTH = 24
 """Maximum nesting depth of an experiment file."""
-MAX_CELLS = 10_000
-"""Maximum number of cells of a grid."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One line of ``[sweep]``: fields that change together, and their values."""
-
-    fields: tuple[str, ...]
-    values: tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -212,159 +212,139 @@ def read_experiment(
         value for value in (changes or {}).values() if isinstance(value, str)
     )
     allowed: Trust = trust or typed
+    problems = Problems()
     with located(source):
-        read_model(Outline, base)
+        with problems.collecting():
+            read_model(Outline, base)
         title, sweep = base.pop("title", None), base.pop("sweep", {})
-        title = Path(source).stem if title is None else title
-        axes = tuple(_axes(sweep))
-        _refuse_many_cells(axes)
+        title = title if isinstance(title, str) else Path(source).stem
+        axes = read_axes(sweep, problems) if isinstance(sweep, dict) else ()
+        refuse_many_cells(axes, problems)
         for name, value in (changes or {}).items():
-            _set(base, name, value)
-        cells = []
+            with problems.collecting():
+                set_field(base, name, value)
         is_only = all(len(axis.values) == 1 for axis in axes)
-        for settings in _grid(axes):
-            unchecked = Cell(source, title, {}, folder, settings, allowed, is_only)
-            cells.append(_checked_cell(base, unchecked, imports, force))
+        unchecked = [
+            Cell(source, title, {}, folder, settings, allowed, is_only)
+            for settings in grid(axes)
+        ]
+        known = {name: base[name] for name in FILE_SECTIONS if name in base}
+        cells = _checked_cells(known, unchecked, imports, force, problems)
+        problems.raise_any()
         return Experiment(source, title, axes, tuple(cells))
 
 
-def _refuse_many_cells(axes: tuple[Axis, ...]) -> None:
-    """Raise an error if a grid has more than :data:`MAX_CELLS` cells."""
-    count = math.prod(len(axis.values) for axis in axes)
-    if count > MAX_CELLS:
-        sizes = " x ".join(str(len(axis.values)) for axis in axes)
-        raise InputError(
-            f"sweep: has {sizes} = {count} cells; at most {MAX_CELLS} are run: sweep"
-            " fewer values, or write several files"
-        )
+def _checked_cells(
+    base: Mapping[str, object],
+    cells: Sequence[Cell],
+    imports: bool,
+    force: bool,
+    problems: Problems,
+) -> list[Cell]:
+    """Return the cells with their checked sections.
 
-
-def _grid(axes: tuple[Axis, ...]) -> Iterator[dict[str, object]]:
-    """Yield the settings of every cell, by dotted field."""
-    for rows in itertools.product(*(axis.values for axis in axes)):
-        settings: dict[str, object] = {}
-        for axis, row in zip(axes, rows, strict=True):
-            settings.update(zip(axis.fields, row, strict=True))
-        yield settings
-
-
-def _axes(table: Mapping[str, object]) -> Iterator[Axis]:
-    """Yield the axes of a [sweep]."""
-    seen: set[str] = set()
-    for line, values in _flat(table):
-        place = f"sweep.{quoted(line)}"
-        names = tuple(part.strip() for part in line.split(","))
-        if not isinstance(values, list) or not values:
-            raise InputError(f"{place}: must be a list of values, not {quoted(values)}")
-        rows: list[list[object]] = values
-        if len(names) == 1:
-            rows = [[value] for value in values]
-        _check_rows(place, rows, len(names))
-        for position, name in enumerate(names):
-            for moved in _moved_fields(name, [row[position] for row in rows]):
-                if moved in seen:
-                    raise InputError(f"{place}: {moved} is swept twice")
-                seen.add(moved)
-        yield Axis(names, tuple(tuple(row) for row in rows))
-
-
-def _check_rows(place: str, rows: Sequence[object], width: int) -> None:
-    for row in rows:
-        if not isinstance(row, list) or len(row) != width:
-            raise InputError(
-                f"{place}: moves {width} fields together, so {quoted(row)} must list as"
-                " many"
-            )
-    if len({repr(row) for row in rows}) < len(rows):
-        raise InputError(f"{place}: lists a value twice")
-
-
-def _moved_fields(name: str, values: list[object]) -> set[str]:
-    """Return the dotted fields that an entry of [sweep] sets; tables set several."""
-    tables = [value for value in values if isinstance(value, dict)]
-    return {name} | {f"{name}.{key}" for table in tables for key in table}
-
-
-def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the dotted names and lists of a nested table.
-
-    Quoted ("run.rounds") and bare (run.rounds) keys are equivalent.
+    A problem that several cells share is recorded for the first one.
     """
-    for key, value in table.items():
-        name = f"{above}.{key}" if above else key
-        if isinstance(value, dict):
-            yield from _flat(value, name)
-        else:
-            yield name, value
-
-
-def _set(document: Section, name: str, value: object) -> None:
-    """Set the value of a dotted field.
-
-    The value of a whole section is a table that updates the section.
-    """
-    section, *path = name.split(".")
-    if section not in FILE_SECTIONS:
-        raise UnknownNameError(
-            "section that can be swept or set", section, set(FILE_SECTIONS)
-        )
-    node = document.setdefault(section, {})
-    if not path:
-        if not isinstance(value, dict):
-            raise InputError(
-                f"{name}: must be a table of fields, or name one ({name}.FIELD), not"
-                f" {quoted(value)}"
-            )
-        document[section] = {**node, **copy.deepcopy(value)}
-        return
-    for part in path[:-1]:
-        node = node.setdefault(part, {}) if isinstance(node, dict) else None
-    if not isinstance(node, dict):
-        raise InputError(f"{name}: does not lead to a field")
-    node[path[-1]] = copy.deepcopy(value)
+    checked_cells = []
+    known: set[str] = set()
+    for cell in cells:
+        of_cell = Problems()
+        checked_cell = _checked_cell(base, cell, imports, force, of_cell)
+        if not of_cell:
+            checked_cells.append(checked_cell)
+        new = [error for error in of_cell.found if str(error) not in known]
+        known.update(map(str, new))
+        for error in new:
+            with problems.collecting(cell.where):
+                raise error
+        if len(problems.found) > MAX_PROBLEMS:
+            break
+    return checked_cells
 
 
 def _checked_cell(
-    base: Mapping[str, object], cell: Cell, imports: bool, force: bool
+    base: Mapping[str, object],
+    cell: Cell,
+    imports: bool,
+    force: bool,
+    problems: Problems,
 ) -> Cell:
-    """Return the cell with its checked sections.
+    """Return the cell with its checked sections; its problems are recorded.
 
     They are not checked if they refer to code that may not be imported.
     """
     document = copy.deepcopy(dict(base))
     for name, value in cell.settings.items():
-        _set(document, name, value)
-    with located(cell.where), trusting(cell.trust):
-        code_references = references(document)
-        for field_name, reference in code_references.items():
-            require_trust(reference, cell.trust, field_name)
-        if code_references and not imports:
+        with problems.collecting():
+            set_field(document, name, value)
+    with trusting(cell.trust):
+        if references(document) and not imports:
+            for place, reference in references(document).items():
+                with problems.collecting():
+                    require_trust(reference, cell.trust, place)
             return replace(cell, sections=document)
-        check_code(document, cell.where, force)
-        sections = checked(
-            document, cell.folder, own=cell.trust, further={"theorem": TheoremSection}
+        with problems.collecting():
+            check_code(document, cell.where, force)
+        sections = checked_sections(
+            document, problems, cell.folder, cell.trust, {"theorem": TheoremSection}
         )
         cell = replace(cell, sections=sections)
+        theorem_problems = Problems()
         if cell["theorem"]:
-            _check_theorem(cell)
-        check_algorithm(cell["algorithm"], cell.scheduled)
-        return cell
+            _check_theorem(cell, theorem_problems)
+        elif "theorem.key" not in references(document):
+            _check_key(document.get("theorem"), theorem_problems)
+        for error in theorem_problems.found:
+            problems.add(error)
+        if cell["algorithm"]:
+            is_valid = bool(cell["theorem"]) and not theorem_problems
+            with problems.collecting():
+                check_algorithm(
+                    cell["algorithm"], _given_later(cell, document, is_valid)
+                )
+    return cell
 
 
-def _check_theorem(cell: Cell) -> None:
+def _given_later(
+    cell: Cell, document: Mapping[str, object], is_valid: bool
+) -> Collection[str]:
+    """Return the hyperparameters that a schedule sets.
+
+    If the statement is invalid (``is_valid`` is false), any of them may be set.
+    """
+    table = document.get("theorem")
+    if not isinstance(table, dict) or not table.get("schedule"):
+        return ()
+    if is_valid:
+        return cell.scheduled
+    return options_of("algorithm", cell["algorithm"]["name"])
+
+
+def _check_theorem(cell: Cell, problems: Problems) -> None:
     """Check the statement that a cell names, and that its intervals can be computed."""
-    theorem, seeds = cell["theorem"], cell["run"]["seeds"]
-    with located("theorem"):
+    theorem = cell["theorem"]
+    with problems.collecting("theorem"):
         variants = statements(theorem["key"], theorem.get("variants"))
-    if theorem["schedule"] and not supplied_names(variants, theorem["steps"]):
-        raise InputError(
-            f"theorem.schedule: {theorem['key']} has no schedule: give the step sizes"
-            ' under [algorithm], or steps = "admissible" or "largest" under [theorem]'
-        )
-    with located("theorem.method, run.seeds"):
-        checked_method(
-            theorem["method"], len(seeds) if isinstance(seeds, list) else seeds
-        )
+        if theorem["schedule"] and not supplied_names(variants, theorem["steps"]):
+            reason = (
+                f"theorem.schedule: {theorem['key']} has no schedule: give the step"
+                ' sizes under [algorithm], or steps = "admissible" or "largest" under'
+                " [theorem]"
+            )
+            raise InputError(reason)
+    if cell["run"]:
+        seeds = cell["run"]["seeds"]
+        count = len(seeds) if isinstance(seeds, list) else seeds
+        with problems.collecting("theorem.method, run.seeds"):
+            checked_method(theorem["method"], count)
+
+
+def _check_key(theorem: object, problems: Problems) -> None:
+    """Check the name of the statement in a [theorem] with other invalid fields."""
+    key = theorem.get("key") if isinstance(theorem, dict) else None
+    if isinstance(key, str) and key.strip():
+        with problems.collecting("theorem"):
+            statements(key)
 
 
 __all__ = ["Axis", "Experiment", "load_document", "load_experiment", "read_experiment"]

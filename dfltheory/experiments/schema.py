@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
+from dfltheory.algorithms.base import Algorithm
+from dfltheory.errors import InputError
+from dfltheory.own import own as load_own
 from dfltheory.schemas import Schema, fields_by_name
 from dfltheory.training.document import NAMED, SECTIONS, Name, section_model
 from dfltheory.training.options import names_of
@@ -105,28 +108,55 @@ these are not checked.
 """
 
 
-def experiment_schema() -> dict[str, object]:
+def experiment_schema(own: Iterable[str] = ()) -> dict[str, object]:
     """Return the JSON schema of experiment files.
 
     The allowed options depend on the name in their section. No field is required, since
-    [sweep] may supply any of them. Options of third-party code are not restricted.
+    [sweep] may supply any of them. Options of third-party code are not restricted,
+    unless ``own`` names it.
+
+    Parameters
+    ----------
+    own : iterable of str
+        Algorithms and tasks as MODULE:NAME or FILE.py:NAME. They are imported.
+
+    Raises
+    ------
+    InputError
+        If a reference is neither an algorithm nor a function or class.
     """
+    names = {title: names_of(title) for title in NAMED}
+    for reference in own:
+        names[_section_of(reference)].append(reference)
     kinds = {title: model | None for title, model in FILE_SECTIONS.items()}
     schema = _file_model(kinds).model_json_schema()
     for title, model in FILE_SECTIONS.items():
         section = schema["$defs"][model.__name__]
         section.pop("required", None)
         if title in NAMED:
-            _add_options(section, title)
+            _add_options(section, title, names[title])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _add_options(section: dict[str, object], title: str) -> None:
+def _section_of(reference: str) -> str:
+    """Return the section that a reference to code belongs to."""
+    referred = load_own(reference)
+    if isinstance(referred, type) and issubclass(referred, Algorithm):
+        return "algorithm"
+    if not callable(referred):
+        raise InputError(
+            f"{reference} is neither an algorithm nor a function or class that makes a"
+            " task"
+        )
+    return "task"
+
+
+def _add_options(section: dict[str, object], title: str, names: list[str]) -> None:
     """Make the allowed options of a section depend on its field ``name``."""
     del section["additionalProperties"]
     section_fields = fields_by_name(SECTIONS[title])
     rules = []
-    for name in names_of(title):
+    for name in names:
         properties = section_model(title, name).model_json_schema()["properties"]
         options = {
             option: kind
@@ -138,7 +168,7 @@ def _add_options(section: dict[str, object], title: str) -> None:
         )
     rules.append(
         {
-            "if": _with_name({"enum": names_of(title)}),
+            "if": _with_name({"enum": names}),
             "else": {"additionalProperties": True},
         }
     )

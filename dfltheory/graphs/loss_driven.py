@@ -11,6 +11,7 @@ from dfltheory.errors import InputError
 from dfltheory.graphs.adjacency_weights import column_stochastic_of
 from dfltheory.graphs.matrices import Matrix, settle
 from dfltheory.graphs.round_matrices import arcs_to, check_links
+from dfltheory.number_ranges import PositiveInt
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class LossDriven:
     """
 
     m: int
-    k: int = 10
+    k: PositiveInt = 10
     name: str = "loss_driven"
     random: bool = field(default=True, init=False)
     needs_losses: bool = field(default=True, init=False)

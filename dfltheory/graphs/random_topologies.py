@@ -23,12 +23,15 @@ from dfltheory.graphs.graph_types import (
     regular_graph,
 )
 from dfltheory.graphs.matrices import check_clients, real
+from dfltheory.number_ranges import NonnegativeInt, PositiveFloat, PositiveInt
 
 ATTEMPTS = 1000
 """Largest number of draws of a random graph until it is connected."""
 
 
-def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> Graph:
+def random_regular(
+    m: int, degree: NonnegativeInt | None = None, seed: NonnegativeInt | None = 0
+) -> Graph:
     """Return a random connected graph in which all clients have equal degrees.
 
     Parameters
@@ -71,7 +74,9 @@ def random_regular(m: int, degree: int | None = None, seed: int | None = 0) -> G
     return make_graph(m, graph.edges, "random_regular")
 
 
-def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> Graph:
+def erdos_renyi(
+    m: int, p: PositiveFloat | None = None, seed: NonnegativeInt | None = 0
+) -> Graph:
     """Return a connected draw of the random graph G(m, p).
 
     Parameters
@@ -111,7 +116,9 @@ def erdos_renyi(m: int, p: float | None = None, seed: int | None = 0) -> Graph:
     return make_graph(m, graph.edges, "erdos_renyi")
 
 
-def random_out_degree(m: int, degree: int = 10, seed: int | None = 0) -> DiGraph:
+def random_out_degree(
+    m: int, degree: PositiveInt = 10, seed: NonnegativeInt | None = 0
+) -> DiGraph:
     """Return a strongly connected digraph in which clients send to random others.
 
     Parameters

@@ -16,6 +16,7 @@ from dfltheory.graphs.time_varying import (
     RandomMatching,
     RandomNeighbors,
 )
+from dfltheory.number_ranges import PositiveInt
 
 _FORWARDED = (
     "m",
@@ -74,7 +75,7 @@ def one_per_round(
     of: Literal[
         "random_matching", "random_neighbors", "client_sampling"
     ] = "random_matching",
-    k: int | None = None,
+    k: PositiveInt | None = None,
 ) -> OnePerRound:
     """Return a random network with one draw for each round.
 

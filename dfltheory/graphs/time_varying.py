@@ -37,6 +37,7 @@ from dfltheory.graphs.weights import (
     default_weights,
     metropolis_of,
 )
+from dfltheory.number_ranges import PositiveInt
 
 
 def one_peer_exponential(m: int) -> Periodic:
@@ -158,7 +159,7 @@ class RandomNeighbors:
     """
 
     m: int
-    k: int = 10
+    k: PositiveInt = 10
     directed: bool = False
     name: str = "random_neighbors"
     random: bool = field(default=True, init=False)
@@ -198,7 +199,7 @@ class ClientSampling:
     """
 
     m: int
-    k: int
+    k: PositiveInt
     name: str = "client_sampling"
     random: bool = field(default=True, init=False)
     kind: ClassVar[str] = FRESH_STEP

@@ -19,6 +19,7 @@ from dfltheory.graphs.random_topologies import (
     random_out_degree,
     random_regular,
 )
+from dfltheory.number_ranges import PositiveInt
 
 # -- rings, lines and products of them -------------------------------------------------
 
@@ -146,7 +147,7 @@ def star(m: int) -> Graph:
     return make_graph(m, ((0, i) for i in range(1, m)), "star")
 
 
-def two_cliques(m: int, bridges: int = 1) -> Graph:
+def two_cliques(m: int, bridges: PositiveInt = 1) -> Graph:
     """Return two complete graphs joined by disjoint links.
 
     Parameters

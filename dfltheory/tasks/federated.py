@@ -15,6 +15,12 @@ from torch import nn
 from dfltheory import models
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.identity import value_digest
+from dfltheory.number_ranges import (
+    NonnegativeFloat,
+    NonnegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 from dfltheory.tasks import estimate
 from dfltheory.tasks.images import ImageSet, Normalize, load
 from dfltheory.tasks.partition import Kind, split
@@ -36,20 +42,20 @@ _LARGE = 10**8
 
 def image_task(
     name: str | ImageSet,
-    m: int = 10,
+    m: PositiveInt = 10,
     model: str | nn.Module | None = None,
     partition: Kind = "iid",
-    alpha: float = 0.3,
-    classes_per_client: int = 2,
-    batch: int | None = 20,
-    seed: int = 0,
+    alpha: PositiveFloat = 0.3,
+    classes_per_client: PositiveInt = 2,
+    batch: PositiveInt | None = 20,
+    seed: NonnegativeInt = 0,
     *,
     data_root: str | os.PathLike[str] | None = None,
     test: Literal["all", "own"] = "all",
-    examples: int | None = None,
-    test_examples: int | None = None,
+    examples: PositiveInt | None = None,
+    test_examples: PositiveInt | None = None,
     personal: str | Sequence[str] | None = None,
-    weight_decay: float = 0.0,
+    weight_decay: NonnegativeFloat = 0.0,
     sampling: Literal["iid", "epochs"] = "iid",
     weights: Literal["uniform", "sizes"] = "uniform",
     start: Literal["module", "fresh"] = "module",

@@ -13,6 +13,12 @@ from dfltheory import models
 from dfltheory.documents import short
 from dfltheory.errors import InputError
 from dfltheory.npy_files import check_npz
+from dfltheory.number_ranges import (
+    NonnegativeFloat,
+    NonnegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 from dfltheory.own import own
 from dfltheory.tasks import sizes
 from dfltheory.tasks.partition import Kind
@@ -29,14 +35,14 @@ MOST_CLASSES = 100_000
 def npz(
     data: Path,
     model: str | nn.Module = "softmax",
-    m: int | None = None,
+    m: PositiveInt | None = None,
     partition: Kind = "iid",
-    alpha: float = 0.3,
-    classes_per_client: int = 2,
-    batch: int | None = 20,
-    seed: int = 0,
+    alpha: PositiveFloat = 0.3,
+    classes_per_client: PositiveInt = 2,
+    batch: PositiveInt | None = 20,
+    seed: NonnegativeInt = 0,
     *,
-    weight_decay: float = 0.0,
+    weight_decay: NonnegativeFloat = 0.0,
     sampling: Literal["iid", "epochs"] = "iid",
     weights: Literal["uniform", "sizes"] = "uniform",
     dtype: torch.dtype | None = None,

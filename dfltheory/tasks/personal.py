@@ -16,6 +16,7 @@ from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
+from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
 from dfltheory.tasks.coupled_minimum import Coupling, coupled_floor
 from dfltheory.tasks.noise import Gaussian
 from dfltheory.tasks.sizes import refuse_beyond_memory
@@ -193,14 +194,14 @@ class Coupled(Personal):
 
 
 def coupled(
-    m: int = 16,
-    p: int = 5,
-    L_u: float = 1.0,
-    L_v: float = 1.0,
-    chi: float = 0.3,
-    spread: float = 0.5,
-    sigma_u: float = 0.1,
-    sigma_v: float = 0.1,
+    m: PositiveInt = 16,
+    p: PositiveInt = 5,
+    L_u: PositiveFloat = 1.0,
+    L_v: PositiveFloat = 1.0,
+    chi: NonnegativeFloat = 0.3,
+    spread: NonnegativeFloat = 0.5,
+    sigma_u: NonnegativeFloat = 0.1,
+    sigma_v: NonnegativeFloat = 0.1,
     seed: int = 0,
     *,
     dtype: torch.dtype = torch.float64,

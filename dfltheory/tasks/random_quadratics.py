@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError, one_of
+from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.tasks.sizes import refuse_beyond_memory
 from dfltheory.tasks.synthetic import of_size
@@ -17,16 +18,16 @@ Hessians = Literal["common", "diagonal", "commuting", "random"]
 
 
 def quadratic(
-    m: int = 16,
-    d: int = 10,
-    L: float = 1.0,
-    mu: float = 0.1,
-    zeta: float | None = None,
-    sigma: float = 0.1,
+    m: PositiveInt = 16,
+    d: PositiveInt = 10,
+    L: PositiveFloat = 1.0,
+    mu: NonnegativeFloat = 0.1,
+    zeta: NonnegativeFloat | None = None,
+    sigma: NonnegativeFloat = 0.1,
     seed: int = 0,
     *,
     hessians: Hessians = "common",
-    distance: float = 1.0,
+    distance: NonnegativeFloat = 1.0,
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Quadratic:

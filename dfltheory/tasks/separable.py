@@ -15,6 +15,7 @@ from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
+from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
 from dfltheory.tasks.noise import NoiseLike
 from dfltheory.tasks.sizes import refuse_beyond_memory
 from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix, of_size
@@ -232,13 +233,13 @@ def _random_centers(
 
 
 def sinusoidal(
-    m: int = 16,
-    d: int = 10,
-    L: float = 1.0,
-    B: float = 1.0,
-    sigma: float = 0.1,
-    spread: float = 0.5,
-    distance: float = 1.0,
+    m: PositiveInt = 16,
+    d: PositiveInt = 10,
+    L: PositiveFloat = 1.0,
+    B: PositiveFloat = 1.0,
+    sigma: NonnegativeFloat = 0.1,
+    spread: NonnegativeFloat = 0.5,
+    distance: NonnegativeFloat = 1.0,
     seed: int = 0,
     *,
     dtype: torch.dtype = torch.float64,
@@ -276,13 +277,13 @@ def sinusoidal(
 
 
 def clipped(
-    m: int = 16,
-    d: int = 10,
-    L: float = 1.0,
-    B: float = 1.0,
-    sigma: float = 0.1,
-    spread: float = 0.5,
-    distance: float = 1.0,
+    m: PositiveInt = 16,
+    d: PositiveInt = 10,
+    L: PositiveFloat = 1.0,
+    B: PositiveFloat = 1.0,
+    sigma: NonnegativeFloat = 0.1,
+    spread: NonnegativeFloat = 0.5,
+    distance: NonnegativeFloat = 1.0,
     seed: int = 0,
     *,
     dtype: torch.dtype = torch.float64,

@@ -6,17 +6,18 @@ A document (a TOML or JSON file, or a mapping) describes one run by these sectio
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import AfterValidator, Field, create_model
 
-from dfltheory.errors import DFLTheoryError
+from dfltheory import graphs
+from dfltheory.errors import UnknownNameError
 from dfltheory.files import plain
-from dfltheory.schemas import Schema, read_model
-from dfltheory.training.options import Option, builder, document_type, options_of
+from dfltheory.problems import Problems, located
+from dfltheory.schemas import Schema, fields_by_name, read_model
+from dfltheory.training.options import Option, builder, options_of
 
 Table = Mapping[str, Any]
 """A validated section: its own fields, and its options by name."""
@@ -59,8 +60,15 @@ def _reject_blank(name: str) -> str:
     return name
 
 
+def _known_weight_rule(rule: str) -> str:
+    if rule.replace("-", "_") not in graphs.WEIGHT_RULES:
+        raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
+    return rule
+
+
 ClientMetric = Literal["client_accuracy", "client_loss"]
 Name = Annotated[str, AfterValidator(_reject_blank)]
+WeightRule = Annotated[str, AfterValidator(_known_weight_rule)]
 Matrix = Annotated[list[list[float]], Field(min_length=1), AfterValidator(_square)]
 Count = Annotated[int, Field(ge=1)]
 Index = Annotated[int, Field(ge=0)]
@@ -120,7 +128,7 @@ class TopologySection(Schema):
             " repeated"
         ),
     )
-    weights: Name | None = Field(
+    weights: WeightRule | None = Field(
         None,
         description=(
             "weight rule; without it Metropolis weights, column-stochastic ones on"
@@ -228,7 +236,7 @@ def _option_field(
     name: str, option: Option, given_later: bool
 ) -> tuple[object, object]:
     """Return the type and field of an option; its alias is the option's name."""
-    kind: Any = document_type(option.hint)
+    kind: Any = option.document_type
     if option.required and not given_later:
         return kind, Field(alias=name, description=f"option {name}")
     if option.default is None and not option.required:
@@ -238,9 +246,12 @@ def _option_field(
 
 
 def read_sections(
-    document: Mapping[str, object], further: Mapping[str, type[Schema]] | None = None
+    document: Mapping[str, object],
+    problems: Problems,
+    further: Mapping[str, type[Schema]] | None = None,
+    unread: Collection[str] = (),
 ) -> dict[str, Table]:
-    """Validate a document, and return its sections with the defaults of their fields.
+    """Validate a document, and return its valid sections with their fields' defaults.
 
     Options of named objects are validated, but no defaults are added. Hyperparameters
     of the algorithm may be absent.
@@ -249,40 +260,65 @@ def read_sections(
     ----------
     document : mapping
         The sections; [topology] and ``further`` ones may be absent.
+    problems : Problems
+        Where the problems of the other sections are recorded.
     further : mapping
         Models of further sections.
-
-    Raises
-    ------
-    InputError, UnknownNameError
-        If the document is invalid; the message lists all problems as "place: reason".
+    unread : collection of str
+        Sections that are not validated.
     """
-    further = further or {}
-    known = {**SECTIONS, **further}
-    given = {title: table for title, table in document.items() if title not in known}
-    models: dict[str, type[Schema]] = {}
+    known = {**SECTIONS, **(further or {})}
+    for title in document:
+        if title not in known:
+            problems.add(UnknownNameError("field", title, set(known)))
+    sections = {}
     for title, own_fields in known.items():
         table = document.get(title)
-        if table is None and (title == "topology" or title in further):
+        may_be_absent = title == "topology" or title not in SECTIONS
+        if title in unread or (table is None and may_be_absent):
             continue
-        models[title] = _model_for(title, table, own_fields)
-        given[title] = {} if table is None else table
-    sections = read_model(_document_model(tuple(models.items())), given)
-    return {title: given_values(getattr(sections, title)) for title in models}
+        given = {} if table is None else table
+        section = _read_section(title, given, own_fields, problems)
+        if section is not None:
+            sections[title] = section
+    return sections
 
 
-@lru_cache(maxsize=256)
-def _document_model(sections: tuple[tuple[str, type[Schema]], ...]) -> type[Schema]:
-    parts: dict[str, Any] = {title: (model, ...) for title, model in sections}
-    return create_model("document", __base__=Schema, **parts)
+def _read_section(
+    title: str, given: object, own_fields: type[Schema], problems: Problems
+) -> Table | None:
+    """Return one section with the defaults of its own fields; None if it is invalid.
+
+    The options of an unknown name cannot be checked, but the section's own fields are.
+    """
+    model: type[Schema] | None = own_fields
+    if title in NAMED and _has_options(given, own_fields):
+        name, model = given.get("name"), None
+        if isinstance(name, str) and name.strip():
+            with problems.collecting():
+                model = section_model(title, name)
+    with problems.collecting():
+        if model is not None:
+            return given_values(read_model(model, given, title))
+        read_model(own_fields, _own_part(given, own_fields), title)
+    return None
 
 
-def _model_for(title: str, table: object, own_fields: type[Schema]) -> type[Schema]:
-    """Return the model of a section, including the options of the named object."""
-    name = table.get("name") if isinstance(table, Mapping) else None
-    if title in NAMED and isinstance(name, str) and name.strip():
-        return section_model(title, name)
-    return own_fields
+def _has_options(
+    given: object, own_fields: type[Schema]
+) -> TypeGuard[Mapping[str, object]]:
+    """Return whether the further keys of a section are options of a named object."""
+    if not isinstance(given, Mapping):
+        return False
+    return "name" in given or own_fields.model_fields["name"].is_required()
+
+
+def _own_part(given: object, own_fields: type[Schema]) -> object:
+    """Return a section without the options of the object that it names."""
+    if not isinstance(given, Mapping):
+        return given
+    known = fields_by_name(own_fields)
+    return {field: value for field, value in given.items() if field in known}
 
 
 def given_values(section: Schema) -> Table:
@@ -296,18 +332,7 @@ def given_values(section: Schema) -> Table:
     return values
 
 
-# -- labels and places
-
-
-@contextlib.contextmanager
-def located(where: str) -> Iterator[None]:
-    """Prefix the messages of this package's errors with a place."""
-    try:
-        yield
-    except DFLTheoryError as error:
-        if where and not str(error).startswith(where):
-            error.args = (f"{where}: {error}",)
-        raise
+# -- labels
 
 
 def short(value: object) -> str:
@@ -328,7 +353,6 @@ __all__ = [
     "SECTIONS",
     "Name",
     "Table",
-    "located",
     "read_sections",
     "section_model",
     "short",

@@ -27,9 +27,10 @@ from dfltheory.errors import InputError
 from dfltheory.files import plain
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.own import Trust, trusting
+from dfltheory.problems import located
 from dfltheory.tasks.task import Task
 from dfltheory.training import loop
-from dfltheory.training.document import Table, located
+from dfltheory.training.document import Table
 from dfltheory.training.history import History
 from dfltheory.training.options import name_of
 from dfltheory.training.sections import (

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
 import torch
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from dfltheory import algorithms, tasks
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, squarable
+from dfltheory.number_ranges import Range, Restriction
 from dfltheory.own import own
 from dfltheory.tasks import registry
 from dfltheory.training.setup import network_called, networks
@@ -48,25 +51,68 @@ _CODE_ONLY = Annotated[Any, AfterValidator(_reject)]
 """The type of values that documents cannot contain."""
 
 
-def document_type(hint: object) -> object:
-    """Return the type that a parameter with a given type hint has in documents."""
+def document_type(hint: object, allowed: Restriction | None = None) -> object:
+    """Return the type that a parameter has in documents.
+
+    Parameters
+    ----------
+    hint : object
+        Its type hint in Python.
+    allowed : Range or (description, function), optional
+        The numbers that it may be.
+    """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return document_type(arguments[0], range_in(hint))
+    if allowed is not None and hint in (int, float, Any):
+        return _restricted(hint, allowed)
     if hint in _PLAIN:
         return _PLAIN[hint]
     if origin is Literal:
         return hint
     if origin in (typing.Union, types.UnionType):
-        return _union(arguments)
+        return _union(arguments, allowed)
     if origin in _LISTS:
         return list[document_type(arguments[0])]
     return list[Any] if hint in _LISTS else _CODE_ONLY
 
 
-def _union(arguments: Sequence[object]) -> object:
+def range_in(hint: object) -> Range | None:
+    """Return the range in an annotated hint such as ``Annotated[int, Range(1)]``."""
+    metadata = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
+    ranges = [entry for entry in metadata if isinstance(entry, Range)]
+    return ranges[0] if ranges else None
+
+
+def _restricted(hint: object, allowed: Restriction) -> object:
+    """Return the type of numbers within a range, or those that a function accepts."""
+    kind = int if hint is int else float
+    if not isinstance(allowed, Range):
+        return Annotated[kind, AfterValidator(partial(_check_restriction, allowed))]
+    if allowed.integer:
+        kind = int
+    ends: dict[str, float] = {}
+    if math.isfinite(allowed.low):
+        ends["gt" if allowed.open_low else "ge"] = allowed.low
+    if math.isfinite(allowed.high):
+        ends["lt" if allowed.open_high else "le"] = allowed.high
+    return Annotated[kind, Field(**ends)] if ends else kind
+
+
+def _check_restriction(allowed: Restriction, value: float) -> float:
+    words, is_allowed = allowed
+    if not is_allowed(value):
+        raise ValueError(f"must be {words}")
+    return value
+
+
+def _union(arguments: Sequence[object], allowed: Restriction | None) -> object:
     """Return the union of the alternatives that documents can contain."""
     written: list[object] = []
     for argument in arguments:
-        written_type = None if argument is type(None) else document_type(argument)
+        written_type = None
+        if argument is not type(None):
+            written_type = document_type(argument, allowed)
         if written_type is not _CODE_ONLY and written_type not in written:
             written.append(written_type)
     return typing.Union[tuple(written)] if written else _CODE_ONLY  # noqa: UP007
@@ -84,24 +130,53 @@ class Option:
         Default of the parameter, if it is not required.
     required : bool
         Whether the parameter has no default.
+    document_type : object
+        Its type in documents, with the range of numbers that it declares.
     """
 
     hint: object
-    default: object = None
-    required: bool = False
+    default: object
+    required: bool
+    document_type: object
 
     @classmethod
-    def of(cls, hint: object, default: object) -> Option:
-        """Return the option for a parameter."""
-        if default is _REQUIRED:
-            return cls(hint, required=True)
-        return cls(hint, default)
+    def of(
+        cls, hint: object, default: object, allowed: Restriction | None = None
+    ) -> Option:
+        """Return the option for a parameter.
+
+        Parameters
+        ----------
+        hint : object
+            Its type hint, possibly annotated with a range.
+        default : object
+            Its default, or ``inspect.Parameter.empty``.
+        allowed : Range or (description, function), optional
+            A range that is declared elsewhere.
+        """
+        required = default is _REQUIRED
+        return cls(
+            _without_ranges(hint),
+            None if required else default,
+            required,
+            document_type(hint, allowed),
+        )
 
     @property
     def small_value(self) -> float:
         """A small positive placeholder of the option's type."""
         takes_fractions = float in (self.hint, *typing.get_args(self.hint))
         return 1e-3 if takes_fractions else 1
+
+
+def _without_ranges(hint: object) -> object:
+    """Return a type hint without annotations."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return arguments[0]
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(map(_without_ranges, arguments))]  # noqa: UP007
+    return hint
 
 
 def names_of(section: str) -> list[str]:
@@ -172,8 +247,9 @@ def options_of(section: str, name: str) -> dict[str, Option]:
     if section == "algorithm":
         defaults = {f.name: _default(f) for f in fields(algorithm_class(name))}
         defaults |= algorithms.spoken(name)[1]
+        declared = algorithm_class(name).ranges
         return {
-            option: Option.of(hints.get(option, Any), default)
+            option: Option.of(hints.get(option, Any), default, declared.get(option))
             for option, default in defaults.items()
         }
     left_out = {"m", "name", "graph"} if section == "topology" else {"name"}
@@ -188,7 +264,9 @@ def options_of(section: str, name: str) -> dict[str, Option]:
 def _type_hints(build: Callable[..., object], section: str) -> dict[str, object]:
     of_fields = section == "algorithm" or not inspect.isclass(build)
     try:
-        return typing.get_type_hints(build if of_fields else build.__init__)
+        return typing.get_type_hints(
+            build if of_fields else build.__init__, include_extras=True
+        )
     except NameError:  # annotations that are imported only for type checking
         return {}
 

@@ -12,12 +12,13 @@ import numpy as np
 from dfltheory import algorithms, graphs, tasks
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.reference import is_registered_key, names_theorem_file
-from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.graphs.files import read_matrix_file
 from dfltheory.own import Trust, require_trust
+from dfltheory.problems import Problems, located
 from dfltheory.schemas import Schema
 from dfltheory.tasks.task import Task
-from dfltheory.training.document import SECTIONS, Table, located, read_sections
+from dfltheory.training.document import SECTIONS, Table, read_sections
 from dfltheory.training.options import algorithm_class, builder, converted, options_of
 from dfltheory.training.setup import network_called
 
@@ -65,16 +66,47 @@ def checked(
     InputError, UnknownNameError
         If the document is invalid; the message lists all problems as "place: reason".
     """
+    problems = Problems()
+    sections = checked_sections(document, problems, folder, own, further)
+    problems.raise_any()
+    return sections
+
+
+def checked_sections(
+    document: Mapping[str, object],
+    problems: Problems,
+    folder: Path | None = None,
+    own: Trust = False,
+    further: Mapping[str, type[Schema]] | None = None,
+) -> dict[str, Table]:
+    """Return the valid sections of a document, as :func:`checked`.
+
+    The problems of the other sections are recorded in ``problems``.
+    """
+    untrusted = set()
     for place, reference in references(document).items():
-        require_trust(reference, own, place)
-    parts = read_sections(_with_network(document), further)
-    if "topology" in parts:
-        _check_topology(parts["topology"], folder)
-    elif algorithm_class(parts["algorithm"]["name"]).needs_topology:
-        raise InputError(
-            f"topology: is missing: {parts['algorithm']['name']} needs a network"
-        )
-    return parts
+        try:
+            require_trust(reference, own, place)
+        except InputError as error:
+            problems.add(error)
+            untrusted.add(place.partition(".")[0])
+    parts = dict(document)
+    if "algorithm" not in untrusted:
+        with problems.collecting():
+            parts = _with_network(document)
+    sections = read_sections(parts, problems, further, untrusted)
+    with problems.collecting():
+        if "topology" in sections:
+            _check_topology(sections["topology"], folder)
+        elif parts.get("topology") is None and "algorithm" in sections:
+            _require_no_network(sections["algorithm"]["name"])
+    return sections
+
+
+def _require_no_network(algorithm: str) -> None:
+    """Raise InputError if an algorithm needs the network that a document lacks."""
+    if algorithm_class(algorithm).needs_topology:
+        raise InputError(f"topology: is missing: {algorithm} needs a network")
 
 
 def check_algorithm(table: Table, given_later: Collection[str] = ()) -> None:
@@ -118,8 +150,10 @@ def _with_network(document: Mapping[str, object]) -> dict[str, object]:
     name = table.get("name") if isinstance(table, Mapping) else None
     if not isinstance(name, str) or not name.strip():
         return sections
-    with located("algorithm.name"):
+    try:
         kind = algorithm_class(name)
+    except DFLTheoryError:  # reported with the section
+        return sections
     implied = algorithms.spoken(name)[2]
     if not kind.needs_topology:
         sections.pop("topology", None)
@@ -141,10 +175,6 @@ def _check_topology(table: Table, folder: Path | None) -> None:
         raise InputError(
             f"topology: needs one of name, file, matrix and matrices, not {listed}"
         )
-    rule = table.get("weights")
-    if rule is not None and rule.replace("-", "_") not in graphs.WEIGHT_RULES:
-        with located("topology.weights"):
-            raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
     if named == ["file"] and (folder is None or not (folder / table["file"]).is_file()):
         raise InputError(
             f"topology.file: {table['file']!r} is not a file in the folder of the"
@@ -230,6 +260,7 @@ def make_algorithm(table: Table) -> Algorithm:
 __all__ = [
     "check_algorithm",
     "checked",
+    "checked_sections",
     "make_algorithm",
     "make_network",
     "make_task",

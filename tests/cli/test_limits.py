@@ -8,7 +8,8 @@ import pytest
 
 from dfltheory.cli.guard import is_out_of_memory, memory_error, stop_message
 from dfltheory.errors import InputError
-from dfltheory.experiments.experiment_file import MAX_CELLS, read_experiment
+from dfltheory.experiments.experiment_file import read_experiment
+from dfltheory.experiments.sweep_axes import MAX_CELLS
 from dfltheory.graphs.closed_forms import LARGEST_WITH_FORM
 from dfltheory.tasks.npz import npz
 

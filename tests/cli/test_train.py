@@ -208,8 +208,8 @@ def test_train_reports_divergence_with_status_1(capsys):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (["--K", "0"], "K = 0"),
-        (["--rho", "-1"], "rho = -1.0"),
+        (["--K", "0"], "algorithm.K: "),
+        (["--rho", "-1"], "algorithm.rho: "),
         (["--algorithm", "dfedsan"], "did you mean dfedsam"),
         (["--topology", "rnig"], "did you mean ring"),
         (

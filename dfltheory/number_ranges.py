@@ -1,0 +1,131 @@
+"""Ranges of numbers, and types of parameters that declare them.
+
+A range is data: constructors check it, and the readers and the JSON schema of
+experiment files are derived from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Annotated, TypeAlias
+
+from dfltheory.errors import InputError
+
+
+@dataclass(frozen=True)
+class Range:
+    """An interval of finite real numbers, or the integers in it.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends; infinite ones are not in it.
+    open_low, open_high : bool
+        Whether the end itself is excluded.
+    integer : bool
+        Whether only integers are in it.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+    integer: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = self.low < value if self.open_low else self.low <= value
+        below = value < self.high if self.open_high else value <= self.high
+        return above and below and math.isfinite(value)
+
+    def __str__(self) -> str:
+        """Describe the range, for instance as ``a number in (0, 1]``."""
+        kind = "an integer" if self.integer else "a number"
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            opening = "(" if self.open_low else "["
+            closing = ")" if self.open_high else "]"
+            return f"{kind} in {opening}{self.low:g}, {self.high:g}{closing}"
+        if math.isfinite(self.low):
+            return f"{kind} {'>' if self.open_low else '>='} {self.low:g}"
+        if math.isfinite(self.high):
+            return f"{kind} {'<' if self.open_high else '<='} {self.high:g}"
+        return kind
+
+
+Restriction: TypeAlias = Range | tuple[str, Callable[..., bool]]
+"""A range; or, for a set that is no interval, a description and a function of a number
+that returns whether it is in the set. JSON schemas can express ranges only.
+"""
+
+
+def checked_number(
+    name: str, value: object, allowed: Restriction, integer: bool = False
+) -> int | float:
+    """Return a number of any library as a Python number.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for the message.
+    value : object
+        A finite number; sweeps over arrays pass numbers of numpy.
+    allowed : Range or (description, function)
+        What it must be.
+    integer : bool
+        Whether the parameter is an integer where ``allowed`` is a function.
+
+    Raises
+    ------
+    InputError
+        If the value is no such number.
+    """
+    if isinstance(allowed, Range):
+        integer = allowed.integer
+        words = str(allowed)
+        is_allowed = allowed.__contains__
+    else:
+        words, is_allowed = allowed
+    number = python_number(value, integer)
+    if number is None or not (math.isfinite(number) and is_allowed(number)):
+        raise InputError(f"{name} = {value!r} must be {words}")
+    return number
+
+
+def python_number(value: object, whole: bool) -> int | float | None:
+    """Convert a number of any library to a Python number; return None for other types.
+
+    Booleans are no numbers, and with ``whole`` only integers are.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Integral):
+        return value if isinstance(value, int) else int(value)
+    if isinstance(value, Real) and not whole:
+        return value if isinstance(value, float) else float(value)
+    return None
+
+
+COUNT = Range(1, 10**9, integer=True)
+POSITIVE = Range(0, open_low=True)
+NONNEGATIVE = Range(0)
+
+PositiveInt = Annotated[int, Range(1, integer=True)]
+NonnegativeInt = Annotated[int, Range(0, integer=True)]
+PositiveFloat = Annotated[float, POSITIVE]
+NonnegativeFloat = Annotated[float, NONNEGATIVE]
+
+__all__ = [
+    "COUNT",
+    "NONNEGATIVE",
+    "POSITIVE",
+    "NonnegativeFloat",
+    "NonnegativeInt",
+    "PositiveFloat",
+    "PositiveInt",
+    "Range",
+    "Restriction",
+    "checked_number",
+    "python_number",
+]
