@@ -38,12 +38,16 @@ class FileReader:
     def stop(
         self, path: KeyPath, message: object, value: object = None, offset: int = 0
     ) -> NoReturn:
-        """Raise the one error of this file, with its place."""
+        """Raise an error of this file, with its place."""
+        raise self.problem(path, message, value, offset) from None
+
+    def problem(
+        self, path: KeyPath, message: object, value: object = None, offset: int = 0
+    ) -> InputError:
+        """Return an error of this file, with its place."""
         position = self._positions.of(path, value, offset)
         field = ".".join(str(part) for part in path if not isinstance(part, int))
-        raise InputError(
-            f"{self.name}, {position}: {field or 'file'}: {message}"
-        ) from None
+        return InputError(f"{self.name}, {position}: {field or 'file'}: {message}")
 
     def reading(
         self,

@@ -10,6 +10,7 @@ from dfltheory.bounds.file_reader import CODE, FileReader
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.symbols import checked_new
 from dfltheory.bounds.unit_text import read_range, read_unit
+from dfltheory.problems import Problems
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem_models import (
@@ -22,11 +23,14 @@ def read_quantities(
 ) -> tuple[Quantity, ...]:
     """Return the quantities that a file adds to the glossary."""
     own = frozenset(tables)
-    quantities = tuple(
-        _read_quantity(file, name, table, own) for name, table in tables.items()
-    )
-    file.reading(("quantities",), None, in_order, quantities)
-    return quantities
+    quantities: list[Quantity] = []
+    problems = Problems()
+    for name, table in tables.items():
+        with problems.collecting():
+            quantities.append(_read_quantity(file, name, table, own))
+    problems.raise_any()
+    file.reading(("quantities",), None, in_order, tuple(quantities))
+    return tuple(quantities)
 
 
 def _read_quantity(

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dfltheory.bounds.algorithm_names import ONE_STEP
-from dfltheory.bounds.clauses import Condition, Definition, LeftSide, symbol_names
+from dfltheory.bounds.clauses import Condition, Definition, symbol_names
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.file_reader import CODE, FileReader, KeyPath, P, R
 from dfltheory.bounds.formulas import read_comparison, read_formula
-from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
+from dfltheory.bounds.left_side_reader import LeftSideReader
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.plain_tables import plain_table
@@ -30,13 +30,12 @@ from dfltheory.bounds.real_numbers import sign_of, signed_symbol
 from dfltheory.bounds.scope import LAWS, Scope
 from dfltheory.bounds.symbols import with_quantities
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.unit_text import read_unit
 from dfltheory.bounds.units import Expr
+from dfltheory.problems import Problems
 
 if TYPE_CHECKING:  # the data models are slow to import
     from dfltheory.bounds.theorem_models import (
         DefinitionTable,
-        LeftTable,
         ScopeTable,
         StatementTable,
         StepTable,
@@ -64,6 +63,7 @@ class StatementReader:
         self._path: KeyPath = ("statement", number)
         self._quantities = quantities
         self._paper = paper
+        self._problems = Problems()
         self._known: dict[sp.Symbol, Expr] = {}
         self._symbols: dict[str, Expr] = {
             name: quantity.symbol
@@ -75,20 +75,28 @@ class StatementReader:
 
         ``parent`` is the name of the one from which it is derived.
         """
-        table = self._table
+        table, problems = self._table, self._problems
         definitions = self._definitions()
         self._known = {definition.symbol: definition.expr for definition in definitions}
-        parts = {
-            name: self._formula(("terms", name), text)
-            for name, text in table.terms.items()
-        }
+        parts = self._formulas("terms", table.terms)
         conditions = self._conditions()
-        schedule = {
-            name: self._formula(("schedule", name), text)
-            for name, text in table.schedule.items()
-        }
-        self._check_size(definitions, parts, conditions, schedule)
+        schedule = self._formulas("schedule", table.schedule)
         used = self._used_quantities(definitions, parts, conditions, schedule)
+        with problems.collecting():
+            self._check_size(definitions, parts, conditions, schedule)
+        with problems.collecting():
+            left = LeftSideReader(
+                self._file,
+                self._path,
+                table.left,
+                ONE_STEP.issuperset(table.scope.algorithms),
+                self._symbols,
+                self._known,
+            ).left_side()
+        with problems.collecting():
+            scope = self._scope(table.scope, used)
+        steps = self._steps(sp.Add(*parts.values()))
+        problems.raise_any()
         return self._reading(
             (),
             None,
@@ -98,9 +106,9 @@ class StatementReader:
             kind=table.kind,
             title=table.title,
             source=table.source,
-            lhs=self._left_hand_side(table.left),
+            lhs=left,
             parts=parts,
-            scope=self._scope(table.scope, used),
+            scope=scope,
             definitions=definitions,
             conditions=conditions,
             assumptions=tuple(table.assumptions),
@@ -110,7 +118,7 @@ class StatementReader:
             remark=table.remark,
             quantities=used,
             control=table.control,
-            steps=self._steps(sp.Add(*parts.values())),
+            steps=steps,
             moments=dict(table.moments),
         )
 
@@ -129,6 +137,14 @@ class StatementReader:
     def _formula(self, path: KeyPath, text: str) -> Expr:
         return self._reading(path, text, read_formula, text, self._symbols)
 
+    def _formulas(self, section: str, texts: Mapping[str, str]) -> dict[str, Expr]:
+        """Return the formulas of a table by name; problems are recorded."""
+        formulas: dict[str, Expr] = {}
+        for name, text in texts.items():
+            with self._problems.collecting():
+                formulas[name] = self._formula((section, name), text)
+        return formulas
+
     # -- definitions
 
     def _definitions(self) -> tuple[Definition, ...]:
@@ -137,12 +153,16 @@ class StatementReader:
         Their symbols become known.
         """
         tables = {
-            name: _as_table(entry) for name, entry in self._table.definitions.items()
+            name: plain_table("definition", {"formula": entry})
+            if isinstance(entry, str)
+            else entry
+            for name, entry in self._table.definitions.items()
         }
-        for name in tables:
-            if name in self._symbols:
-                message = f"{name} is a quantity already: choose another name"
-                self._file.stop((*self._path, "definitions", name), message)
+        for name in [name for name in tables if name in self._symbols]:
+            message = f"{name} is a quantity already: choose another name"
+            path = (*self._path, "definitions", name)
+            self._problems.add(self._file.problem(path, message))
+            del tables[name]
         found: dict[str, Definition] = {}
         for name in tables:
             self._define(name, tables, found, ())
@@ -155,19 +175,34 @@ class StatementReader:
         found: dict[str, Definition],
         within: tuple[str, ...],
     ) -> None:
-        """Add one definition, after those that it contains."""
-        if name in found:
+        """Add one definition, after those that it contains.
+
+        The symbol of an invalid one becomes known, too, so that the formulas that
+        contain it are read.
+        """
+        if name in self._symbols:
             return
-        path = ("definitions", name)
-        table = tables[name]
         if name in within:
             cycle = " -> ".join((*within[within.index(name) :], name))
             self._file.stop(
-                (*self._path, *path), f"the definitions contain each other: {cycle}"
+                (*self._path, "definitions", name),
+                f"the definitions contain each other: {cycle}",
             )
-        for word in dict.fromkeys(_WORDS.findall(table.formula)):
-            if word in tables:
-                self._define(word, tables, found, (*within, name))
+        with self._problems.collecting():
+            for word in dict.fromkeys(_WORDS.findall(tables[name].formula)):
+                if word in tables:
+                    self._define(word, tables, found, (*within, name))
+            found[name] = self._definition(name, tables[name])
+        if name in found:
+            self._symbols[name] = found[name].symbol
+        else:
+            self._symbols[name] = signed_symbol(name, "positive")
+
+    def _definition(
+        self, name: str, table: DefinitionTable | SimpleNamespace
+    ) -> Definition:
+        """Return one definition; those that it contains are known."""
+        path = ("definitions", name)
         expression = self._formula(path, table.formula)
         symbol = signed_symbol(name, table.sign or sign_of(expression))
         numeric = None
@@ -177,8 +212,7 @@ class StatementReader:
             numeric, takes = self._reading(
                 place, None, numeric_function, str(table.function)
             )
-        self._symbols[name] = symbol
-        found[name] = Definition(
+        return Definition(
             symbol, expression, table.latex or name, table.meaning, takes, numeric
         )
 
@@ -188,10 +222,11 @@ class StatementReader:
         found: list[Condition] = []
         for name, text in self._table.conditions.items():
             place = ("conditions", name)
-            comparison = self._reading(
-                place, text, read_comparison, text, self._symbols
-            )
-            found += self._reading(place, text, conditions_of, name, *comparison)
+            with self._problems.collecting():
+                comparison = self._reading(
+                    place, text, read_comparison, text, self._symbols
+                )
+                found += self._reading(place, text, conditions_of, name, *comparison)
         if self._table.scope.noise == "none":
             (exact,) = conditions_of(
                 EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
@@ -235,97 +270,28 @@ class StatementReader:
     def _steps(self, bound: Expr) -> tuple[ProofStep, ...]:
         """Return the declared steps.
 
-        Each claim is read, so that errors have their place.
+        Each claim is read, so that problems have their place.
         """
         table = self._table
         steps = tuple(map(_step_of_table, table.steps))
         for index, field, message in step_problems(steps, table.moments, self._symbols):
             place = ("moments",) if index is None else ("steps", index)
-            self._file.stop((*self._path, *place, field), message)
+            path = (*self._path, *place, field)
+            self._problems.add(self._file.problem(path, message))
         for index, step in enumerate(steps):
-            self._reading(
-                ("steps", index, "claim"),
-                step.claim,
-                read_claim,
-                step.claim,
-                self._symbols,
-                table.moments,
-                bound,
-            )
+            with self._problems.collecting():
+                self._reading(
+                    ("steps", index, "claim"),
+                    step.claim,
+                    read_claim,
+                    step.claim,
+                    self._symbols,
+                    table.moments,
+                    bound,
+                )
         return steps
 
-    # -- left-hand side and scope
-
-    def _left_hand_side(self, table: LeftTable) -> LeftSide:
-        first, last, start = (
-            self._round(name, getattr(table, name))
-            for name in ("first", "last", "start")
-        )
-        if not start.is_Integer or start < 0:
-            self._file.stop(
-                (*self._path, "left", "start"),
-                f"start = {start} must be an integer >= 0",
-            )
-        unit = None
-        if table.unit is not None:
-            unit = self._reading(("left", "unit"), None, read_unit, str(table.unit))
-        measure = table.measure
-        over = table.over
-        if ONE_STEP.issuperset(self._table.scope.algorithms):
-            over = "rounds"
-        if (table.at, over) != ("mean model", "rounds"):
-            known = MEASURES.get(measure)
-            unit = known.unit if known is not None and unit is None else unit
-            measure = f"{measure} at {table.at}, over {table.over}"
-        if table.parts is not None:
-            self._check_blocks(table.measure, table.parts)
-        return self._reading(
-            ("left",),
-            None,
-            LeftSide,
-            measure=measure,
-            latex=table.latex,
-            aggregate=table.aggregate,
-            first=first,
-            last=last,
-            start=int(start),
-            unit=unit,  # type: ignore[arg-type]  # follows from the measure if it is None
-            averaging=table.words,
-            carries=tuple(table.constants),
-        )
-
-    def _round(self, name: str, text: str) -> Expr:
-        """Return a round as a formula in T.
-
-        Exponents that depend on T are rejected, since no memory holds their values.
-        """
-        expression = sp.sympify(self._formula(("left", name), text))
-        powers = [power.exp for power in expression.atoms(sp.Pow)]
-        plain = not expression.has(sp.exp, sp.log) and all(
-            power.is_number for power in powers
-        )
-        if not plain or not expression.free_symbols <= {self._symbols["T"]}:
-            message = f"{name} = {text!r:.60} must be a round, by T alone"
-            self._file.stop((*self._path, "left", name), message)
-        return expression
-
-    def _check_blocks(self, measure: str, parts: list[str]) -> None:
-        """Check that the factors of two blocks are those of the measure."""
-        known = BLOCK_FACTORS.get(measure)
-        if known is None:
-            message = (
-                f"{measure} has no parts: measures of two blocks are"
-                f" {', '.join(BLOCK_FACTORS)}"
-            )
-            self._file.stop((*self._path, "left", "parts"), message)
-        expected = [read_formula(text, self._symbols) for text in known]
-        given = [
-            self._formula(("left", "parts"), text).xreplace(self._known)
-            for text in parts
-        ]
-        if given != expected:
-            message = f"parts must be {' and '.join(known)}, the factors of {measure}"
-            self._file.stop((*self._path, "left", "parts"), message)
+    # -- scope
 
     def _scope(self, table: ScopeTable, used: tuple[Quantity, ...]) -> Scope:
         algorithms = tuple(
@@ -372,14 +338,6 @@ class StatementReader:
 def _step_of_table(table: StepTable) -> ProofStep:
     by = (table.by,) if isinstance(table.by, str) else tuple(table.by)
     return ProofStep(table.claim, tuple(table.from_), by, table.name)
-
-
-def _as_table(entry: str | DefinitionTable) -> DefinitionTable | SimpleNamespace:
-    return (
-        plain_table("definition", {"formula": entry})
-        if isinstance(entry, str)
-        else entry
-    )
 
 
 def parent_of(

@@ -1,8 +1,8 @@
 """Theorem files: TOML text to theorems.
 
 The format is that of :mod:`dfltheory.bounds.theorem_models`. Nothing of a file is run,
-unless the caller trusts it and it names code as ``FILE.py:NAME``. Every error names the
-file, the line and the column.
+unless the caller trusts it and it names code as ``FILE.py:NAME``. Every problem is
+reported with the file, the line and the column.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
@@ -23,6 +24,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_models import FORMAT, FileTables
 from dfltheory.errors import InputError
 from dfltheory.own import Trust
+from dfltheory.problems import MAX_PROBLEMS, Problems
 
 LARGEST = 250_000
 """Most bytes of a theorem file."""
@@ -54,7 +56,7 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     ------
     InputError
         The file cannot be read, or is no theorem file: one line with the file, the line
-        and the column.
+        and the column for each problem.
     """
     path = Path(path)
     try:
@@ -90,7 +92,7 @@ def read_theorems(
     Raises
     ------
     InputError
-        One line with the name, the line and the column.
+        One line with the name, the line and the column for each problem.
     """
     return _read(FileReader(text.replace("\r\n", "\n"), name, folder or Path(), trust))
 
@@ -105,17 +107,25 @@ def _read(file: FileReader) -> TheoremFile:
     quantities = read_quantities(file, tables.quantities)
     source = tables.source
     paper = Paper(source.title, source.citation, source.notation, source.provenance)
-    theorems: dict[tuple[str, str], Theorem] = {}
+    theorems: list[Theorem] = []
+    known: set[tuple[str, str]] = set()
+    problems = Problems()
     for number, table in enumerate(tables.statement):
         named = (table.key, table.variant)
-        if named in theorems:
-            message = (
-                f"{table.key} ({table.variant}) is stated twice: name another variant"
-            )
-            file.stop(("statement", number, "key"), message)
-        reader = StatementReader(file, number, table, quantities, paper)
-        theorems[named] = reader.theorem(parent_of(table, tables.statement))
-    return TheoremFile(paper, tuple(theorems.values()))
+        with problems.collecting():
+            if named in known:
+                message = (
+                    f"{table.key} ({table.variant}) is stated twice: name another"
+                    " variant"
+                )
+                file.stop(("statement", number, "key"), message)
+            known.add(named)
+            reader = StatementReader(file, number, table, quantities, paper)
+            theorems.append(reader.theorem(parent_of(table, tables.statement)))
+        if len(problems.found) > MAX_PROBLEMS:
+            break
+    problems.raise_any()
+    return TheoremFile(paper, tuple(theorems))
 
 
 def _tables(file: FileReader) -> FileTables:
@@ -145,25 +155,33 @@ def _tables(file: FileReader) -> FileTables:
 
 
 def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
-    """Return the first error of pydantic as one of this file."""
-    first = wrong.errors(include_url=False, include_context=False)[0]
+    """Raise the errors of pydantic as errors of this file."""
+    problems = Problems()
+    for detail in wrong.errors(include_url=False, include_context=False):
+        problems.add(_problem(file, detail))
+    problems.raise_any()
+    raise wrong  # pydantic reports at least one problem
+
+
+def _problem(file: FileReader, detail: ErrorDetails) -> InputError:
+    """Return one error of pydantic as an error of this file."""
     path = tuple(
         part
-        for part in first["loc"]
-        if part not in ("formula", "table", "[key]") or first["loc"][-1] == part
+        for part in detail["loc"]
+        if part not in ("formula", "table", "[key]") or detail["loc"][-1] == part
     )
-    value = first.get("input")
+    value = detail.get("input")
     messages = {
         "missing": "this key is missing: add it",
         "extra_forbidden": "a theorem file has no such key: correct or remove it",
     }
-    message = messages.get(first["type"], first["msg"])
+    message = messages.get(detail["type"], detail["msg"])
     shown = (
         ""
-        if isinstance(value, dict | list) or first["type"] in messages
+        if isinstance(value, dict | list) or detail["type"] in messages
         else f", not {value!r:.80}"
     )
-    file.stop(path, f"{message}{shown}")
+    return file.problem(path, f"{message}{shown}")
 
 
 def _depth(text: str) -> int:

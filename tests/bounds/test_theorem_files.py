@@ -442,3 +442,70 @@ def test_the_schema_lists_the_keys_of_the_format():
         statement["required"]
     )
     assert statement["additionalProperties"] is False
+
+
+# -- several mistakes
+
+SEVERAL = """format = 1
+[quantities]
+nu = { unit = "q", range = "[0, inf)" }
+omega = { unit = "1", range = "0, 1" }
+"""
+
+
+def reported(text):
+    """Return the lines of the error of a file."""
+    with pytest.raises(InputError) as caught:
+        read_theorems(text, "mine.toml")
+    return str(caught.value).split("\n")
+
+
+def test_all_wrong_keys_of_a_file_are_reported():
+    text = HEAD.replace('kind = "theorem"', 'kind = "theory"')
+    text = text.replace("common_start = true", "common_start = 1") + "titel = 3\n"
+    lines = reported(text)  # the terms are missing, too
+    for word in ("kind", "common_start", "titel", "terms"):
+        assert sum(f": statement.{word}" in line or word in line for line in lines) == 1
+    assert len(lines) == 4
+    assert all(line.startswith("mine.toml, line ") for line in lines)
+
+
+def test_all_wrong_quantities_of_a_file_are_reported():
+    lines = reported(
+        SEVERAL + HEAD.removeprefix("format = 1\n") + 'terms = {x = "L"}\n'
+    )
+    assert [line.split(": ")[1] for line in lines] == [
+        "quantities.nu.unit",
+        "quantities.omega.range",
+    ]
+
+
+def test_all_wrong_formulas_of_all_statements_are_reported():
+    text = HEAD.replace('"DPSGD"', '"DPSDG"') + (
+        'terms = { a = "first + L", b = "L*(", c = "unknown_name", d = "second" }\n'
+        'definitions = { first = "L +", second = "first*eta" }\n'
+        'conditions = { small = "eta*L", other = "eta <= first" }\n'
+        'schedule = { eta = "1/(" }\n'
+    )
+    second = text.removeprefix("format = 1\n").replace('"hostile', '"second')
+    second = second.replace("key = ", 'variant = "second"\nkey = ')
+    places = [
+        "definitions.first",
+        "terms.b",
+        "terms.c",
+        "conditions.small",
+        "schedule.eta",
+        "scope",
+    ]
+    for document, statements in ((text, 1), (text + second, 2)):
+        lines = reported(document)
+        found = [line.split(": ")[1].removeprefix("statement.") for line in lines]
+        assert found == places * statements
+
+
+def test_definitions_in_a_circle_are_reported_once():
+    text = (
+        HEAD + 'terms = { x = "a + b" }\ndefinitions = { a = "b + 1", b = "a + 1" }\n'
+    )
+    (line,) = reported(text)
+    assert "a -> b -> a" in line
