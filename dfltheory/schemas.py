@@ -2,12 +2,16 @@
 
 :func:`read_model` validates plain data and reports each problem as "place: reason",
 where the place is dotted, for example ``run.rounds`` or ``sweep.values[2]``.
+:func:`field_problems` returns the problems with their keys, for readers that report
+lines and columns.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,7 +20,7 @@ from pydantic_core import ErrorDetails
 
 from dfltheory.documents import short
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.problems import Problems
+from dfltheory.problems import Problems, located
 
 
 class Schema(BaseModel):
@@ -31,6 +35,7 @@ class Schema(BaseModel):
         allow_inf_nan=False,
         frozen=True,
         protected_namespaces=(),
+        use_attribute_docstrings=True,
     )
 
 
@@ -53,6 +58,32 @@ _REASONS = {
     "model_attributes_type": "must be a table",
 }
 """Maps pydantic's error types to reasons; other types have pydantic's own message."""
+
+
+@dataclass(frozen=True)
+class FieldProblem:
+    """A problem of a field.
+
+    Attributes
+    ----------
+    path : tuple
+        The keys and indices of the field.
+    reason : DFLTheoryError
+        What is wrong and what is allowed.
+    is_unknown : bool
+        Whether the model has no such field.
+    """
+
+    path: Path
+    reason: DFLTheoryError
+    is_unknown: bool = False
+
+    def at(self, place: str) -> DFLTheoryError:
+        """Return the reason with its dotted place, that of the table if unknown."""
+        path = self.path[:-1] if self.is_unknown else self.path
+        with contextlib.suppress(DFLTheoryError), located(dotted(path, place)):
+            raise self.reason
+        return self.reason
 
 
 def read_model(model: type[Model], data: object, place: str = "") -> Model:
@@ -78,16 +109,16 @@ def read_model(model: type[Model], data: object, place: str = "") -> Model:
         return model.model_validate(data)
     except ValidationError as error:
         problems = Problems()
-        for problem in _problems_of(error, model, data, place):
-            problems.add(problem)
+        for problem in field_problems(error, model, data):
+            problems.add(problem.at(place))
         problems.raise_any()
         raise  # pydantic reports at least one problem
 
 
-def _problems_of(
-    error: ValidationError, model: type[Schema], data: object, place: str
-) -> Iterator[DFLTheoryError]:
-    """Yield one error for each place; alternatives of a union are combined."""
+def field_problems(
+    error: ValidationError, model: type[Schema], data: object
+) -> Iterator[FieldProblem]:
+    """Yield one problem for each field; alternatives of a union are combined."""
     by_path: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False)[:MAX_DETAILS]:
         by_path.setdefault(_path(detail, data), []).append(detail)
@@ -96,29 +127,23 @@ def _problems_of(
         if path in enclosing:  # another alternative of the union fits better
             continue
         detail = details[0]
-        where = dotted(path, place)
         if detail["type"] == "extra_forbidden":
             known = set(_fields_at(model, path[:-1]))
             unknown = UnknownNameError("field", path[-1], known)
-            yield _at(dotted(path[:-1], place), unknown)
+            yield FieldProblem(path, unknown, is_unknown=True)
         elif detail["type"] == "missing":
             meaning = _fields_at(model, path[:-1])[str(path[-1])].description
-            yield _at(where, InputError(f"is missing: {meaning}"))
+            words = f"is missing: {meaning}" if meaning else "is missing"
+            yield FieldProblem(path, InputError(words))
         elif isinstance(
             own_error := detail.get("ctx", {}).get("error"), DFLTheoryError
         ):
-            yield _at(where, own_error)
+            yield FieldProblem(path, own_error)
         else:
             reasons = " or ".join(dict.fromkeys(_reason(one) for one in details))
             reasons = reasons.replace(" or must be ", " or ")
-            yield _at(where, InputError(f"{reasons}, not {short(detail['input'])}"))
-
-
-def _at(place: str, reason: DFLTheoryError) -> DFLTheoryError:
-    """Return an error with the message "place: reason"; an empty place is the file."""
-    if place:
-        reason.args = (f"{place}: {reason}",)
-    return reason
+            reason = InputError(f"{reasons}, not {short(detail['input'])}")
+            yield FieldProblem(path, reason)
 
 
 def _path(detail: ErrorDetails, data: object) -> Path:
@@ -194,4 +219,11 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
     return None
 
 
-__all__ = ["Schema", "dotted", "fields_by_name", "read_model"]
+__all__ = [
+    "FieldProblem",
+    "Schema",
+    "dotted",
+    "field_problems",
+    "fields_by_name",
+    "read_model",
+]

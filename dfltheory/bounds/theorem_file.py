@@ -11,10 +11,8 @@ import re
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from dfltheory.bounds.file_reader import FileReader
 from dfltheory.bounds.paper import Paper
@@ -25,6 +23,7 @@ from dfltheory.bounds.theorem_models import FORMAT, FileTables
 from dfltheory.errors import InputError
 from dfltheory.own import Trust
 from dfltheory.problems import MAX_PROBLEMS, Problems
+from dfltheory.schemas import field_problems
 
 LARGEST = 250_000
 """Most bytes of a theorem file."""
@@ -151,37 +150,11 @@ def _tables(file: FileReader) -> FileTables:
     try:
         return FileTables.model_validate(document)
     except ValidationError as wrong:
-        _refuse(file, wrong)
-
-
-def _refuse(file: FileReader, wrong: ValidationError) -> NoReturn:
-    """Raise the errors of pydantic as errors of this file."""
-    problems = Problems()
-    for detail in wrong.errors(include_url=False, include_context=False):
-        problems.add(_problem(file, detail))
-    problems.raise_any()
-    raise wrong  # pydantic reports at least one problem
-
-
-def _problem(file: FileReader, detail: ErrorDetails) -> InputError:
-    """Return one error of pydantic as an error of this file."""
-    path = tuple(
-        part
-        for part in detail["loc"]
-        if part not in ("formula", "table", "[key]") or detail["loc"][-1] == part
-    )
-    value = detail.get("input")
-    messages = {
-        "missing": "this key is missing: add it",
-        "extra_forbidden": "a theorem file has no such key: correct or remove it",
-    }
-    message = messages.get(detail["type"], detail["msg"])
-    shown = (
-        ""
-        if isinstance(value, dict | list) or detail["type"] in messages
-        else f", not {value!r:.80}"
-    )
-    return file.problem(path, f"{message}{shown}")
+        problems = Problems()
+        for found in field_problems(wrong, FileTables, document):
+            problems.add(file.problem(found.path, found.reason))
+        problems.raise_any()
+        raise  # pydantic reports at least one problem
 
 
 def _depth(text: str) -> int:

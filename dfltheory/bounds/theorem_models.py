@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from dfltheory.bounds.clauses import Kind
 from dfltheory.constants import SEQUENCES
+from dfltheory.schemas import Schema
 
 FORMAT = 1
 """The version of the format that this package reads and writes."""
@@ -26,13 +27,7 @@ Rounds = Annotated[str, Field(max_length=200)]
 Sequence = Annotated[str, Field(json_schema_extra={"enum": list(SEQUENCES)})]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", strict=True, use_attribute_docstrings=True, frozen=True
-    )
-
-
-class SourceTable(_Table):
+class SourceTable(Schema):
     """The paper of all statements of the file."""
 
     title: Line = ""
@@ -45,7 +40,7 @@ class SourceTable(_Table):
     """LaTeX of the paper by name of this package, for display only."""
 
 
-class QuantityTable(_Table):
+class QuantityTable(Schema):
     """A quantity that the glossary lacks."""
 
     unit: Line = "1"
@@ -68,7 +63,7 @@ class QuantityTable(_Table):
     """Where the gradient that it measures is taken, in words."""
 
 
-class ScopeTable(_Table):
+class ScopeTable(Schema):
     """The runs that a statement covers."""
 
     algorithms: list[Name] = Field(min_length=1, max_length=50)
@@ -98,7 +93,7 @@ class ScopeTable(_Table):
     """2 for models with a shared and a personal part."""
 
 
-class LeftTable(_Table):
+class LeftTable(Schema):
     """The left-hand side."""
 
     measure: Name
@@ -129,7 +124,7 @@ class LeftTable(_Table):
     """Quantities that occur in the left-hand side."""
 
 
-class DefinitionTable(_Table):
+class DefinitionTable(Schema):
     """An abbreviation of the statement."""
 
     formula: Formula
@@ -148,7 +143,7 @@ class DefinitionTable(_Table):
 Rules = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class StepTable(_Table):
+class StepTable(Schema):
     """A step of the proof, as the author declares it."""
 
     name: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = Field(
@@ -173,7 +168,7 @@ Definition = Annotated[
 ]
 
 
-class StatementTable(_Table):
+class StatementTable(Schema):
     """One statement in one variant."""
 
     key: Name
@@ -210,7 +205,7 @@ class StatementTable(_Table):
     """The proof."""
 
 
-class FileTables(_Table):
+class FileTables(Schema):
     """A theorem file."""
 
     format: Literal[1]

@@ -363,7 +363,7 @@ MISTAKES = {
         "registered function",
     ),
     "no_terms": ("terms = {}", "line 9", "terms"),
-    "wrong_type": ("terms = { x = 3 }", "line 9", "string"),
+    "wrong_type": ("terms = { x = 3 }", "line 9", "text"),
 }
 
 
