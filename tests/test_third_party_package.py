@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from dfltheory.cli import run
 
 pytestmark = pytest.mark.slow  # every command, in two installations
 
@@ -43,10 +46,12 @@ class DampedGossip(Algorithm):
         return replace(state, x=state.z + self.gamma * (mix(state.z) - state.z))
 '''
 PAPER = '''
+from dataclasses import replace
+
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds import Condition, LeftSide, Quantity, Scope, Theorem, symbols as s
+from dfltheory.bounds import Condition, LeftSide, Quantity, Scope, Theorem, registry, symbols as s
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.units import ONE
 
@@ -85,9 +90,16 @@ def descent(variant, factor):
     )
 
 
+def gossip():
+    """A statement about an algorithm that the kernel knows."""
+    known = registry.get("wang_joshi2021.corollary_3", "printed")
+    return replace(known, key="theirs.gossip", title="Gossip", source="Third party 2026, Corollary 2")
+
+
 def statements():
-    return (descent("printed", sp.Integer(1)), descent("eighth", sp.Rational(1, 8)))
+    return (descent("printed", sp.Integer(1)), descent("eighth", sp.Rational(1, 8)), gossip())
 '''
+GUIDE = ROOT / "docs" / "guides" / "prove-my-theorem.md"
 EXPERIMENT = """
 [task]
 name = "quadratic"
@@ -162,6 +174,13 @@ found["value"] = theorem.evaluate(where="ignore", **{n: float(v) for n, v in val
 found["hashes"] = [bounds.canonical.statement_hash(t) for t in bounds.statements("lean")]
 print(json.dumps(found))
 """
+WITHOUT_STATEMENTS = {
+    "topology": ["topology", "ring", "--m", "4", "--json"],
+    "new": ["new"],
+    "schema of theorems": ["schema", "theorem"],
+    "data": ["data", "show", "digits", "--m", "4", "--json"],
+}
+"""Arguments of commands that use no statement, by name."""
 ORDERS = {
     "their paper first": ("theirs.paper", "none"),
     "their paper last": ("dfltheory dfltheory.counterexamples.finding", "all"),
@@ -181,6 +200,7 @@ def install(folder: Path) -> None:
     (package / "__init__.py").write_text("")
     (package / "algorithm.py").write_text(ALGORITHM)
     (package / "paper.py").write_text(PAPER)
+    (package / "proof.py").write_text(proof_script())
     metadata = folder / "theirs-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(
@@ -189,6 +209,20 @@ def install(folder: Path) -> None:
     (metadata / "entry_points.txt").write_text(
         "[dfltheory.papers]\ntheirs = theirs.paper\n"
     )
+
+
+def proof_script() -> str:
+    """Return the script of the guide as a proof of the package's own statement."""
+    found = re.search(r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.S | re.M)
+    assert found is not None
+    script = found[1].partition("TUNED = ")[0]
+    return script.replace("wang_joshi2021.corollary_3", "theirs.gossip")
+
+
+def measurements() -> str:
+    """Return a table of gradient descent on x^2/2 from x = 3, with eta = 1/2."""
+    rows = [f"0,{t},{(3 / 2**t) ** 2}" for t in range(31)]
+    return "\n".join(["seed,round,grad_norm_sq", *rows]) + "\n"
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
@@ -200,6 +234,13 @@ def commands(folder: Path) -> dict[str, list[str]]:
     grid.write_text(EXPERIMENT + GRID)
     network = ["--task", "quadratic", "--topology", "ring", "--m", "4"]
     quiet = ["gamma=0.5", "sigma_l=0", "sigma_g=0"]
+    table = folder / "measured.csv"
+    table.write_text(measurements())
+    constants = ["L=1", "eta=0.5", "gamma=0.5", "f0_gap=4.5", "x0_sq=9"]
+    run_options = ["--topology", "ring", "--weights", "metropolis", "--m", "4"]
+    run_options += ["--start", "common"]
+    compared = ["--algorithm", "theirs.algorithm:DampedGossip", *run_options]
+    compared += ["--set", *constants, "sigma_l=0", "sigma_g=0", "--json"]
     search = ["falsify", "theirs.descent", "--variant", "eighth", "--json"]
     key, algorithm = "theirs.descent", "theirs.algorithm:DampedGossip"
     return {
@@ -264,6 +305,17 @@ def commands(folder: Path) -> dict[str, list[str]]:
             "--trust",
         ],
         "sweep": ["sweep", str(grid), "--out", str(folder / "swept"), "--trust"],
+        "compare": ["compare", str(table), f"{key}:printed", *compared],
+        "compare eighth": ["compare", str(table), f"{key}:eighth", *compared],
+        "prove": [
+            "prove",
+            "theirs.gossip:printed",
+            "--script",
+            "theirs.proof:SCRIPT",
+            "--json",
+        ],
+        "schema": ["schema", "experiment", "--own", algorithm],
+        **WITHOUT_STATEMENTS,
         "referee": ["referee", key, "--out", str(folder / "page.html")],
     }
 
@@ -351,6 +403,40 @@ def test_commands_that_run_or_report_succeed(command_results, name):
     assert status == 0, (out, err)
 
 
+def test_compare_judges_measurements_of_the_packages_algorithm(command_results):
+    assert document(command_results, "compare")["kind"] == "holds"
+    status, out, err = command_results["compare eighth"]
+    assert status == 1, err
+    assert json.loads(out)["kind"] == "violated"
+
+
+def test_prove_checks_a_script_of_the_package(command_results):
+    answer = document(command_results, "prove")
+    assert answer["proved"]
+    assert answer["claim"] == "theirs.gossip:printed"
+
+
+def test_schema_has_the_range_of_the_packages_hyperparameter(command_results):
+    schema = document(command_results, "schema")
+    for rule in schema["$defs"]["AlgorithmSection"]["allOf"]:
+        if (
+            rule["if"]["properties"]["name"].get("const")
+            == "theirs.algorithm:DampedGossip"
+        ):
+            gamma = rule["then"]["properties"]["gamma"]
+    assert (gamma["exclusiveMinimum"], gamma["maximum"]) == (0, 1)
+    assert "statement" in document(command_results, "schema of theorems")["properties"]
+
+
+@pytest.mark.parametrize("name", list(WITHOUT_STATEMENTS))
+def test_command_without_statements_is_unchanged_by_the_package(
+    command_results, capsys, name
+):
+    status, out, _ = command_results[name]
+    assert run(WITHOUT_STATEMENTS[name]) == status == 0
+    assert capsys.readouterr().out == out
+
+
 def test_referee_reports_the_errors_of_the_audit_by_its_status(command_results):
     status, out, err = command_results["referee"]
     assert status == 1, err
@@ -371,6 +457,7 @@ def test_results_do_not_depend_on_what_was_imported_before(
 ):
     again = outcome(tmp_path, order)
     same = ("listed", "bound", "bound of another", "audit", "atlas", "atlas of all")
+    same += ("prove", "topology", "new", "schema", "schema of theorems", "data")
     assert {name: again[name] for name in same} == {
         name: command_results[name] for name in same
     }

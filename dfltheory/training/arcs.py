@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,10 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Edges
+from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import Matrix
+from dfltheory.graphs.sequences import MixingSequence, period_of
+from dfltheory.training.products import NO_DRAWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +31,30 @@ class Arcs:
     edges: Edges
 
     @classmethod
-    def of_matrices(cls, matrices: Iterable[Matrix], m: int, like: Tensor) -> Arcs:
+    def of_sequence(cls, sequence: MixingSequence, m: int, like: Tensor) -> Arcs:
         """Collect the arcs of all matrices of a period.
 
         Parameters
         ----------
-        matrices : iterable of (m, m) arrays or sparse arrays
+        sequence : MixingSequence
         m : int
             Number of clients.
         like : tensor
             Determines the dtype and device of the weights.
+
+        Raises
+        ------
+        InputError
+            If the sequence is neither fixed nor periodic.
         """
+        period = period_of(sequence)
+        if period is None:
+            raise InputError(
+                "mix.edges needs a fixed or periodic network: the arcs of this one"
+                " change from round to round or from seed to seed, so values cannot be"
+                " stored for them"
+            )
+        matrices = [sequence.matrix(t, NO_DRAWS) for t in range(period)]
         nonzero = [np.stack(W.nonzero(), axis=1) for W in matrices]
         places = np.unique(np.concatenate(nonzero), axis=0)
         places = places[places[:, 0] != places[:, 1]]
@@ -53,7 +68,33 @@ class Arcs:
         )
 
 
-def only_present(edges: Edges, e: Tensor) -> Tensor:
+def sent_over_arcs(edges: Edges, x: Tensor) -> Tensor:
+    """Return each client's value (S, m, ...) at its arcs (S, E, ...).
+
+    The result is 0 for arcs that are absent in this round.
+    """
+    return _only_present(edges, x.index_select(1, edges.senders))
+
+
+def check_reverse(edges: Edges) -> None:
+    """Raise InputError unless every arc has its reverse."""
+    if bool((edges.reverse < 0).any()):
+        raise InputError(
+            "swap needs links in both directions, but this network has an arc without"
+            ' its reverse: declare links = "undirected" in the class, and use an'
+            " undirected graph"
+        )
+
+
+def swapped_over_links(edges: Edges, e: Tensor) -> Tensor:
+    """Return the values (S, E, ...) of the reverse arcs.
+
+    The result is 0 for links that are absent in this round.
+    """
+    return _only_present(edges, e.index_select(1, edges.reverse))
+
+
+def _only_present(edges: Edges, e: Tensor) -> Tensor:
     """Return e with zeros for arcs that are absent in this round; may overwrite e."""
     present = edges.weights != 0
     if bool(present.all()):
@@ -61,4 +102,4 @@ def only_present(edges: Edges, e: Tensor) -> Tensor:
     return e.masked_fill_(~present.view(-1, *[1] * (e.ndim - 2)), 0)
 
 
-__all__ = ["Arcs", "only_present"]
+__all__ = ["Arcs", "check_reverse", "sent_over_arcs", "swapped_over_links"]

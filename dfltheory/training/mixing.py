@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -24,8 +22,14 @@ from dfltheory.randomness import (
     numpy_generator,
     uniform,
 )
-from dfltheory.training.arcs import Arcs, only_present
+from dfltheory.training.arcs import (
+    Arcs,
+    check_reverse,
+    sent_over_arcs,
+    swapped_over_links,
+)
 from dfltheory.training.laws import Laws
+from dfltheory.training.messages import bits_sent, degrees, messages_sent
 from dfltheory.training.products import NO_DRAWS, MatrixProduct, MatrixSource, product
 
 
@@ -126,11 +130,8 @@ class RunNetwork:
     def arcs(self) -> Arcs:
         """All arcs that occur in any round, collected on first access."""
         if self._arcs is None:
-            source = self.sources[MIX]
-            period = [
-                source.sequence.matrix(t, NO_DRAWS) for t in range(source.period or 0)
-            ]
-            self._arcs = Arcs.of_matrices(period, self.m, self.like)
+            sequence = self.sources[MIX].sequence
+            self._arcs = Arcs.of_sequence(sequence, self.m, self.like)
         return self._arcs
 
 
@@ -215,13 +216,8 @@ class RoundMix(Mix):
     def edges(self) -> Edges:
         """The arcs of the network, with their weights in W_{t,0}."""
         if self._edges is None:
-            if self._network.sources[MIX].period is None:
-                raise InputError(
-                    "mix.edges needs a fixed or periodic network: the arcs of this one"
-                    " change from round to round or from seed to seed, so values cannot"
-                    " be stored for them"
-                )
-            self._edges = self._network.arcs.weighted(self._drawn(MIX, 1)[0][0])
+            arcs = self._network.arcs
+            self._edges = arcs.weighted(self._drawn(MIX, 1)[0][0])
         return self._edges
 
     def gather(self, x: Tensor, bits: float | Tensor | None = None) -> Tensor:
@@ -232,7 +228,7 @@ class RoundMix(Mix):
         edges = self.edges
         self._check_shape(x, "gather", "(S, m, ...)")
         self.send(x, bits)
-        return only_present(edges, x.index_select(1, edges.senders))
+        return sent_over_arcs(edges, x)
 
     def swap(self, e: Tensor, bits: float | None = None) -> Tensor:
         """Exchange values (S, E, ...) over links.
@@ -240,15 +236,10 @@ class RoundMix(Mix):
         The result is 0 for links that are absent in this round.
         """
         edges = self.edges
-        if bool((edges.reverse < 0).any()):
-            raise InputError(
-                "swap needs links in both directions, but this network has an arc"
-                ' without its reverse: declare links = "undirected" in the class, and'
-                " use an undirected graph"
-            )
+        check_reverse(edges)
         self._check_shape(e, "swap", "(S, E, ...)", len(edges))
         self._count(e, bits, self._gossip_steps(MIX, 0, 1))
-        return only_present(edges, e.index_select(1, edges.reverse))
+        return swapped_over_links(edges, e)
 
     @property
     def participating(self) -> Tensor:
@@ -328,70 +319,4 @@ class RoundMix(Mix):
         return [matrices for matrices, _ in self._matrices[name]]
 
 
-def degrees(W: Matrix, axis: int) -> np.ndarray:
-    """Return the number of neighbors of each client (m,), excluding itself.
-
-    Axis 0 counts the receivers of its messages (nonzero weights in its column), axis 1
-    its senders.
-    """
-    linked: Any = W != 0
-    return (
-        np.asarray(linked.sum(axis=axis), dtype=np.float64).ravel() - linked.diagonal()
-    )
-
-
-def messages_sent(matrices: list[Matrix]) -> np.ndarray:
-    """Return the number of messages of each client (m,) in some gossip steps."""
-    first = matrices[0]
-    if all(W is first for W in matrices):
-        return len(matrices) * degrees(first, 0)
-    return np.sum([degrees(W, 0) for W in matrices], axis=0)
-
-
-def bits_sent(
-    z: Tensor, bits: float | Tensor | None, messages: np.ndarray, total: np.ndarray
-) -> float | np.ndarray:
-    """Return the bits that all clients of each seed send, a number or an array (S,).
-
-    Parameters
-    ----------
-    z : (S, m, ...) tensor
-        The messages. Without ``bits``, the size of a message is that of one client's
-        part.
-    bits : float or (S, m) tensor, optional
-        Size of one message.
-    messages : (S or 1, m) array
-        Number of messages of each client.
-    total : (S or 1,) array
-        Their sum.
-
-    Raises
-    ------
-    InputError
-        If ``bits`` is not a finite number >= 0, or a tensor of such numbers.
-    """
-    if bits is None:
-        return 8 * z.element_size() * math.prod(z.shape[2:]) * total
-    if isinstance(bits, Tensor):
-        if bits[0, 0].numel() != 1:
-            raise InputError(
-                f"bits has shape {tuple(bits.shape)}: pass a number, or a tensor (S, m)"
-                " with one for each client"
-            )
-        per_client = bits.reshape(bits.shape[:2]).double().cpu().numpy()
-        least, sent = per_client.min(), (per_client * messages).sum(-1)
-    elif isinstance(bits, Real):
-        least, sent = bits, float(bits) * total
-    else:
-        raise InputError(
-            f"bits = {bits!r} must be a number, or a tensor (S, m) with one for each"
-            " client"
-        )
-    if not (least >= 0 and np.isfinite(sent).all()):
-        raise InputError(
-            f"bits = {bits!r:.60}, the size of a message, must be finite and >= 0"
-        )
-    return sent
-
-
-__all__ = ["GossipSteps", "MatrixSource", "RoundMix", "RunNetwork"]
+__all__ = ["GossipSteps", "RoundMix", "RunNetwork"]

@@ -8,8 +8,11 @@ import torch
 
 import dfltheory.algorithms as alg
 from dfltheory import graphs
+from dfltheory.errors import InputError
 from dfltheory.randomness import RunGenerators, numpy_generator, uniform
 from dfltheory.training import Checkpoint, History, train
+from dfltheory.training.arcs import Arcs, sent_over_arcs, swapped_over_links
+from dfltheory.training.messages import bits_sent, degrees, messages_sent
 from tests.algorithms.problems import Rows
 from tests.algorithms.table import HYPERPARAMETERS, network_for
 from tests.algorithms.user_algorithms import RandomChoco
@@ -130,3 +133,43 @@ def test_what_was_sent_is_in_the_table_and_the_file_and_outlives_a_checkpoint(tm
     np.testing.assert_array_equal(
         train(algorithm, task(), RING, 6, 2, **options).sent_bits, whole.sent_bits
     )
+
+
+# -- parts of a communication round
+
+
+def test_messages_of_gossip_steps_are_counted_by_receivers():
+    W = np.array([[0.5, 0.5, 0.0], [0.5, 0.25, 0.25], [0.0, 0.0, 1.0]])
+    assert degrees(W, 0).tolist() == [1, 1, 1]  # client 2 sends to client 1
+    assert degrees(W, 1).tolist() == [1, 2, 0]
+    assert messages_sent([W, W]).tolist() == [2, 2, 2]
+    other = np.eye(3)
+    assert messages_sent([W, other]).tolist() == [1, 1, 1]
+
+
+def test_bits_are_messages_times_size():
+    z = torch.zeros(2, 3, 5, dtype=torch.float32)
+    messages = np.array([[1.0, 2.0, 0.0]])
+    assert bits_sent(z, None, messages, messages.sum(-1)).tolist() == [3 * 5 * 32]
+    sizes = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    assert bits_sent(z, sizes, messages, messages.sum(-1)).tolist() == [5, 14]
+    with pytest.raises(InputError, match="bits"):
+        bits_sent(z, -1.0, messages, messages.sum(-1))
+
+
+def test_values_of_arcs_are_sent_and_swapped_where_the_arc_is_present():
+    W = np.array([[0.5, 0.5, 0.0], [0.5, 0.25, 0.25], [0.0, 0.25, 0.75]])
+    arcs = Arcs.of_sequence(
+        graphs.as_sequence(W), 3, torch.zeros(1, dtype=torch.float64)
+    )
+    without = W.copy()
+    without[1, 2] = without[2, 1] = 0.0
+    edges = arcs.weighted(without)
+    pairs = list(zip(edges.senders.tolist(), edges.receivers.tolist(), strict=True))
+    sent = sent_over_arcs(edges, torch.tensor([[1.0, 2.0, 3.0]]))
+    expected = [float(i + 1) if {i, j} == {0, 1} else 0.0 for i, j in pairs]
+    assert sent.tolist() == [expected]
+    numbered = torch.arange(len(pairs), dtype=torch.float64)[None] + 1
+    swapped = swapped_over_links(edges, numbered)[0].tolist()
+    for (i, j), value in zip(pairs, swapped, strict=True):
+        assert value == (pairs.index((j, i)) + 1 if {i, j} == {0, 1} else 0)
