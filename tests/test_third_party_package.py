@@ -221,8 +221,8 @@ def proof_script() -> str:
 
 def measurements() -> str:
     """Return a table of gradient descent on x^2/2 from x = 3, with eta = 1/2."""
-    rows = [f"0,{t},{(3 / 2**t) ** 2}" for t in range(31)]
-    return "\n".join(["seed,round,grad_norm_sq", *rows]) + "\n"
+    rows = [f"0,{t},{(3 / 2**t) ** 2},{(3 / 2**t) ** 2}" for t in range(31)]
+    return "\n".join(["seed,round,grad_norm_sq,model_sq", *rows]) + "\n"
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
@@ -236,7 +236,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
     quiet = ["gamma=0.5", "sigma_l=0", "sigma_g=0"]
     table = folder / "measured.csv"
     table.write_text(measurements())
-    constants = ["L=1", "eta=0.5", "gamma=0.5", "f0_gap=4.5", "x0_sq=9"]
+    constants = ["L=1", "eta=0.5", "gamma=0.5", "f0_gap=4.5"]
     run_options = ["--topology", "ring", "--weights", "metropolis", "--m", "4"]
     run_options += ["--start", "common"]
     compared = ["--algorithm", "theirs.algorithm:DampedGossip", *run_options]

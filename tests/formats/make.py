@@ -22,6 +22,8 @@ FOLDER = Path(__file__).parent / f"{VERSION}-random-{RANDOM_FORMAT}"
 COUNTEREXAMPLE = (
     Path(__file__).parents[2] / "docs/counterexamples/dfedsam.theorem_4_5-printed.json"
 )
+CANDIDATES = 2000
+"""Number of candidates of each search."""
 EXPERIMENT = """title = "an example"
 
 [task]
@@ -71,6 +73,22 @@ def trained(
     )
 
 
+def write_searches(folder: Path) -> None:
+    """Write a theorem file, and the files that searches save."""
+    theorem = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
+    (folder / "theorem.toml").write_text(theorem.to_toml(), encoding="utf-8")
+    refuted = dfl.falsify(theorem, candidates=CANDIDATES)
+    refuted.save(folder / "refuting_instance.json")
+    growing = dfl.falsify("dfedmdc.theorem_1", "printed", candidates=CANDIDATES)
+    growing.save(folder / "growing_family.json")
+    corrected = dfl.falsify("dfedsam.theorem_4_5", "corrected", candidates=CANDIDATES)
+    command = (
+        "dfltheory falsify dfedsam.theorem_4_5 --variant corrected --candidates"
+        f" {CANDIDATES}"
+    )
+    corrected.record(folder / "outcome.json", command)
+
+
 def write(folder: Path) -> None:
     """Write one file of each kind into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -80,6 +98,7 @@ def write(folder: Path) -> None:
     (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
     sweep(load_experiment(folder / "experiment.toml"), folder / "sweep", jobs=1)
     (folder / "sweep" / "results.csv").unlink()
+    write_searches(folder)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dfltheory.bounds import get
+from dfltheory.bounds.canonical import statement_hash
+from dfltheory.bounds.theorem_file import read_theorem_file
 from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.saved import replay
 from dfltheory.errors import DFLTheoryError
@@ -101,6 +104,85 @@ def test_counterexample_of_an_unknown_format_is_rejected_by_name(folder, tmp_pat
         file = tmp_path / f"format_{number}.json"
         file.write_text(json.dumps({**document, "format": number}), encoding="utf-8")
         with pytest.raises(DFLTheoryError, match=rf"format_{number}\.json.*format"):
+            read_document(file)
+
+
+SEARCHES = ("theorem.toml", "refuting_instance.json", "growing_family.json")
+SEARCHES += ("outcome.json",)
+
+
+def test_present_version_has_a_file_of_every_kind():
+    assert {path.name for path in FOLDER.iterdir()} == {
+        "checkpoint.safetensors",
+        "counterexample.json",
+        "experiment.toml",
+        "history.safetensors",
+        "sweep",
+        *SEARCHES,
+    }
+
+
+def saved(name):
+    """Parametrize a test by the versions that saved a file."""
+    files = [folder / name for folder in VERSIONS if (folder / name).is_file()]
+    return pytest.mark.parametrize("file", files, ids=[f.parent.name for f in files])
+
+
+@saved("theorem.toml")
+def test_theorem_file_of_a_version_is_the_same_statement(file):
+    (theorem,) = read_theorem_file(file).theorems
+    registered = get("dfedsam.theorem_4_5", "printed")
+    assert statement_hash(theorem) == statement_hash(registered)
+    assert theorem.assumptions == registered.assumptions
+
+
+@saved("theorem.toml")
+@pytest.mark.parametrize("number", [0, 2, "1", True])
+def test_theorem_file_of_an_unknown_format_is_rejected_by_name(file, number, tmp_path):
+    text = file.read_text(encoding="utf-8")
+    assert text.count("format = 1\n") == 1
+    later = tmp_path / "later.toml"
+    written = text.replace("format = 1\n", f"format = {json.dumps(number)}\n")
+    later.write_text(written, encoding="utf-8")
+    with pytest.raises(DFLTheoryError, match=r"later\.toml, .*format"):
+        read_theorem_file(later)
+
+
+@saved("refuting_instance.json")
+def test_refuting_instance_of_a_version_is_replayed(file):
+    document = read_document(file)
+    finding = replay(file)
+    assert finding.violated
+    assert finding.ratio == pytest.approx(document["ratio"], rel=1e-9)
+
+
+@saved("growing_family.json")
+def test_growing_family_of_a_version_is_replayed(file):
+    family = read_document(file)["divergence"]
+    finding = replay(file)
+    assert finding.growing
+    assert not finding.violated
+    assert finding.divergence.exponent == pytest.approx(family["exponent"], rel=1e-9)
+    assert finding.divergence.ratios == pytest.approx(family["ratios"], rel=1e-9)
+
+
+@saved("outcome.json")
+def test_outcome_of_a_version_is_read_and_its_best_candidate_replayed(file):
+    document = read_document(file)
+    assert not document["violated"]
+    finding = replay(file)
+    assert (finding.key, finding.variant) == ("dfedsam.theorem_4_5", "corrected")
+    assert not finding.violated
+    assert finding.ratio == pytest.approx(document["ratio"], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", [n for n in SEARCHES if n.endswith(".json")])
+def test_search_of_an_unknown_format_is_rejected_by_name(name, tmp_path):
+    document = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    for change in ({"format": 1}, {"format": 3}, {"kind": "dfltheory.other"}):
+        file = tmp_path / name
+        file.write_text(json.dumps(document | change), encoding="utf-8")
+        with pytest.raises(DFLTheoryError, match=rf"{name}.*{next(iter(change))}"):
             read_document(file)
 
 
