@@ -360,7 +360,7 @@ def ended(work: Callable[[], int]) -> int:
 
 
 def refuse(*messages: str) -> int:
-    """Print error messages, one line each, and return exit status 2."""
+    """Print each error message on its own line, and return exit status 2."""
     for message in messages:
         if message:  # empty if a group has printed its help
             print(f"dfltheory: {shown(' '.join(message.split()))}", file=sys.stderr)

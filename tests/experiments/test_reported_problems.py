@@ -1,4 +1,4 @@
-"""All problems of an experiment file are reported as one error, one line each."""
+"""All problems of an experiment file are reported as one error, each on its line."""
 
 import pytest
 
