@@ -88,18 +88,21 @@ def _restricted(hint: object, allowed: Restriction) -> object:
     """Return the type of numbers within a range, or those that a function accepts."""
     kind = int if hint is int else float
     if not isinstance(allowed, Range):
-        return Annotated[kind, AfterValidator(partial(_check_restriction, allowed))]
+        return Annotated[kind, AfterValidator(partial(_check_number, allowed))]
     if allowed.integer:
         kind = int
-    ends: dict[str, float] = {}
-    if math.isfinite(allowed.low):
-        ends["gt" if allowed.open_low else "ge"] = allowed.low
-    if math.isfinite(allowed.high):
-        ends["lt" if allowed.open_high else "le"] = allowed.high
-    return Annotated[kind, Field(**ends)] if ends else kind
+    low = allowed.low if math.isfinite(allowed.low) else None
+    high = allowed.high if math.isfinite(allowed.high) else None
+    ends = Field(
+        gt=low if allowed.open_low else None,
+        ge=None if allowed.open_low else low,
+        lt=high if allowed.open_high else None,
+        le=None if allowed.open_high else high,
+    )
+    return Annotated[kind, ends]
 
 
-def _check_restriction(allowed: Restriction, value: float) -> float:
+def _check_number(allowed: tuple[str, Callable[..., bool]], value: float) -> float:
     words, is_allowed = allowed
     if not is_allowed(value):
         raise ValueError(f"must be {words}")
