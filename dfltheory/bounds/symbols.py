@@ -205,8 +205,26 @@ _ENTRIES = (
 )
 
 OF_ONE_ROUND = frozenset(
-    ("t", "G_x", "G_bar", "G_w", "Xi", "D_u", "D_v", "G_u", "g_u", "kap", "drift")
-    + ("bias", "drift_u", "step_u", "step_v", "push", "dist_now", "gap_now")
+    [
+        "t",
+        "G_x",
+        "G_bar",
+        "G_w",
+        "Xi",
+        "D_u",
+        "D_v",
+        "G_u",
+        "g_u",
+        "kap",
+        "drift",
+        "drift_u",
+        "bias",
+        "step_u",
+        "step_v",
+        "push",
+        "dist_now",
+        "gap_now",
+    ]
 )
 """Quantities that have another value in each round, so that a bound that contains one
 is another bound in each round.

@@ -91,13 +91,7 @@ def decide(
     if above:
         return Decision("violated", f"{measured} exceeds the bound {bound:.3g}")
     if least >= trivial:
-        reason = "the bound is infinite"
-        if least < math.inf:
-            reason = (
-                f"the bound {least:.3g} is no less than {trivial:.3g}, which is known"
-                " without any theorem"
-            )
-        return Decision("vacuous", reason)
+        return _vacuous(least, trivial)
     if within:
         assumption = ASSUMED[method].format(most=proved_ceiling(left))
         return Decision(
@@ -117,6 +111,17 @@ def decide(
         return Decision("undecided", reason, seeds)
     contains = f"the interval {limits} ({percent}) straddles the bound {bound:.3g}"
     return Decision("undecided", f"{contains}: {_remedy(left, interval)}")
+
+
+def _vacuous(bound: float, trivial: float) -> Decision:
+    """Return the decision on a bound that says no more than is known without it."""
+    if bound == math.inf:
+        return Decision("vacuous", "the bound is infinite")
+    reason = (
+        f"the bound {bound:.3g} is no less than {trivial:.3g}, which is known without"
+        " any theorem"
+    )
+    return Decision("vacuous", reason)
 
 
 def worst_start_counts(left: LeftHandSide, bounds: Bounds) -> bool:

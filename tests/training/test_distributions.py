@@ -99,9 +99,7 @@ def test_every_group_of_clients_is_sampled_equally_often(participation):
     models = final_models(algorithm, task, None, rounds=2)[:, 0, 0]
     groups = [
         np.mean(group)
-        for group in itertools.combinations(
-            minimizers[:, 0], round(participation * m)
-        )
+        for group in itertools.combinations(minimizers[:, 0], round(participation * m))
     ]
     pairs = [0.25 * a + 0.5 * b for a, b in itertools.product(groups, repeat=2)]
     nearest = np.abs(models[:, None] - np.array(pairs)).argmin(1)

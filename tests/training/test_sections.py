@@ -28,5 +28,5 @@ def test_files_of_a_task_are_relative_to_the_folder_of_its_document(tmp_path):
 
 
 def test_document_without_a_folder_names_no_files():
-    with pytest.raises(InputError, match="task.path"):
+    with pytest.raises(InputError, match=r"task\.path"):
         make_task(dict(TABLE), None)
