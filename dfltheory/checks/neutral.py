@@ -1,96 +1,103 @@
-"""The terms of a bound where a mechanism is absent.
+"""The terms of a bound where an algorithm is a simpler one.
 
-They are compared with those of registered theorems on the simpler method.
+They are compared with those of registered theorems on the simpler algorithm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from fractions import Fraction
-from functools import lru_cache
+from collections.abc import Iterator
 
-import sympy as sp
-
-from dfltheory.bounds.monomials import Monomial, Shares
-from dfltheory.bounds.rates import covered, expanded
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.common_case import CommonCase, absent, common_case
+from dfltheory.checks.different_terms import different_terms
 from dfltheory.checks.finding import Finding, check, note
 
-ABSENT = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
+ABSENT: dict[str, int] = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
 """Mechanism -> the value at which it is absent."""
-SIMPLER: dict[tuple[str | type, str], str] = {
-    ("DFedSAM", "rho"): "DFedAvg",
-    ("DFedAvgM", "alpha"): "DFedAvg",
-    ("DFedAvg", "lam"): "FedAvg",
-    ("FedSAM", "rho"): "FedAvg",
-}
-"""The algorithm that is left; several gossip steps do not change its name."""
 _OF_PROOFS = ("lemma", "equation")
-_ORDER = 4
-Exponents = tuple[tuple[str, Fraction], ...]
+_SMALLER = ("min", "mean")
+"""Aggregates of rounds: the least value is at most the mean, in the same order."""
 
 
 def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Return whether there is a registered theorem on a simpler method."""
-    return any(_theorems_without(theorem, name, registry) for name in ABSENT)
+    return bool(_comparisons(theorem, registry)) or any(
+        _displays_without(theorem, name, registry) for name in ABSENT
+    )
 
 
 @check("neutral")
 def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
-    """Compare a bound with an absent mechanism with theorems on the simpler method.
+    """Compare a bound where the algorithm is simpler with theorems on that algorithm.
 
     Each finding lists the terms that only one of the two has: observations, not errors.
     """
+    for other, case in _comparisons(theorem, registry):
+        yield from _difference(case.place, other, *case.statements(theorem, other))
     for name, value in ABSENT.items():
-        others = _theorems_without(theorem, name, registry)
-        compared = [different_terms(without(theorem, name), other) for other in others]
-        if theorem.kind in _OF_PROOFS and ([], []) in compared:
+        others = _displays_without(theorem, name, registry)
+        pairs = [(absent(theorem, {name: value}), other) for other in others]
+        if any(different_terms(*pair) == ([], []) for pair in pairs):
             continue  # it is that display; others are other steps of the proof
-        for other, (extra, lost) in zip(others, compared, strict=True):
-            if extra or lost:
-                yield note(
-                    f"at {name} = {value}",
-                    f"against {other}: only here {'; '.join(extra) or 'nothing'}; only"
-                    f" there {'; '.join(lost) or 'nothing'}",
-                    term=str(other),
-                    extra=extra,
-                    lost=lost,
-                )
+        for other, pair in zip(others, pairs, strict=True):
+            yield from _difference(f"at {name} = {value}", other, *pair)
 
 
-def _theorems_without(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
-    """Return registered theorems with the same left side on the simpler method.
+def _difference(
+    place: str, registered: Theorem, one: Theorem, other: Theorem
+) -> Iterator[Finding]:
+    """Report the terms that one of two statements has and the other lacks."""
+    extra, lost = different_terms(one, other)
+    if extra or lost:
+        yield note(
+            place,
+            f"against {registered}: only here {'; '.join(extra) or 'nothing'}; only"
+            f" there {'; '.join(lost) or 'nothing'}",
+            term=str(registered),
+            extra=extra,
+            lost=lost,
+        )
 
-    They are theorems with constants on the method without a mechanism. If a theorem has
-    corrected variants, only those are returned. Lemmas and displays are compared with
-    those of the same paper.
+
+def _comparisons(
+    theorem: Theorem, registry: Registry
+) -> list[tuple[Theorem, CommonCase]]:
+    """Return registered theorems on simpler algorithms, with the common case.
+
+    They are theorems with constants and the same measure. Of a theorem with corrected
+    variants the first of these is returned.
     """
-    if theorem.order or name not in theorem.needs:
+    if theorem.order or theorem.kind != "theorem":
         return []
-    if theorem.kind in _OF_PROOFS:
-        return _displays_without(theorem, name, registry)
-    if theorem.kind != "theorem":
-        return []
-    simpler_algorithms = _simpler_algorithms(theorem, name)
-    comparable = [
-        other
-        for other in registry.statements()
-        if _is_comparable(theorem, other)
-        and set(simpler_algorithms) & set(other.scope.algorithms)
-        and name not in other.needs
+    found: dict[str, list[tuple[Theorem, CommonCase]]] = {}
+    for other in registry.statements():
+        if _is_comparable(theorem, other):
+            case = common_case(theorem, other)
+            if case is not None:
+                found.setdefault(other.key, []).append((other, case))
+    comparisons: list[tuple[Theorem, CommonCase]] = []
+    for rows in found.values():
+        corrected = [row for row in rows if row[0].variant.startswith("corrected")]
+        comparisons += corrected[:1] or rows
+    return comparisons
+
+
+def _is_comparable(theorem: Theorem, other: Theorem) -> bool:
+    """Return whether it is another theorem with constants on the same measure."""
+    left, other_left = theorem.lhs, other.lhs
+    same_rounds = left.aggregate == other_left.aggregate or (
+        left.aggregate in _SMALLER and other_left.aggregate in _SMALLER
+    )
+    return (
+        other.kind == "theorem"
+        and not other.order
+        and other.key != theorem.key
+        and left.measure == other_left.measure
+        and same_rounds
         and joint_glossary(theorem, other) is not None
-    ]
-    corrected_keys = {
-        other.key for other in comparable if other.variant.startswith("corrected")
-    }
-    return [
-        other
-        for other in comparable
-        if other.key not in corrected_keys or other.variant.startswith("corrected")
-    ]
+    )
 
 
 def _displays_without(theorem: Theorem, name: str, registry: Registry) -> list[Theorem]:
@@ -99,7 +106,9 @@ def _displays_without(theorem: Theorem, name: str, registry: Registry) -> list[T
     They have the same left-hand side. A display without the network's lam is another
     step of the same proof, and is not compared.
     """
-    if name == "lam":
+    if theorem.order or theorem.kind not in _OF_PROOFS:
+        return []
+    if name == "lam" or name not in theorem.needs:
         return []
     wanted = (theorem.kind, theorem.lhs.measure, theorem.lhs.aggregate)
     kept = {other for other in ABSENT if other in theorem.needs} - {name}
@@ -113,88 +122,4 @@ def _displays_without(theorem: Theorem, name: str, registry: Registry) -> list[T
     ]
 
 
-def _simpler_algorithms(theorem: Theorem, name: str) -> tuple[str | type, ...]:
-    """Return the algorithms of the scope without a mechanism.
-
-    With one gossip step instead of several they have the same names.
-    """
-    if name == "Q":
-        return theorem.scope.algorithms
-    keys = [(algorithm, name) for algorithm in theorem.scope.algorithms]
-    return tuple(SIMPLER[key] for key in keys if key in SIMPLER)
-
-
-def _is_comparable(theorem: Theorem, other: Theorem) -> bool:
-    """Return whether it is another theorem with constants on the same left side."""
-    left, other_left = theorem.lhs, other.lhs
-    return (
-        other.kind == "theorem"
-        and not other.order
-        and other.key != theorem.key
-        and (left.measure, left.aggregate) == (other_left.measure, other_left.aggregate)
-    )
-
-
-def without(theorem: Theorem, name: str) -> Theorem:
-    """Return the statement with definitions written out and one mechanism absent."""
-    absent = {theorem.glossary[name].symbol: ABSENT[name]}
-    terms = {part: term.subs(absent) for part, term in theorem.terms.items()}
-    kept = {part: term for part, term in terms.items() if term != 0}
-    return replace(theorem, parts=kept, definitions=(), conditions=())
-
-
-def different_terms(theorem: Theorem, other: Theorem) -> tuple[list[str], list[str]]:
-    """Return the monomials of each that nothing in the other covers.
-
-    Step sizes stay as they are. Of two such monomials that cover each other one is
-    listed.
-    """
-    plain = replace(other, parts=other.terms, definitions=(), conditions=())
-    own_monomials, other_monomials = _monomials(theorem), _monomials(plain)
-    shares = theorem.shares | other.shares
-    extra = _not_covered(own_monomials, other_monomials, shares, theorem.shares)
-    lost = _not_covered(other_monomials, own_monomials, shares, other.shares)
-    return [str(mono) for mono in extra], [str(mono) for mono in lost]
-
-
-def _not_covered(
-    rows: Sequence[Monomial], by: Sequence[Monomial], shares: Shares, own_shares: Shares
-) -> list[Monomial]:
-    """Return the monomials that ``by`` does not cover, without those they cover."""
-    uncovered = [mono for mono in rows if not _is_covered(mono, by, shares)]
-    for mono in sorted(uncovered, key=_factor_count, reverse=True):
-        others = [other for other in uncovered if other is not mono]
-        if _is_covered(mono, others, own_shares):
-            uncovered = others
-    return uncovered
-
-
-def _is_covered(mono: Monomial, by: Sequence[Monomial], shares: Shares) -> bool:
-    """Return whether a monomial is at most a constant times the sum of others."""
-    known = tuple(dict.fromkeys(other.exponents for other in by))
-    return mono.exponents in known or _are_covering(mono.exponents, known, shares)
-
-
-@lru_cache(4096)
-def _are_covering(
-    exponents: Exponents, by: tuple[Exponents, ...], shares: Shares
-) -> bool:
-    """Return whether products of powers cover another one.
-
-    Variants of a theorem have the same products with other coefficients.
-    """
-    mono, *others = (Monomial(sp.S.One, powers) for powers in (exponents, *by))
-    return covered(mono, others, (), shares)
-
-
-def _factor_count(mono: Monomial) -> int:
-    return len(mono.exponents)
-
-
-@lru_cache(64)
-def _monomials(theorem: Theorem) -> tuple[Monomial, ...]:
-    """Return the monomials that are added in a bound with definitions written out."""
-    return tuple(row for row in expanded(theorem, _ORDER, {}, ()) if row.added)
-
-
-__all__ = ["ABSENT", "check_neutral", "different_terms", "has_neutral", "without"]
+__all__ = ["ABSENT", "check_neutral", "has_neutral"]
