@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from dfltheory.bounds.inequalities.by_form import nonnegative
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr, Scaling, Unit
 from dfltheory.checks.degrees import Degree
@@ -115,8 +116,18 @@ def _summands(theorem: Theorem) -> Iterator[_Summand]:
     for unit, together in by_unit.items():
         left = [x for x in sp.Add.make_args(sp.Add(*together)) if x != 0]
         if left:
-            positive = not any(x.could_extract_minus_sign() for x in left)
+            positive = _is_nonnegative(left, theorem)
             yield _Summand(frozenset(parts[unit]), degree.of_unit(unit), positive)
+
+
+def _is_nonnegative(summands: list[Expr], theorem: Theorem) -> bool:
+    """Return whether a sum has no negative summand, or its factors are non-negative.
+
+    A factor 1 - 1/K is one, although its last summand is negative.
+    """
+    if not any(summand.could_extract_minus_sign() for summand in summands):
+        return True
+    return nonnegative(sp.factor(sp.Add(*summands)), theorem.glossary)
 
 
 def _units(theorem: Theorem) -> dict[str, Unit]:
