@@ -1,9 +1,10 @@
 """Network constants that a statement gives by a formula of m, on extreme graphs.
 
-Conditions such as ``q = (1 - m^-m)^(1/m)`` restrict the networks that a statement
-covers. If the author means that they hold on every network, small graphs on which
-mixing is slow, or weights are small, show that the formula promises too much. As a
-hypothesis it is right, and excludes these graphs. The finding is therefore a warning.
+The formula may also contain the network's diameter. Conditions such as ``q = (1 -
+m^-m)^(1/m)`` restrict the networks that a statement covers. If the author means that
+they hold on every network, small graphs on which mixing is slow, or weights are small,
+show that the formula promises too much. As a hypothesis it is right, and excludes these
+graphs. The finding is therefore a warning.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, warning
 
-SIZES = range(2, 9)
+SIZES = range(2, 17)
 """Numbers of clients that are tried."""
+DIAMETER = "network: diameter"
+"""How a quantity is computed that is the network's diameter."""
 _ROUNDS = 60
 _ROUNDING = 1e-9
 
@@ -71,6 +74,18 @@ def _path_with_return(m: int) -> np.ndarray:
     return sends
 
 
+def _two_cliques(m: int) -> np.ndarray:
+    """Return the adjacency matrix of two complete graphs that one link connects.
+
+    The diameter is at most 3, and the gap is of order 1/m^2.
+    """
+    half = m // 2
+    adjacency = np.zeros((m, m))
+    adjacency[:half, :half] = adjacency[half:, half:] = 1
+    adjacency[half - 1, half] = adjacency[half, half - 1] = 1
+    return adjacency - np.diag(np.diag(adjacency))
+
+
 def extreme_networks(theorem: Theorem, m: int) -> list[SmallNetwork]:
     """Return small networks on m clients that the statement covers."""
     law = theorem.scope.network
@@ -80,12 +95,20 @@ def extreme_networks(theorem: Theorem, m: int) -> list[SmallNetwork]:
         SmallNetwork("complete graph", np.full((m, m), 1 / m)),
         SmallNetwork("path with Metropolis weights", _metropolis(_path(m))),
         SmallNetwork("star with Metropolis weights", _metropolis(_star(m))),
+        SmallNetwork(
+            "pair of linked cliques with Metropolis weights",
+            _metropolis(_two_cliques(m)),
+        ),
     ]
     if law in ("doubly stochastic", "column-stochastic"):
         ring = _uniform(_directed_ring(m))
         found.append(SmallNetwork("directed ring with equal shares", ring))
     if law == "column-stochastic":
-        sends = {"star": _star(m), "directed path with returns": _path_with_return(m)}
+        sends = {
+            "star": _star(m),
+            "directed path with returns": _path_with_return(m),
+            "pair of linked cliques": _two_cliques(m),
+        }
         found += [
             SmallNetwork(f"{name} with equal shares", _uniform(sent))
             for name, sent in sends.items()
@@ -94,6 +117,15 @@ def extreme_networks(theorem: Theorem, m: int) -> list[SmallNetwork]:
 
 
 # -- exact constants
+
+
+def diameter(matrix: np.ndarray) -> int:
+    """Return the largest number of rounds that a message needs, over the networks."""
+    reached, links, rounds = np.eye(len(matrix)) > 0, matrix > 0, 0
+    while not reached.all():
+        reached = reached | (links @ reached)
+        rounds += 1
+    return rounds
 
 
 def contraction(matrix: np.ndarray) -> float:
@@ -147,13 +179,17 @@ _CONSTANTS = {
 
 @dataclass(frozen=True)
 class Formula:
-    """A constant as a function of m."""
+    """A constant as a function of m and the network's diameter."""
 
-    of_m: Expr
+    expr: Expr
+    diameter: sp.Symbol | None = None
 
-    def at(self, m: int) -> float:
-        """Return the stated value for m clients."""
-        return float(self.of_m.subs(s.m, m))
+    def on(self, matrix: np.ndarray) -> float:
+        """Return the stated value on a network."""
+        values: dict[sp.Symbol, int] = {s.m: len(matrix)}
+        if self.diameter is not None:
+            values[self.diameter] = diameter(matrix)
+        return float(self.expr.subs(values))
 
 
 def check_network_constants(theorem: Theorem) -> Iterator[Finding]:
@@ -167,27 +203,30 @@ def check_network_constants(theorem: Theorem) -> Iterator[Finding]:
 
 
 def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
-    """Return the network constants that conditions give by m alone, by name.
+    """Return the network constants that conditions give by m and the diameter, by name.
 
     They are upper ends of lam, q and C and lower ends of delta; a number is one where
     the constant is equal to it. Networks that contract in each round have ``window`` =
     1.
     """
     ends: dict[tuple[str, bool], Expr] = {}
+    own = (q.symbol for q in theorem.quantities if q.of == DIAMETER)
+    of_network = next(own, None)
+    allowed = {s.m, of_network}
     for condition in conditions_of(theorem):
         left, right = (
             sp.sympify(side).subs(s.window, 1)
             for side in (condition.left, condition.right)
         )
         for constant, formula, is_upper in ((left, right, True), (right, left, False)):
-            if isinstance(constant, sp.Symbol) and formula.free_symbols <= {s.m}:
+            if isinstance(constant, sp.Symbol) and formula.free_symbols <= allowed:
                 ends[constant.name, is_upper] = formula
     found = {}
     for (name, is_upper), formula in ends.items():
         if name in (*_CONSTANTS, "C") and is_upper == (name != "delta"):
             is_exact = ends.get((name, not is_upper)) == formula
             if is_exact or formula.free_symbols:
-                found[name] = Formula(formula)
+                found[name] = Formula(formula, of_network)
     return found
 
 
@@ -195,14 +234,14 @@ def _first_refuted(theorem: Theorem, name: str, formula: Formula) -> Iterator[Fi
     """Yield the smallest network on which a constant is not what it should be."""
     constant = _CONSTANTS[name]
     for m in SIZES:
-        stated = formula.at(m)
         for network in extreme_networks(theorem, m):
+            stated = formula.on(network.matrix)
             exact = constant.exact(network.matrix)
             excess = exact - stated if constant.larger_is_safe else stated - exact
             if not excess <= _ROUNDING:
                 yield warning(
                     name,
-                    f"{name} = {formula.of_m} is {stated:.6g} for m = {m}, but on the"
+                    f"{name} = {formula.expr} is {stated:.6g} for m = {m}, but on the"
                     f" {network.name} {constant.meaning} is {exact:.6g}: the condition"
                     " excludes this network",
                     m=m,
@@ -217,15 +256,15 @@ def _first_refuted_pair(theorem: Theorem, C: Formula, q: Formula) -> Iterator[Fi
     """Yield the smallest network on which C q^t is below a disagreement."""
     rounds = np.arange(1, _ROUNDS + 1)
     for m in SIZES:
-        stated = C.at(m) * q.at(m) ** rounds
         for network in extreme_networks(theorem, m):
+            stated = C.on(network.matrix) * q.on(network.matrix) ** rounds
             exact = disagreements(network.matrix)
             refuted = np.flatnonzero(exact > stated + _ROUNDING)
             if len(refuted):
                 i = int(refuted[0])
                 yield warning(
                     "C",
-                    f"C q^t with C = {C.of_m} and q = {q.of_m} is {stated[i]:.6g} for m"
+                    f"C q^t with C = {C.expr} and q = {q.expr} is {stated[i]:.6g} for m"
                     f" = {m} and t = {rounds[i]}, but on the {network.name} a model"
                     f" that starts at e_j is {exact[i]:.6g} from the mean: the"
                     " condition excludes this network",

@@ -10,12 +10,16 @@ import sympy as sp
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Condition
+from dfltheory.bounds.units import ONE
 from dfltheory.checks.extremes import check_extremes
 from dfltheory.checks.network_constants import (
     SIZES,
     check_network_constants,
+    diameter,
     extreme_networks,
+    least_rate,
     least_weight,
 )
 
@@ -70,6 +74,44 @@ VALID = [
 @pytest.mark.parametrize(("theorem", "formulas"), VALID)
 def test_valid_formula_passes(theorem, formulas):
     assert list(check_network_constants(with_constants(theorem, **formulas))) == []
+
+
+DIAMETER = Quantity("Diam", "D", ONE, "diameter of the network", of="network: diameter")
+
+
+def q_by_diameter(a):
+    """The formula (1 - a^D)^(1/(D + 1)) for the contraction of push-sum."""
+    known = replace(DIRECTED, quantities=(DIAMETER,))
+    rate = (1 - a**DIAMETER.symbol) ** (1 / (DIAMETER.symbol + 1))
+    return with_constants(known, q=rate)
+
+
+@pytest.mark.parametrize("share", [sp.Rational(1, 2), sp.Rational(4, 5)])
+def test_contraction_by_the_diameter_alone_is_refuted(share):
+    """No constant a works on all networks: some have a small diameter and a small gap."""
+    (finding,) = check_network_constants(q_by_diameter(share))
+    assert finding.place == "q"
+    assert finding.evidence["exact"] > finding.evidence["stated"]
+
+
+@pytest.mark.parametrize("m", [4, 8, 16])
+def test_linked_cliques_have_a_small_diameter_and_a_small_gap(m):
+    """With equal shares the gap is at most 2/((m/2)^2 + 1)."""
+    networks = {n.name: n.matrix for n in extreme_networks(DIRECTED, m)}
+    matrix = networks["pair of linked cliques with equal shares"]
+    assert diameter(matrix) == 3
+    assert least_rate(matrix) >= 1 - 2 / ((m / 2) ** 2 + 1)
+
+
+def test_contraction_by_the_diameter_and_the_least_weight_passes():
+    """The least weight of a network with m clients is at least 1/m."""
+    assert list(check_network_constants(q_by_diameter(1 / s.m))) == []
+
+
+def test_diameter_of_small_networks():
+    assert [diameter(n.matrix) for n in extreme_networks(SYMMETRIC, 8)] == [1, 7, 2, 3]
+    directed = {n.name: diameter(n.matrix) for n in extreme_networks(DIRECTED, 8)}
+    assert directed["directed ring with equal shares"] == 7
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from dfltheory.errors import InputError, UnknownNameError
 from validation.pages import audit as audit_page
 from validation.pages import errata as page
 from validation.pages import errata_entries as entries_page
+from validation.pages.errata_statements import growth_caption, in_terms_of
 from validation.papers import PAPERS, appendix, examination, findings, statement
 from validation.papers.__main__ import main as papers_command
 from validation.papers.erratum import (
@@ -37,7 +38,7 @@ ENTRIES = [(paper, erratum) for paper in PAPERS for erratum in errata(paper)]
 
 def test_ids_are_used_once_and_errata_are_complete():
     ids = [entry.id for _, entry in ENTRIES]
-    assert len(set(ids)) == len(ids) == 81
+    assert len(set(ids)) == len(ids) == 83
     for _, entry in ENTRIES:
         assert entry.quotation
         assert entry.correction
@@ -138,7 +139,7 @@ def test_corrections_change_terms_conditions_and_scope():
     assert {
         name for name in before.parts if before.parts[name] != after.parts[name]
     } == {"sharpness"}
-    longer = erratum("DFedMDC-E2").corrected_statement("dfedmdc.theorem_1")
+    longer = erratum("DFedMDC-E22").corrected_statement("dfedmdc.theorem_1")
     assert len(longer.conditions) == len(statement("dfedmdc.theorem_1").conditions) + 1
     scope = (
         erratum("DFedSGPSM-E7")
@@ -262,6 +263,51 @@ def test_every_word_of_a_witness_is_filled_in(pages):
     )
 
 
+def test_every_false_statement_in_o_has_a_picture_and_says_what_its_growth_proves(
+    pages,
+):
+    for paper in PAPERS:
+        for note in notes(paper):
+            theorem = statement(note.claim)
+            if not (theorem.order and theorem.status.refuted):
+                continue
+            section = pages[paper].split(f"{{: #{page.anchor(note)} }}")[1]
+            section = section.split("\n## ")[0]
+            assert f"({page.picture_name(note)})" in section
+            proves = "family in closed form" in section
+            assert proves or "whose ratios are exact" in section, note.claim
+
+
+def test_growth_without_a_closed_form_is_not_called_a_proof():
+    note = next(n for n in notes("dfedsam") if n.claim == "dfedsam.corollary_4_6")
+    other = replace(note, claim="dfedsam.corollary_4_6:appendix", example="DFedSAM-E1")
+    file = DOCS / "counterexamples" / "dfedsam.corollary_4_6-appendix.json"
+    caption = growth_caption(other, file)
+    assert "does not prove" in caption
+    assert "no constant is large enough" in growth_caption(note, file)
+
+
+def test_corrected_statement_has_no_quantity_that_the_printed_one_fixes():
+    printed = statement("dfedsam.corollary_4_6")
+    corrected, fixed = in_terms_of(
+        statement("dfedsam.corollary_4_6:corrected"), printed
+    )
+    assert fixed == {"Q": 1}
+    assert "Q" not in corrected.needs
+    assert "rho0" in corrected.needs
+    several = statement("dfedsam.corollary_4_8")
+    assert in_terms_of(corrected, several) == (corrected, {})
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_pages_quote_nothing_from_memory_and_print_no_labels_of_assumptions(
+    paper, pages
+):
+    assert "from memory" not in pages[paper]
+    assert "by machine" not in pages[paper]
+    assert not re.findall(r"; and \d+(?:\.\d+)?: ", pages[paper])
+
+
 def test_a_page_counts_the_lines_that_were_examined():
     for paper in PAPERS:
         coverage = page.coverage(paper)
@@ -276,7 +322,9 @@ def test_a_page_counts_the_lines_that_were_examined():
         ("dfedsam.theorem_4_5", "false", ["DFedSAM-E1"]),
         ("dfedsam.rate_abstract", "does not follow", []),
         ("dfedadmm.theorem_1", "false", ["DFedADMM-E1", "DFedADMM-E5"]),
-        ("dfedmdc.theorem_1", "false", ["DFedMDC-E10", "DFedMDC-E2"]),
+        ("dfedmdc.theorem_1", "false", ["DFedMDC-E10", "DFedMDC-E22"]),
+        ("dfedmdc.theorem_2", "false", ["DFedMDC-E6", "DFedMDC-E9", "DFedMDC-E10"]),
+        ("dfedsam.corollary_4_8", "false", ["DFedSAM-E1", "DFedSAM-E13"]),
         ("dfedsgpsm.theorem_1", "false", ["DFedSGPSM-E4"]),
         ("lian2017.rate:restated", "nothing found", []),
     ],

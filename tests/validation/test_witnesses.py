@@ -13,6 +13,7 @@ import sympy as sp
 from pydantic import ValidationError
 
 from dfltheory.graphs import assran_constants
+from validation.pages.errata_entries import causes_of, verdict
 from validation.papers import PAPERS, statement
 from validation.papers.dfedadmm.finite_problem import shifted_mean
 from validation.papers.erratum import (
@@ -23,6 +24,7 @@ from validation.papers.erratum import (
     BY_WITNESS,
     errata,
     erratum,
+    notes,
 )
 from validation.papers.finite_problems import FiniteProblem, exact
 from validation.papers.lines import refuted_lines
@@ -45,8 +47,9 @@ NOT_EVALUATED = {
     "DFedADMM-E17": "a citation, which no number contradicts",
     "DFedSAM-E30": "a citation, which no number contradicts",
     "DFedSGPSM-E15": "a citation, which no number contradicts",
-    # its witness is a saved family of problems: tests/validation/test_causes.py
+    # their witnesses are saved families of problems: tests/validation/test_causes.py
     "DFedSAM-E24": "",
+    "DFedMDC-E22": "",
 }
 INEXACT = {
     "DFedMDC-E13",  # square roots of 2 x 2 minors of a random network
@@ -57,8 +60,8 @@ INEXACT = {
 def test_errata_without_an_evaluated_witness_are_these_with_their_reasons():
     without = {e.id: e.no_witness for e in ENTRIES if e not in EVALUATED}
     assert without == NOT_EVALUATED
-    assert len(EVALUATED) == 77
-    assert len(ENTRIES) == 81
+    assert len(EVALUATED) == 78
+    assert len(ENTRIES) == 83
 
 
 @pytest.mark.drawn(24)
@@ -80,6 +83,32 @@ def test_without_its_correction_the_witness_still_contradicts_the_line(entry):
     )
     bare = replace(entry, witness=witness, terms={}, conditions={}, scope={})
     assert not compare(bare).corrected_holds
+
+
+CONTRADICTED = [(entry, claim) for entry in EVALUATED for claim in entry.contradicts]
+
+
+def against(entry, claim):
+    """The erratum with its witness against another claim."""
+    return replace(entry, witness=entry.witness.model_copy(update={"claim": claim}))
+
+
+@pytest.mark.parametrize(("entry", "claim"), CONTRADICTED, ids=str)
+def test_a_witness_contradicts_the_further_claims_of_its_erratum(entry, claim):
+    other = against(entry, claim)
+    found = compare(other)
+    assert not found.printed_holds
+    assert found.corrected_holds
+    witness = other.witness.model_copy(update={"excluded_by": ""})
+    bare = replace(other, witness=witness, terms={}, conditions={}, scope={})
+    assert not compare(bare).corrected_holds
+
+
+def test_the_claims_that_a_witness_contradicts_are_these():
+    assert {(entry.id, claim) for entry, claim in CONTRADICTED} == {
+        ("DFedSAM-E13", "dfedsam.corollary_4_8"),
+        ("DFedMDC-E10", "dfedmdc.theorem_2"),
+    }
 
 
 @pytest.mark.parametrize("entry", WITH_STATEMENT, ids=lambda entry: entry.id)
@@ -108,6 +137,20 @@ def test_severities_that_were_judged_anew():
     assert erratum("DFedADMM-E1").severity == "the statement is false"
     assert erratum("DFedSAM-E27").severity == "typo"
     assert erratum("DFedMDC-E2").severity == "does not follow, repairable"
+    assert erratum("DFedMDC-E6").severity == "the statement is false"
+    rings = [erratum(name).severity for name in ("DFedSAM-E17", "DFedMDC-E17")]
+    assert rings == ["constant", "constant"]
+
+
+NOTES = [note for paper in PAPERS for note in notes(paper)]
+
+
+@pytest.mark.parametrize("note", NOTES, ids=lambda note: note.claim)
+def test_every_cause_of_a_false_statement_has_the_severity_false(note):
+    theorem = statement(note.claim)
+    causes = causes_of(theorem)
+    assert {entry.severity for entry in causes} <= {"the statement is false"}
+    assert bool(causes) == (verdict(theorem) == "false")
 
 
 def test_a_witness_has_one_printed_side():

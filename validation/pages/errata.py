@@ -23,11 +23,11 @@ from validation.pages.errata_entries import (
     example_lines,
     links,
     others,
-    saved_growth,
     typo_line,
     verdict,
 )
 from validation.pages.errata_pictures import draw
+from validation.pages.errata_statements import growth_caption, in_terms_of
 from validation.papers import EXAMINATION, PAPERS, examination, statement
 from validation.papers.erratum import (
     BY_READING,
@@ -68,8 +68,8 @@ _HOW = """
 
 Severity: *the statement is false*: a theorem, corollary, lemma or assumption that a run, an exact instance or a
 number contradicts; *does not follow, repairable*: a step of a proof, or a rate, which what comes before does not
-give, although another display can take its place; *constant*: such a step whose constant factor or power alone is
-wrong; *typo*: the paper has it right elsewhere, or nothing depends on it.
+give, although another display can take its place; *constant*: such a step, or a formula of a table or a remark,
+whose constant factor or power alone is wrong; *typo*: the paper has it right elsewhere, or nothing depends on it.
 
 Each entry is a record with its place, a quotation, its cause, the least correction that makes it right, how it
 was found, how the correction was verified, and a witness. `tests/validation/test_witnesses.py` evaluates each
@@ -212,7 +212,7 @@ def _picture(note: StatementNote, docs: Path) -> Iterator[str]:
         " example)"
     )
     if theorem.order:
-        caption = f"{saved_growth(file)} ([saved](../counterexamples/{file.name}))"
+        caption = growth_caption(note, file)
     yield f"![{note.name}]({picture_name(note)})"
     yield ""
     yield f"*{caption[0].upper()}{caption[1:]}.*"
@@ -225,10 +225,13 @@ def picture_name(note: StatementNote) -> str:
 
 
 def _corrected(note: StatementNote) -> Iterator[str]:
-    theorem = statement(note.corrected)
+    status = statement(note.corrected).status.kind
+    theorem, fixed = in_terms_of(statement(note.corrected), statement(note.claim))
+    glossary = theorem.glossary
+    at = "".join(f", at ${glossary[n].latex}={value}$" for n, value in fixed.items())
     yield (
         f"**What holds** ([`{note.corrected}`](../theory/{theorem.key.split('.')[0]}.md),"
-        f" {theorem.status.kind}):"
+        f" {status}{at}):"
     )
     yield ""
     if (note.example or note.text) and note.corrected not in {

@@ -180,8 +180,9 @@ def causes_of(theorem: Theorem) -> list[Erratum]:
 def _makes_false(entry: Erratum, claim: str) -> bool:
     if claim in entry.refutes:
         return True
-    against = (entry.witness.claim, entry.witness.family) if entry.witness else ()
-    return entry.severity == FALSE and claim in (entry.origin, *against)
+    witnessed = (entry.witness.claim, entry.witness.family) if entry.witness else ()
+    contradicted = (entry.origin, *witnessed, *entry.contradicts)
+    return entry.severity == FALSE and claim in contradicted
 
 
 def verdict(theorem: Theorem) -> str:

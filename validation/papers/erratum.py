@@ -89,6 +89,7 @@ class Erratum:
     refutes : claims whose saved counterexamples this correction alone explains
         (:mod:`validation.papers.causes`)
     lines : places of the refuted lines that it makes false
+    contradicts : further claims that the witness contradicts
     witness : values at which the printed line is false
     no_witness : why there is none
     """
@@ -110,6 +111,7 @@ class Erratum:
     corrected: str = ""
     refutes: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
     witness: Witness | None = None
     no_witness: str = ""
 
