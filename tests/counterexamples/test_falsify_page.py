@@ -36,6 +36,7 @@ from validation.counterexamples.planted_reasons import (
     unproved,
     unshown,
 )
+from validation.counterexamples.simple import NAMES
 from validation.pages import falsify as page
 from validation.pages import power as power_page
 from validation.papers import PAPERS
@@ -130,8 +131,7 @@ def test_page_lists_refuted_printed_main_theorems_first():
         ("dfedmdc.theorem_1", "dfedmdc.theorem_2"),
     )
     text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
-    searches = text.partition("\n## The refutations")[0]
-    rows = [line for line in searches.splitlines() if line.startswith("| `")]
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
     assert len(rows) == len(DOCUMENTS)
     head = rows[: len(refuted)]
     assert all("**refuted**" in row for row in head)
@@ -143,6 +143,20 @@ def test_page_lists_refuted_printed_main_theorems_first():
     # those with constants are confirmed in fractions
     vain = [line for line in head if "none:" in line]
     assert all("noise that depends on the state" in line for line in vain)
+
+
+def test_page_is_one_table_with_one_row_for_each_statement():
+    text = (FOLDER.parent / "falsify.md").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    assert sum(line.startswith("|---") for line in lines) == 1
+    assert not [line for line in lines if line.startswith("## ")]
+    rows = [line.split(" | ") for line in lines if line.startswith("| `")]
+    statements = [(row[0].strip("| `"), row[1]) for row in rows]
+    assert len(set(statements)) == len(statements) == len(DOCUMENTS)
+    column = page._HEADS.index("simplified")
+    simplified = {f"{row[0].strip('| `')}-{row[1]}" for row in rows if row[column]}
+    assert simplified == set(NAMES)
+    assert all("digits" in row[column] for row in rows if row[column])
 
 
 def test_rows_have_unique_anchors_and_link_their_files():
