@@ -27,7 +27,11 @@ from validation.pages.errata_entries import (
     verdict,
 )
 from validation.pages.errata_pictures import draw
-from validation.pages.errata_statements import growth_caption, in_terms_of
+from validation.pages.errata_statements import (
+    growth_caption,
+    in_terms_of,
+    size_of_correction,
+)
 from validation.papers import EXAMINATION, PAPERS, examination, statement
 from validation.papers.erratum import (
     BY_READING,
@@ -172,6 +176,7 @@ def _statement(note: StatementNote, docs: Path) -> Iterator[str]:
     if note.example:
         yield from _picture(note, docs)
     yield from _corrected(note)
+    yield from size_of_correction(note)
     if note.unaffected:
         yield from (f"**Not affected.** {note.unaffected}", "")
     because = f" Cause: {links(causes)}." if causes else ""

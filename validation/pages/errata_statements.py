@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from validation.counterexamples.growth_laws import GrowthLaw, growth_laws
 from validation.pages.errata_entries import saved_growth
 from validation.papers import statement
 from validation.papers.erratum import StatementNote, erratum
+from validation.papers.minimal import region_of
 
 
 def in_terms_of(theorem: Theorem, printed: Theorem) -> tuple[Theorem, dict[str, int]]:
@@ -93,4 +95,21 @@ def _closed_form(law: GrowthLaw) -> str:
     )
 
 
-__all__ = ["growth_caption", "in_terms_of"]
+def size_of_correction(note: StatementNote) -> Iterator[str]:
+    """Yield how large the corrected statement is where nothing refutes the print."""
+    region = region_of(note.claim)
+    if region is None:
+        return
+    where = f"At random points where nothing refutes the print ({region.words})"
+    if region.factor == 1:
+        size = "no corrected variant with its assumptions was larger than it"
+    else:
+        size = (
+            f"the smallest corrected variant was up to ${region.factor:g}$ times as"
+            f" large as it, because {region.reason}"
+        )
+    yield f"**Size of the correction.** {where}, {size}."
+    yield ""
+
+
+__all__ = ["growth_caption", "in_terms_of", "size_of_correction"]

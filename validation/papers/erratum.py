@@ -221,7 +221,7 @@ def errata(paper: str) -> tuple[Erratum, ...]:
 @cache
 def notes(paper: str) -> tuple[StatementNote, ...]:
     """Return what is said of the main statements of a paper."""
-    return _records(FOLDER / paper / "errata.toml", "statement", _NOTE)
+    return read_records(FOLDER / paper / "errata.toml", "statement", _NOTE)
 
 
 def erratum(name: str) -> Erratum:
@@ -253,15 +253,21 @@ def read_errata(file: Path) -> tuple[Erratum, ...]:
         A record has a field that errata do not have, lacks one, or has another severity
         or source.
     """
-    return _records(file, "erratum", _ERRATUM)
+    return read_records(file, "erratum", _ERRATUM)
 
 
-def _records(
+def read_records(
     file: Path, name: str, record_type: TypeAdapter[Record]
 ) -> tuple[Record, ...]:
-    """Return the records of one name, in the order of the file."""
+    """Return the records of one name, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        A record has a field that such records do not have, or lacks one.
+    """
     found: list[Record] = []
-    for record in tomllib.loads(file.read_text(encoding="utf-8"))[name]:
+    for record in tomllib.loads(file.read_text(encoding="utf-8")).get(name, []):
         try:
             found.append(record_type.validate_python(record))
         except ValidationError as wrong:
@@ -326,4 +332,5 @@ __all__ = [
     "notation",
     "notes",
     "read_errata",
+    "read_records",
 ]

@@ -1,0 +1,163 @@
+"""How large corrected statements are where nothing refutes the printed one.
+
+A correction is minimal if it is no larger than the print wherever the print may be
+right. Where that is, is data: the values and conditions under which no erratum of the
+severity *the statement is false* applies (``[[minimal]]`` in ``errata.toml``). They are
+compared at random points at which the conditions of both hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass as record
+
+from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.comparisons import conditions_of as comparison_conditions
+from dfltheory.bounds.formulas import read_comparison, read_formula
+from dfltheory.bounds.regions import (
+    Points,
+    admissible,
+    bound_at,
+    conditions_of,
+    values_of,
+)
+from dfltheory.bounds.registry import REGISTRY
+from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.theorem import Theorem
+from dfltheory.checks.common_case import absent
+from validation.papers import FOLDER, PAPERS, statement
+from validation.papers.erratum import read_records
+
+_POINTS = 3000
+_SYMBOLS = {name: quantity.symbol for name, quantity in GLOSSARY.items()}
+
+
+@record(frozen=True, config=ConfigDict(extra="forbid"))
+class UnrefutedRegion:
+    """Where nothing refutes a printed statement.
+
+    Attributes
+    ----------
+    claim : the printed statement, ``key`` or ``key:variant``
+    words : the region in words
+    at : quantity -> value
+    where : comparisons of quantities
+    given : quantity of corrected variants -> formula in the quantities of the print
+    factor : the smallest corrected variant is at most this many times the print
+    reason : why it is larger than the print; empty if it is not
+    weaker : corrected variants with weaker assumptions, which may be larger
+    """
+
+    claim: str
+    words: str
+    at: dict[str, int] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
+    given: dict[str, str] = field(default_factory=dict)
+    factor: float = 1.0
+    reason: str = ""
+    weaker: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Excess:
+    """Corrected over printed bound at random points of a region.
+
+    Attributes
+    ----------
+    of_variants : variant -> the largest ratio where the variant applies
+    of_smallest : the largest ratio of the smallest variant that applies
+    applicable : share of the points at which a variant applies
+    """
+
+    of_variants: dict[str, float]
+    of_smallest: float
+    applicable: float
+
+
+@cache
+def unrefuted_regions(paper: str) -> tuple[UnrefutedRegion, ...]:
+    """Return the regions of a paper, in the order of its file."""
+    file = FOLDER / paper / "errata.toml"
+    return read_records(file, "minimal", TypeAdapter(UnrefutedRegion))
+
+
+def region_of(claim: str) -> UnrefutedRegion | None:
+    """Return where nothing refutes a printed statement; None if nothing is said."""
+    found = (r for paper in PAPERS for r in unrefuted_regions(paper))
+    return next((region for region in found if region.claim == claim), None)
+
+
+def comparable_variants(region: UnrefutedRegion) -> list[Theorem]:
+    """Return the corrected variants of a printed statement with its assumptions."""
+    printed = statement(region.claim)
+    return [
+        theorem
+        for theorem in REGISTRY.statements(printed.key.split(".")[0])
+        if theorem.key == printed.key
+        and theorem.variant.startswith("corrected")
+        and theorem.variant not in region.weaker
+    ]
+
+
+def excess(region: UnrefutedRegion, seed: int = 0) -> Excess:
+    """Compare the corrected variants with the print in a region."""
+    printed = statement(region.claim)
+    variants = comparable_variants(region)
+    points = _points(region, printed, variants, seed)
+    bound = bound_at(printed, points)
+    ratios: dict[str, np.ndarray] = {}
+    for variant in variants:
+        applies = _hold(conditions_of(variant), points) & (bound > 0)
+        ratio = np.full(len(bound), np.inf)
+        np.divide(bound_at(variant, points), bound, out=ratio, where=applies)
+        ratios[variant.variant] = ratio
+    smallest = np.min(list(ratios.values()), axis=0)
+    return Excess(
+        {name: _largest(ratio) for name, ratio in ratios.items()},
+        _largest(smallest),
+        float(np.isfinite(smallest).mean()),
+    )
+
+
+def _largest(ratios: np.ndarray) -> float:
+    return float(ratios[np.isfinite(ratios)].max(initial=0.0))
+
+
+def _points(
+    region: UnrefutedRegion, printed: Theorem, variants: list[Theorem], seed: int
+) -> Points:
+    names = {*printed.needs}.union(*(variant.needs for variant in variants))
+    conditions = [*absent(printed, region.at).conditions]
+    for text in region.where:
+        conditions += comparison_conditions(text, *read_comparison(text, _SYMBOLS))
+    rng = np.random.default_rng(seed)
+    points = admissible(names, conditions, _POINTS, rng)
+    size = len(points["L"])
+    for name, value in region.at.items():
+        points[name] = np.full(size, float(value))
+    for name, text in region.given.items():
+        (points[name],) = values_of([read_formula(text, _SYMBOLS)], points)
+    return points
+
+
+def _hold(conditions: tuple[Condition, ...], points: Points) -> np.ndarray:
+    """Return at which points all conditions hold."""
+    good = np.ones(len(points["L"]), dtype=bool)
+    for condition in conditions:
+        left, right = values_of([condition.left, condition.right], points)
+        good &= (left < right) if condition.strict else (left <= right)
+    return good
+
+
+__all__ = [
+    "Excess",
+    "UnrefutedRegion",
+    "comparable_variants",
+    "excess",
+    "region_of",
+    "unrefuted_regions",
+]
