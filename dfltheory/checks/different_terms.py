@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import sympy as sp
+from sympy.parsing.sympy_parser import parse_expr
 
 from dfltheory.bounds.inequalities.region import LimitError, Region
 from dfltheory.bounds.monomials import LARGE, Monomial, Shares
@@ -130,7 +131,7 @@ def _is_constant(atom: str, theorem: Theorem) -> bool:
     }
     if not _names(atom) <= set(symbols):
         return False
-    expr = sp.sympify(atom, locals=dict(symbols))
+    expr = parse_expr(atom, local_dict=dict(symbols))
     if not expr.is_Add:
         return False
     region = Region(conditions_of(theorem), glossary=theorem.glossary)
