@@ -61,8 +61,17 @@ def test_moment_with_the_step_in_a_coefficient_has_the_phase_of_one_block():
 
 
 def test_second_checker_rejects_a_step_of_two_phases():
-    with pytest.raises(ProofError, match="one phase"):
-        check((ATTACKS / "step_of_two_phases.txt").read_text(encoding="utf-8"))
+    text = (ATTACKS / "step_of_two_phases.txt").read_text(encoding="utf-8")
+    error = rejected_line(text)
+    assert error.rule == "combine"
+    assert "(k)*inner(v7, v7)" in text.splitlines()[error.line - 1]
+
+
+def rejected_line(text):
+    """Return the error for a wrong proof, with its line and rule."""
+    with pytest.raises(ProofError) as rejected:
+        check(text)
+    return rejected.value
 
 
 def without_sam():
@@ -188,8 +197,10 @@ def with_first_line(model: str, line: str) -> str:
     ],
 )
 def test_second_checker_accepts_own_blocks_only(model, line):
-    with pytest.raises(ProofError, match="no such block"):
-        check(with_first_line(model, f"f0 = {line}"))
+    text = with_first_line(model, f"f0 = {line}")
+    error = rejected_line(text)
+    assert text.splitlines()[error.line - 1] == f"f0 = {line}"
+    assert error.rule == line.partition("(")[0]
 
 
 def test_second_checker_accepts_a_further_fact_about_own_blocks():
@@ -264,22 +275,24 @@ def test_plain_algorithm_has_no_steps_of_a_block():
 
 def test_second_checker_rejects_plain_steps_of_two_blocks():
     text = (ATTACKS / "plain_steps_of_two_blocks.txt").read_text(encoding="utf-8")
-    with pytest.raises(ProofError, match="two blocks"):
-        check(text)
+    error = rejected_line(text)
+    assert text.splitlines()[error.line - 1].startswith("algorithm kept = ")
 
 
 @pytest.mark.parametrize(
-    ("first", "why"),
+    ("first", "lines_after"),
     [
-        ("left mean_t(sq(x))\n", "twice"),
-        ("left mean_t(next_t(sq(x)))\n", "two ranges"),
-        ("left start_t(mean_t(sq(x)))\n", "two ranges"),
-        ("left mean_k(max_k(sq(g)))\n", "two ranges"),
+        ("left mean_t(sq(x))", 1),
+        ("left mean_t(next_t(sq(x)))", 0),
+        ("left start_t(mean_t(sq(x)))", 0),
+        ("left mean_k(max_k(sq(g)))", 0),
     ],
 )
-def test_left_side_has_one_meaning(first, why):
-    with pytest.raises(ProofError, match=why):
-        check(SAVED["plain"].replace("left ", f"{first}left ", 1))
+def test_left_side_has_one_meaning(first, lines_after):
+    text = SAVED["plain"].replace("left ", f"{first}\nleft ", 1)
+    error = rejected_line(text)
+    assert error.rule == "left"
+    assert error.line - 1 - lines_after == text.splitlines().index(first)
 
 
 # -- statements whose scope or relation the proof is not about

@@ -38,10 +38,14 @@ def test_program_needs_the_standard_library_alone(tmp_path):
     assert SHORT in done.stdout
 
 
-def test_program_ends_with_status_1_for_a_wrong_proof(tmp_path):
+def test_program_ends_with_status_1_and_the_line_of_a_wrong_proof(tmp_path):
     wrong = tmp_path / "wrong.txt"
-    wrong.write_text(source(SHORT).replace("term t6 = 3*", "term t6 = 2*"))
-    assert run_program(wrong, tmp_path).returncode == 1
+    lines = source(SHORT).replace("term t6 = 3*", "term t6 = 2*").splitlines()
+    wrong.write_text("\n".join(lines))
+    done = run_program(wrong, tmp_path)
+    assert done.returncode == 1
+    place = next(i for i, x in enumerate(lines, start=1) if x.startswith("prove "))
+    assert done.stdout.startswith(f"not proved: line {place}: ")
 
 
 @pytest.mark.parametrize("claim", [SHORT])
@@ -160,8 +164,43 @@ def test_telescoping_takes_no_roots():
         f"r1 = combine(({claim.split(' = ')[0]}, 1)) |- {left} <= {rooted}",
         f"{name} = telescope(r1) |- 0 <= {rooted}",
     ]
-    with pytest.raises(ProofError, match="roots"):
+    with pytest.raises(ProofError) as rejected:
         check("\n".join([*lines[:place], *added]))
+    assert (rejected.value.line, rejected.value.rule) == (place + 2, "telescope")
+
+
+BEFORE_FACTS = {
+    "rule": "f0 = nothing() |- 0 <= 0",
+    "hypothesis": "f0 = second_moment() |- root(g + n) <= S2**(1/2)*one('moment')",
+    "number of arguments": "f0 = mean_of(x, x) |- root(mean(x)) <= root(x)",
+    "kind of argument": "f0 = square(x) |- sq(x) <= sq(x)",
+    "side condition": "f0 = variance(x) |- root(x) <= sigma_l*one('noise')",
+    "conclusion": "f0 = mean_of(x) |- root(mean(x)) <= 1/2*root(x)",
+    "name": "v0 = y",
+    "condition of a hint": "hint 1 times C9",
+    "fact": "prove f9999",
+    "value": "value 2*L = 2*L",
+    "weights": "weights N | 1",
+    "schedule": "schedule y = 1",
+    "update": "algorithm y = x",
+    "relation": "f0 = mean_of(x) |- root(mean(x)) < root(x)",
+    "expression": "v0 = [x]",
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_FACTS)
+def test_message_has_the_line_and_the_rule_of_a_wrong_line(name):
+    lines = source("dfedsgpsm.theorem_1:corrected").splitlines()
+    place = next(i for i, x in enumerate(lines) if x.startswith("f1 = "))
+    wrong = BEFORE_FACTS[name]
+    with pytest.raises(ProofError) as rejected:
+        check("\n".join([*lines[:place], wrong, *lines[place:]]))
+    error = rejected.value
+    head, _, call = wrong.partition(" = ")
+    assert error.line == place + 1
+    assert error.rule == (call if "|-" in wrong else head).split("(")[0].split()[0]
+    assert str(error).startswith(f"line {place + 1}: ")
+    assert str(error).endswith(f": {wrong}")
 
 
 def unlike(claim, count, seed):

@@ -3,30 +3,32 @@
 ``python check_proof.py FILE`` prints what FILE proves, or its first wrong line (exit
 status 1). It uses Python's standard library and the files next to it:
 
-``polynomials``  quotients of polynomials in fractions, and their signs
+``polynomials``  quotients of polynomials in fractions
+``signs``        where they are nonnegative
 ``linear``       vectors, moments, and linear combinations of them
 ``schemas``      inequalities from textbooks, for a fixed number of vectors
-``rules``        the others
+``rules``        inequalities with premises, or for any number of vectors
+``averages``     the rules about all steps or all rounds
 ``expressions``  the values of expressions
+``formatting``   values as text, for messages
 ``declarations`` the lines that declare something
+``facts``        the lines that state vectors and facts
 ``check_proof``  the lines of a proof
 
 docs/proof-format.md documents the format and what is trusted.
 """
 
-import ast
 import sys
 from pathlib import Path
 
 import current
 import polynomials
-from declarations import Declarations, names_in
-from expressions import linear
-from linear import Fact, Linear, blocks, free, phase, vectors
-from polynomials import DEMANDS, SYMBOLS, ProofError, Region, need, number
-from rules import RULES
-from schemas import SCHEMAS
+from declarations import names_in
+from facts import RULES, SCHEMAS, Facts
+from polynomials import DEMANDS, SYMBOLS, ProofError, need, number
+from signs import Region
 
+RULE_NAMES = sorted([*SCHEMAS, *RULES])
 STATEMENT = ("claim", "assume", "condition", "define", "algorithm", "left", "term")
 STATEMENT += ("corollary", "schedule")
 MOST_CHARACTERS = 500_000
@@ -35,13 +37,12 @@ MOST_CASES = 50
 """Values of K that are checked one by one."""
 
 
-class Proof(Declarations):
+class Proof(Facts):
     """What a file has declared and proved so far."""
 
     def __init__(self):
         super().__init__()
-        self.used, self.schedule = set(), {}
-        self.proved, self.complete = [], False
+        self.schedule = {}
         self.cases, self.block = 0, None
 
     # -- lines
@@ -54,106 +55,35 @@ class Proof(Declarations):
             if word == "follows":
                 self.check_cases()
             return
-        need(not self.complete or word == "corollary", "the statement is complete")
+        need(
+            not self.complete or word == "corollary",
+            f"{self.claim} is proved; only a line corollary may follow, not {word!r}",
+        )
         if hasattr(self, f"line_{word}"):
             getattr(self, f"line_{word}")(*rest.split(" | "))
         else:
             self.step(word, rest.removeprefix("= "))
         self.flush()
 
-    def step(self, name, source):
-        """Declare a vector, or a fact ``rule(arguments) |- left <= right``."""
-        call, bar, claim = source.partition(" |- ")
-        if not bar:
-            value = self.evaluate(source)
-            need(type(value) is Linear, "not a vector")
-            self.declare(name, value)
-            return
-        node = ast.parse(call.strip(), mode="eval").body
-        need(isinstance(node, ast.Call), "a fact is made by a rule")
-        arguments = [self.value(x, {}) for x in node.args]
-        left, relation, right = self.inequality(claim)
-        left, right = linear(left), linear(right)
-        own = self.apply(node.func.id, arguments, (left, relation, right))
-        same = own[0] == left and own[1] == relation and own[2] == right
-        need(same, "the rule says something else")
-        self.declare(name, self.fact(left, relation, right, arguments))
-
-    def apply(self, name, arguments, stated):
-        """Return what a rule says of its arguments."""
-        need(name in SCHEMAS or name in RULES, f"there is no rule {name}")
-        hypotheses = (SCHEMAS.get(name) or RULES[name])[0]
-        wanted = {h for h in hypotheses.split(", ") if h}
-        need(wanted <= set(self.assumed), f"uses what is not assumed: {hypotheses}")
-        self.used |= wanted
-        if name in RULES:
-            left, relation, right = RULES[name][1](stated, *arguments)
-            return left, relation, right
-        _, parameters, says, *sides = SCHEMAS[name]
-        own = dict(zip(parameters.split(), arguments, strict=True))
-        left, relation, right = self.inequality(says, own)
-        for side in sides:
-            need(self.side(side, own), f"not so: {side}")
-        return linear(left), relation, linear(right)
-
-    def side(self, source, own):
-        """Return whether all side conditions are met."""
-        node = ast.parse(f"({source},)", mode="eval").body
-        for part in node.elts:
-            if isinstance(part, ast.Compare):
-                left, right = part.left, part.comparators[0]
-                if self.value(left, own) != self.value(right, own):
-                    return False
-            elif self.value(part, own) is not True:
-                return False
-        return True
-
-    def fact(self, left, relation, right, arguments):
-        """Return a new fact, about the algorithm's blocks and at most one step k."""
-        terms = [*left.terms, *right.terms]
-        used = set().union(*(blocks(v) for m, _ in terms for v in vectors(m)))
-        need(used <= ({"u", "v"} if self.shared else {""}), "no such block")
-        phases = set()
-        for m, _ in terms:
-            if free(m):
-                own = {phase(v) for v in vectors(m)} - {None}
-                if not own:
-                    own = {""}  # k in coefficients is the step of the only block
-                phases |= own
-        if any("k" in c.names for _, c in terms):
-            for premise in premises(arguments):
-                phases |= premise.phases
-        need(len(phases) <= 1, "the step k of a fact is of one phase")
-        return Fact(left, right, relation == "==", frozenset(phases))
-
-    def line_prove(self, name):
-        """Check the fact that gives the statement."""
-        fact = self.names[name]
-        need(type(fact) is Fact and fact.left == self.left, "another left-hand side")
-        rest = number(0)
-        for formula in self.terms.values():
-            rest = rest + self.evaluate(formula)
-        for m, c in fact.right.terms:
-            need(m.kind == "one", "the bound is not a constant")
-            rest = rest - c
-        DEMANDS.append((rest, ">="))
-        self.flush()
-        self.proved, self.complete = [self.claim], True
-
     # -- a corollary: other step sizes, or larger constants
 
     def line_corollary(self, name):
         """Begin a corollary, whose statements follow."""
         self.parent = (self.conditions, self.definitions, self.terms)
-        need(self.proved, "nothing is proved yet")
+        need(self.proved, f"corollary {name} needs a line prove before it")
         self.conditions, self.definitions, self.terms = {}, {}, {}
         self.claim, self.coordinates, self.complete = name, {}, False
         self.bounded = set()
-        symbols = {w["at"] for w in self.weights.values()}
-        symbols |= {key for w in self.weights.values() for key in w.values()}
-        kept = {n: r for n, r in self.region.ranges.items() if n in symbols}
-        self.region = Region({n: (0, None, *r[2:3], True) for n, r in kept.items()})
-        self.names = {w: w for w in self.weights if w != "1"}
+        weight_symbols = set()
+        for weights in self.weights.values():
+            weight_symbols.update(weights.values())
+        ranges = {
+            symbol_name: (0, None, open_low, True)
+            for symbol_name, (_, _, open_low, _) in self.region.ranges.items()
+            if symbol_name in weight_symbols
+        }
+        self.region = Region(ranges)
+        self.names = {weights: weights for weights in self.weights if weights != "1"}
         polynomials.POWER_VALUES.clear()
 
     def line_cases(self, source):
@@ -162,10 +92,17 @@ class Proof(Declarations):
         They are checked for K = 1, 2, ..., n one by one, and for all K > n together.
         """
         name, _, count = source.partition(" ")
+        need(name == "K", f"cases are by values of K, not of {name!r}")
         first = not (self.conditions or self.definitions or self.schedule)
-        need(name == "K" and self.parent and first, "cases begin a corollary")
+        need(
+            self.parent and first,
+            "a line cases must be the first line after the line corollary",
+        )
         self.block, self.cases = [], int(count)
-        need(0 < self.cases <= MOST_CASES, "too many cases")
+        need(
+            0 < self.cases <= MOST_CASES,
+            f"{count} cases of K; the number must be 1 to {MOST_CASES}",
+        )
 
     def check_cases(self):
         """Check the lines of all cases."""
@@ -184,15 +121,28 @@ class Proof(Declarations):
             else:
                 self.region.ranges["K"] = (value, None, False, True)
             for line in lines:
-                self.line(line)
-            need(self.complete, "a case without an end")
+                self.check_case_line(value, line)
+            need(self.complete, "the lines of cases must end with a line follows")
+
+    def check_case_line(self, value, line):
+        """Declare or check one line for a value of K."""
+        try:
+            self.line(line)
+        except ProofError as error:
+            case = f"K = {value}" if value <= self.cases else f"K >= {value}"
+            raise ProofError(f"for {case}, {line[:100]!r}: {error}") from error
 
     def line_schedule(self, source):
         """Read a step size of the corollary, in its range."""
         name, _, formula = source.partition(" = ")
+        need(name in SYMBOLS, f"{name} is not a symbol of the format")
         low, high, strict, _ = SYMBOLS[name]
         value = self.evaluate(formula)
-        need(low == 0 and high is None, f"{name} has no schedule")
+        need(
+            low == 0 and high is None,
+            f"{name} cannot have a schedule; only symbols with values from 0 to"
+            " infinity can, such as step sizes",
+        )
         DEMANDS.append((value, ">" if strict else ">="))
         self.schedule[name] = value
 
@@ -202,40 +152,48 @@ class Proof(Declarations):
         The parent's conditions hold, and its bound is at most the corollary's.
         """
         conditions, definitions, terms = self.parent
-        own = dict(self.schedule)
+        values = dict(self.schedule)
         for name, (formula, used) in definitions.items():
             if name in self.bounded:
                 again, used = self.definitions[name]
-                same = self.evaluate(formula, **own) == self.evaluate(again)
-                need(same, f"{name} is not that of the theorem")
-                own[name] = self.evaluate(used)
+                need(
+                    self.evaluate(formula, **values) == self.evaluate(again),
+                    f"define {name}: the formula before | must be that of the theorem,"
+                    f" {formula}, with the corollary's step sizes",
+                )
+                values[name] = self.evaluate(used)
                 continue
-            moved = names_in(formula) & (set(own) | set(definitions))
-            fixed = used is not None and not moved
-            own[name] = self.evaluate(used if fixed else formula, **own)
+            changed = names_in(formula) & (set(values) | set(definitions))
+            fixed = used is not None and not changed
+            values[name] = self.evaluate(used if fixed else formula, **values)
         for source in conditions.values():
-            left, right = (self.evaluate(side, **own) for side in source.split(" <= "))
+            left, right = (
+                self.evaluate(side, **values) for side in source.split(" <= ")
+            )
             DEMANDS.append((right - left, ">="))
-        pairs = [(self.evaluate(f), terms.get(n)) for n, f in self.terms.items()]
-        differences = [mine - self.evaluate(f or "0", **own) for mine, f in pairs]
-        if set(terms) != set(self.terms):
+        new_terms = {name: self.evaluate(term) for name, term in self.terms.items()}
+        if set(terms) == set(self.terms):
+            differences = [
+                new_terms[name] - self.evaluate(terms[name], **values)
+                for name in new_terms
+            ]
+        else:
             rest = number(0)
             for formula in terms.values():
-                rest = rest - self.evaluate(formula, **own)
-            differences = [sum((mine for mine, _ in pairs), start=rest)]
+                rest = rest - self.evaluate(formula, **values)
+            differences = [sum(new_terms.values(), start=rest)]
         DEMANDS.extend((rest, ">=") for rest in differences)
         self.flush()
         self.proved = list(dict.fromkeys([*self.proved, self.claim]))
         self.complete = True
 
 
-def premises(arguments):
-    """Yield the facts among the arguments of a rule."""
-    for given in arguments:
-        if type(given) is Fact:
-            yield given
-        elif type(given) is tuple:
-            yield from premises(given)
+def rule_of(line):
+    """Return the rule that a line applies, or else its first word."""
+    word, _, rest = line.partition(" ")
+    if " |- " in rest:
+        return rest.removeprefix("= ").partition("(")[0]
+    return word
 
 
 def check(source):
@@ -245,15 +203,33 @@ def check(source):
         table.clear()
     polynomials.POWER_VALUES.clear()
     polynomials.WORK[0] = 0
-    need(len(source) <= MOST_CHARACTERS, "the file is too long")
+    need(
+        len(source) <= MOST_CHARACTERS,
+        f"the file has {len(source)} characters; at most {MOST_CHARACTERS} are allowed",
+    )
     for place, line in enumerate(source.splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             try:
                 proof.line(line)
             except Exception as error:
-                raise ProofError(f"line {place}: {error}: {line[:200]}") from error
-    need(proof.proved and proof.proved[-1] == proof.claim, "the claim is not proved")
+                raise ProofError(
+                    f"line {place}: {explained(error)}: {line[:200]}",
+                    line=place,
+                    rule=rule_of(line),
+                ) from error
+    need(
+        proof.proved and proof.proved[-1] == proof.claim,
+        f"{proof.claim or 'the claim'} is not proved; a proof ends with a line prove,"
+        " or follows for a corollary",
+    )
     return proof
+
+
+def explained(error):
+    """Return the message of an error on a line."""
+    if isinstance(error, ProofError):
+        return str(error)
+    return f"the line does not have the format of proofs ({error})"
 
 
 def main(arguments):
@@ -263,15 +239,15 @@ def main(arguments):
         return 2
     try:
         source = Path(arguments[1]).read_text(encoding="utf-8")
-        found = check(source)
+        proof = check(source)
     except ProofError as error:
         print(f"not proved: {error}")
         return 1
     for line in source.splitlines():
         if line.partition(" ")[0] in STATEMENT:
             print(line)
-    print("hypotheses used:", ", ".join(sorted(found.used)))
-    print("proved:", ", ".join(found.proved))
+    print("hypotheses used:", ", ".join(sorted(proof.used)))
+    print("proved:", ", ".join(proof.proved))
     return 0
 
 

@@ -4,9 +4,17 @@ import ast
 from fractions import Fraction
 
 import polynomials
-from expressions import FUNCTIONS, RESERVED, UPDATES, Expressions, Formula
+from expressions import (
+    BLOCKS_HAVE_NO_K,
+    FUNCTIONS,
+    RESERVED,
+    UPDATES,
+    Expressions,
+    Formula,
+)
+from formatting import shown
 from linear import Fact
-from polynomials import DEMANDS, SYMBOLS, need, number, symbol
+from polynomials import DEMANDS, SYMBOLS, ProofError, need, number, symbol
 from rules import ONE
 
 EXPONENTIAL = {
@@ -14,6 +22,8 @@ EXPONENTIAL = {
     "E2": "367879441/1000000000 <= (1 - 1/K)**(K - 1)",
 }
 """(1 - 1/K)^K <= 1/e <= (1 - 1/K)^(K-1), for the factors of hints."""
+WEIGHT_FIELDS = ("total", "squares", "at", "before", "squared")
+"""The parts of a line ``weights`` after the weight."""
 
 
 class Declarations(Expressions):
@@ -24,8 +34,8 @@ class Declarations(Expressions):
         self.claim = ""
         self.assumed = {}
         self.weights = {}
-        plain = dict.fromkeys(("at", "before", "squared"), "-")
-        self.weights["1"] = {"total": "count", "squares": "count", **plain}
+        without_symbols = dict.fromkeys(("at", "before", "squared"), "-")
+        self.weights["1"] = {"total": "count", "squares": "count", **without_symbols}
         self.coordinates, self.definitions, self.conditions = {}, {}, {}
         self.terms, self.parent, self.left, self.bounded = {}, None, None, set()
 
@@ -35,17 +45,28 @@ class Declarations(Expressions):
         while DEMANDS:
             quotient, relation = DEMANDS.pop()
             key = (polynomials.text(quotient), relation)
-            if key not in done:
-                done.add(key)
-                holds = self.region.holds(quotient, relation)
-                need(holds, f"not shown: {shown(quotient)} {relation} 0")
+            if key in done:
+                continue
+            done.add(key)
+            if not self.region.holds(quotient, relation):
+                raise ProofError(
+                    f"cannot show that {shown(quotient)} {relation} 0; a line hint or"
+                    " coordinate before this one may help"
+                )
 
     def declare(self, name, value):
         """Give a new name to a value."""
-        taken = name in SYMBOLS or name in FUNCTIONS or name in RESERVED
-        need(name.isidentifier() and not taken, f"{name} is taken")
-        need(name not in self.names, f"{name} is declared twice")
+        need(name.isidentifier(), f"{name[:100]!r} is not a name")
+        self.need_unused(name)
         self.names[name] = value
+
+    def need_unused(self, name):
+        """Reject a name that has a meaning."""
+        need(
+            not (name in SYMBOLS or name in FUNCTIONS or name in RESERVED),
+            f"{name} has a meaning in the format of proofs; choose another name",
+        )
+        need(name not in self.names, f"{name} is declared twice")
 
     def line_claim(self, name):
         """Read the name of the statement."""
@@ -57,82 +78,109 @@ class Declarations(Expressions):
 
     def line_condition(self, name, source):
         """Read an inequality that holds in the region."""
-        taken = name in self.conditions or name in EXPONENTIAL
-        need(" <= " in source and not taken, "no new inequality")
+        need(" <= " in source, f"condition {name} must be 'L <= R'")
+        need(name not in self.conditions, f"condition {name} is declared twice")
+        need(name not in EXPONENTIAL, f"{name} is a condition of the format")
         self.conditions[name] = source
 
     def line_coordinate(self, source, *ends):
         """Read a new quantity with its range, or the range of a total of weights."""
-        name, _, means = source.partition(" = ")
-        value, strict = self.evaluate(means), ends[0] == "> 0"
-        totals = [w["at"] for w in self.weights.values()]
+        name, _, formula = source.partition(" = ")
+        value, strict = self.evaluate(formula), ends[0] == "> 0"
+        totals = {weights["at"]: weights for weights in self.weights.values()}
         if name in totals:
-            own = next(w for w in self.weights.values() if w["at"] == name)
-            need(value == self.evaluate(own["total"], count=symbol("K")), "another sum")
+            total = self.evaluate(totals[name]["total"], count=symbol("K"))
+            need(
+                value == total,
+                f"{name} is the sum of K weights, {shown(total)}; a line coordinate"
+                " cannot give it another value",
+            )
             strict = self.region.ranges[name][2]
         else:
-            need(name not in self.names and name not in SYMBOLS, f"{name} is taken")
+            need(name not in self.names, f"{name} is declared twice")
+            need(name not in SYMBOLS, f"{name} is a symbol of the format")
             DEMANDS.append((value, ">" if strict else ">="))
         high = Fraction(ends[1].removeprefix("<= ")) if len(ends) > 1 else None
         if high is not None:
             DEMANDS.append((number(high) - value, ">="))
-            need(high > 0, "an empty range")
+            need(high > 0, f"the upper end of {name} is {high}; it must be > 0")
         self.flush()
         self.coordinates[name] = value
         self.region.ranges[name] = (0, high, strict, high is None)
 
     def line_value(self, source):
         """Read a symbol, or a power of one, in terms of the coordinates."""
-        name, _, formula = source.partition(" = ")
-        old = self.evaluate(name)
-        means = self.evaluate(formula, **self.coordinates)
-        if means != old:
-            DEMANDS.extend([(means - old, ">="), (old - means, ">=")])
+        text, _, formula = source.partition(" = ")
+        old = self.evaluate(text)
+        in_symbols = self.evaluate(formula, **self.coordinates)
+        if in_symbols != old:
+            DEMANDS.extend([(in_symbols - old, ">="), (old - in_symbols, ">=")])
             self.flush()
-        (((own, degree),), one), *more = old.top.items()
-        need(not more and one == degree == 1 and not old.bottom, "no symbol")
+        name = single_symbol(old)
+        need(name, f"{text} must be a symbol, or b**n with a symbol n")
         new = self.evaluate(formula)
-        if own in polynomials.POWERS:
-            polynomials.POWER_VALUES[own] = new
+        if name in polynomials.POWERS:
+            polynomials.POWER_VALUES[name] = new
         else:
-            need(own in SYMBOLS and own not in self.names, f"{own} has a value")
-            self.names[own] = new
+            need(name in SYMBOLS, f"{name} is not a symbol of the format")
+            need(name not in self.names, f"{name} has a value already")
+            self.names[name] = new
 
     def line_weights(self, name, weight, *sums):
         """Weights of a sum over steps, and the closed forms of their sums."""
-        at = dict(
-            zip(("total", "squares", "at", "before", "squared"), sums, strict=True)
+        need(
+            len(sums) == len(WEIGHT_FIELDS),
+            f"weights {name} need a weight and {', '.join(WEIGHT_FIELDS)}",
         )
+        weights = dict(zip(WEIGHT_FIELDS, sums, strict=True))
         for form, term in (("total", weight), ("squares", f"({weight})**2")):
-            start, now, later = (
-                self.evaluate(at[form], count=n)
-                for n in (number(0), symbol("count"), symbol("count") + ONE)
-            )
-            step = self.evaluate(term, lag=symbol("count") + ONE)
-            need(not start.top and later - now == step, f"{form} is not a sum")
+            self.check_closed_form(name, form, weights[form], term)
         DEMANDS.append((self.evaluate(weight), ">="))
         self.flush()
         positive = self.region.holds(self.evaluate(weight, lag=ONE), ">")
         for key in ("at", "before", "squared"):
-            if at[key].isidentifier():
-                taken = at[key] in SYMBOLS or at[key] in self.names
-                need(not taken and at[key] not in RESERVED, f"{at[key]} is taken")
+            new = weights[key]
+            if new.isidentifier():
+                need(
+                    new not in SYMBOLS and new not in self.names, f"{new} has a meaning"
+                )
+                need(new not in RESERVED, f"{new} is a name of the format")
                 strict = positive and key == "at"
-                self.region.ranges[at[key]] = (0, None, strict, True)
-        self.weights[name] = {**at, "weight": weight}
+                self.region.ranges[new] = (0, None, strict, True)
+        self.weights[name] = {**weights, "weight": weight}
         self.declare(name, name)
-        meaning = self.meanings(name)
-        if at["squared"] != "-":
-            given = self.evaluate(at["squared"], **meaning)
-            need(given == self.evaluate(at["squares"], count=symbol("K")), "squares")
+        closed_forms = self.closed_forms(name)
+        if weights["squared"] != "-":
+            squared = self.evaluate(weights["squared"], **closed_forms)
+            squares = self.evaluate(weights["squares"], count=symbol("K"))
+            need(
+                squared == squares,
+                f"weights {name}: squared = {weights['squared']} must be the sum of K"
+                f" squared weights, {weights['squares']} at count = K",
+            )
 
-    def meanings(self, name):
+    def check_closed_form(self, name, form, closed_form, term):
+        """Check by induction that a formula is the sum of ``count`` terms."""
+        start = self.evaluate(closed_form, count=number(0))
+        now = self.evaluate(closed_form, count=symbol("count"))
+        later = self.evaluate(closed_form, count=symbol("count") + ONE)
+        step = self.evaluate(term, lag=symbol("count") + ONE)
+        need(
+            not start.top and later - now == step,
+            f"weights {name}: {form} = {closed_form} is not the sum of {term} over"
+            " lag = 1, ..., count",
+        )
+
+    def closed_forms(self, name):
         """Return the symbols of weights in closed form."""
-        at, K = self.weights[name], symbol("K")
+        weights, K = self.weights[name], symbol("K")
         pairs = [("at", "total", K), ("before", "total", K - ONE)]
-        if at["squared"].isidentifier():
+        if weights["squared"].isidentifier():
             pairs.append(("squared", "squares", K))
-        return {at[key]: self.evaluate(at[f], count=n) for key, f, n in pairs}
+        return {
+            weights[key]: self.evaluate(weights[form], count=n)
+            for key, form, n in pairs
+        }
 
     def line_define(self, source, used=None):
         """Read an abbreviation of the statement, and an equal expression to be used."""
@@ -140,12 +188,14 @@ class Declarations(Expressions):
         if used is not None:
             names = names_in(formula) | names_in(used)
             closed = {}
-            for weights, own in self.weights.items():
-                if weights != "1" and names & set(own.values()):
-                    closed |= self.meanings(weights)
+            for weights_name, weights in self.weights.items():
+                if weights_name != "1" and names & set(weights.values()):
+                    closed |= self.closed_forms(weights_name)
             value = self.evaluate(formula, **closed)
-            again = self.evaluate(used, **closed, **self.coordinates)
-            need(again == value, f"{name}: not the same")
+            need(
+                self.evaluate(used, **closed, **self.coordinates) == value,
+                f"define {name}: the formula after | is not equal to the first",
+            )
             bounds = names_in(used) & set(self.coordinates)
             self.bounded |= {name} if self.parent and bounds else set()
         self.definitions[name] = (formula, used)
@@ -155,12 +205,16 @@ class Declarations(Expressions):
     def line_algorithm(self, source):
         """Read an update of the algorithm."""
         name, _, formula = source.partition(" = ")
-        need(name in UPDATES and name not in self.algorithm, f"{name} is not an update")
-        facts = [v for v in self.names.values() if type(v) is Fact]
-        need(not facts, "the algorithm is declared before the proof")
+        need(name in UPDATES, f"{name} is not one of the updates {', '.join(UPDATES)}")
+        need(name not in self.algorithm, f"algorithm {name} is declared twice")
+        facts = [n for n, value in self.names.items() if type(value) is Fact]
+        need(
+            not facts,
+            f"algorithm {name} must be declared before the first fact, {facts[:1]}",
+        )
         self.algorithm[name] = self.evaluate(formula)
         self.shared = "u" if "kept" in self.algorithm else ""
-        need(not (self.has_plain_steps and self.shared), "K of a model of two blocks")
+        need(not (self.has_plain_steps and self.shared), BLOCKS_HAVE_NO_K)
 
     def line_left(self, source):
         """Read the left-hand side of the statement."""
@@ -170,17 +224,25 @@ class Declarations(Expressions):
     def line_term(self, source):
         """Read a term of the bound."""
         name, _, formula = source.partition(" = ")
-        need(name not in self.terms, f"{name} is declared twice")
+        need(name not in self.terms, f"term {name} is declared twice")
         self.terms[name] = formula
 
     def line_hint(self, *pairs):
         """Factors of conditions; their sum is used to show later inequalities."""
+        conditions = EXPONENTIAL | self.conditions
         products = []
         for factor, name in (pair.split(" times ") for pair in pairs):
-            source = (EXPONENTIAL | self.conditions)[name]
-            left, right = map(self.evaluate, source.split(" <= "))
+            need(
+                name in conditions,
+                f"there is no condition {name}; declared are {', '.join(conditions)}",
+            )
+            left, right = map(self.evaluate, conditions[name].split(" <= "))
             products.append((self.evaluate(factor), right - left))
-        need(self.region.add_hint(products), "a factor may be negative")
+        need(
+            self.region.add_hint(products),
+            "a factor of the hint may be negative: in the symbols of the format it must"
+            " have coefficients >= 0 only",
+        )
 
 
 def names_in(source):
@@ -188,6 +250,11 @@ def names_in(source):
     return {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
 
 
-def shown(quotient):
-    """Return a short text of a quotient."""
-    return polynomials.text(quotient)[:300]
+def single_symbol(quotient):
+    """Return the name of a quotient that is one symbol, else None."""
+    if len(quotient.top) != 1 or quotient.bottom:
+        return None
+    ((monomial, coefficient),) = quotient.top.items()
+    if coefficient != 1 or len(monomial) != 1 or monomial[0][1] != 1:
+        return None
+    return monomial[0][0]

@@ -8,21 +8,36 @@ from linear import (
     PHASES,
     Atom,
     Linear,
-    atom,
+    atom_vector,
     block_of,
     following,
     full,
     gradient,
     known,
     mean,
-    moment,
+    moment_of,
     moved,
     noise,
     steps,
-    total,
+    weighted_sum,
 )
-from polynomials import SYMBOLS, Quotient, Region, need, number, power, spend, symbol
+from polynomials import (
+    SYMBOLS,
+    ProofError,
+    Quotient,
+    need,
+    number,
+    power,
+    spend,
+    symbol,
+)
 from rules import quantity
+from signs import Region
+
+BLOCKS_HAVE_NO_K = (
+    "K is the number of steps of an algorithm without blocks; an algorithm with a kept"
+    " block has K_u and K_v"
+)
 
 
 class Formula(str):
@@ -37,112 +52,150 @@ class Expressions:
         self.has_plain_steps = False
         self.region = Region()
 
-    def evaluate(self, source, **own):
-        """Return the value of an expression."""
+    def evaluate(self, source, **values):
+        """Return the value of an expression, where some names have other values."""
         spend(1 + len(source) // 4)
-        return self.value(ast.parse(source.strip(), mode="eval").body, own)
+        return self.value(ast.parse(source.strip(), mode="eval").body, values)
 
-    def value(self, node, own):
+    def value(self, node, values):
         """Return the value of a node of Python's syntax tree."""
         spend(1)
         if isinstance(node, ast.Constant):
             return number(node.value) if type(node.value) is int else node.value
         if isinstance(node, ast.Name):
-            return self.named(node.id, own)
+            return self.named(node.id, values)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return -self.value(node.operand, own)
+            return -self.value(node.operand, values)
         if isinstance(node, ast.BinOp):
-            return self.operation(node, own)
+            return self.operation(node, values)
         if isinstance(node, ast.Tuple):
-            return tuple(self.value(x, own) for x in node.elts)
+            return tuple(self.value(element, values) for element in node.elts)
         if isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
-            parts = [self.value(m, own) * self.value(c, own) for m, c in pairs]
-            return Linear([term for p in parts for term in p.terms])
-        need(isinstance(node, ast.Call), "an expression that has no meaning here")
-        arguments = [self.value(x, own) for x in node.args]
+            parts = [
+                self.value(moment, values) * self.value(coefficient, values)
+                for moment, coefficient in pairs
+            ]
+            return Linear([term for part in parts for term in part.terms])
+        if not isinstance(node, ast.Call):
+            raise ProofError(
+                f"{ast.unparse(node)[:100]!r} has no meaning; an expression consists of"
+                " whole numbers, names, + - * / **, tuples, dictionaries and calls"
+            )
+        arguments = [self.value(argument, values) for argument in node.args]
         return self.call(node.func.id, arguments)
 
-    def divided(self, left, node, own):
+    def divided(self, left, node, values):
         """Return a quotient by a product, one factor after the other."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-            return self.divided(self.divided(left, node.left, own), node.right, own)
+            quotient = self.divided(left, node.left, values)
+            return self.divided(quotient, node.right, values)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            exponent = self.value(node.right, own)
+            exponent = self.value(node.right, values)
             if exponent == number(2):
-                return self.divided(self.divided(left, node.left, own), node.left, own)
-        return left / self.value(node, own)
+                quotient = self.divided(left, node.left, values)
+                return self.divided(quotient, node.left, values)
+        return left / self.value(node, values)
 
-    def operation(self, node, own):
+    def operation(self, node, values):
         """Return a sum, product, quotient or power."""
         if isinstance(node.op, ast.Div):
-            return self.divided(self.value(node.left, own), node.right, own)
-        left, right = self.value(node.left, own), self.value(node.right, own)
+            return self.divided(self.value(node.left, values), node.right, values)
+        left, right = self.value(node.left, values), self.value(node.right, values)
         if isinstance(node.op, ast.Add):
             return left + right
         if isinstance(node.op, ast.Sub):
             return left - right
         if isinstance(node.op, ast.Mult):
             return right * left if type(right) is Linear else left * right
-        need(isinstance(node.op, ast.Pow), "an operation that has no meaning here")
+        need(
+            isinstance(node.op, ast.Pow),
+            f"{type(node.op).__name__} is not an operation of proofs; allowed are"
+            " + - * / and **",
+        )
         return power(left, right)
 
-    def named(self, name, own):
+    def named(self, name, values):
         """Return what a name means.
 
         It is that of an argument, a declaration, a vector or a symbol.
         """
-        if name in own:
-            return own[name]
+        if name in values:
+            return values[name]
         if name in self.names:
             value = self.names[name]
             return self.evaluate(value) if type(value) is Formula else value
         if name in self.algorithm:
             return self.algorithm[name]
         if name in ("x", "dual"):
-            return atom(name)
+            return atom_vector(name)
         if name in ("g", "n", "e", "ehat"):
-            return atom(name, "k")
+            return atom_vector(name, "k")
         if name == "xbar":
-            return atom("xbar", mean=True)
-        need(name in SYMBOLS or name in self.region.ranges, f"{name} is not declared")
+            return atom_vector("xbar", mean=True)
+        need(
+            name in SYMBOLS or name in self.region.ranges,
+            f"{name} is neither a symbol of the format nor declared on an earlier line",
+        )
         self.has_plain_steps |= name == "K"
-        need(not (self.has_plain_steps and self.shared), "K of a model of two blocks")
+        need(not (self.has_plain_steps and self.shared), BLOCKS_HAVE_NO_K)
         return symbol(name)
 
     def call(self, name, arguments):
         """Return a moment, a moment over steps or rounds, or a vector."""
         if name in ("sq", "root", "root_w", "inner", "value"):
-            atoms = [a for v in arguments for a, _ in v.terms]
-            need(all(type(a) is Atom for a in atoms), "a moment is one of vectors")
-            need(len(arguments) == 1 + (name == "inner"), "wrong number of vectors")
-            return moment(name, *arguments)
+            need(
+                all(is_vector(argument) for argument in arguments),
+                f"{name} takes vectors, not numbers or moments",
+            )
+            count = 2 if name == "inner" else 1
+            need(
+                len(arguments) == count,
+                f"{name} takes {count} vectors, not {len(arguments)}",
+            )
+            return moment_of(name, *arguments)
         if name == "one":
-            return moment("one", str(arguments[0]))
+            return moment_of("one", str(arguments[0]))
         if name in PLACES:
             (place,) = PLACES[name]
-            taken = any(getattr(m, place) for m, _ in arguments[0].terms)
-            need(not taken, "a moment over two ranges of steps or of rounds")
+            need(
+                not any(getattr(moment, place) for moment, _ in arguments[0].terms),
+                f"{name} is applied to a moment that is about certain {place} already;"
+                " each moment may have one of them",
+            )
             return arguments[0].replace(**PLACES[name])
-        need(name in FUNCTIONS, f"there is no function {name}")
+        need(
+            name in FUNCTIONS,
+            f"there is no function {name}; the functions are {', '.join(FUNCTIONS)}",
+        )
         return FUNCTIONS[name](*arguments)
 
-    def inequality(self, source, own=None):
+    def inequality(self, source, **values):
         """left, relation, right."""
         node = ast.parse(source.strip(), mode="eval").body
-        need(isinstance(node, ast.Compare) and len(node.ops) == 1, "no inequality")
-        relation = {ast.LtE: "<=", ast.Eq: "=="}.get(type(node.ops[0]))
-        need(relation, "only <= and ==")
-        sides = (self.value(x, own or {}) for x in (node.left, node.comparators[0]))
-        left, right = sides
+        relation = None
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            relation = {ast.LtE: "<=", ast.Eq: "=="}.get(type(node.ops[0]))
+        need(relation, f"{source.strip()[:100]!r} must be 'L <= R' or 'L == R'")
+        left = self.value(node.left, values)
+        right = self.value(node.comparators[0], values)
         return left, relation, right
+
+
+def is_vector(value):
+    """Return whether a value is a linear combination of atoms; 0 is one."""
+    return type(value) is Linear and all(type(atom) is Atom for atom, _ in value.terms)
 
 
 def linear(value):
     """Return a value that is a linear combination; 0 is one, too."""
     if type(value) is Quotient and not value.top:
         return Linear()
-    need(type(value) is Linear, "not a linear combination")
+    need(
+        type(value) is Linear,
+        "a side of a fact must be 0 or a sum of moments; write a number c as"
+        ' c*one("name")',
+    )
     return value
 
 
@@ -158,7 +211,7 @@ def block(name, v):
 
 def not_mean(v):
     """Return whether a vector has no mean over the clients."""
-    return not any(a.mean for a, _ in v.terms)
+    return not any(atom.mean for atom, _ in v.terms)
 
 
 def noise_size(v):
@@ -190,7 +243,7 @@ PLACES = {
 }
 FUNCTIONS = {
     "mean": mean,
-    "sum": total,
+    "sum": weighted_sum,
     "pushed": pushed,
     "block": block,
     "grad": gradient,

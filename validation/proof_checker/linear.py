@@ -47,7 +47,10 @@ class Moment(NamedTuple):
 
 
 class Linear:
-    """A linear combination of atoms (a vector) or of moments."""
+    """A linear combination of atoms (a vector) or of moments.
+
+    ``terms`` are pairs of an atom or moment, and its coefficient.
+    """
 
     def __init__(self, terms=()):
         self.terms = []
@@ -96,173 +99,228 @@ class Fact(NamedTuple):
     phases: frozenset
 
 
-def atom(name, step="", mean=False):
+def atom_vector(name, step="", mean=False):
     """Return a vector of one atom."""
     return Linear([(Atom(name, step, mean), number(1))])
 
 
-def moment(kind, *of):
-    """One moment."""
-    return Linear([(Moment(kind, *of), number(1))])
+def moment_of(kind, *vectors_or_name):
+    """Return one moment."""
+    return Linear([(Moment(kind, *vectors_or_name), number(1))])
+
+
+def update(name):
+    """Return an update of the algorithm."""
+    updates = current.proof.algorithm
+    need(name in updates, f"the proof needs a line 'algorithm {name} = ...'")
+    return updates[name]
+
+
+def weights_named(name):
+    """Return the declared weights of sums over steps."""
+    weights = current.proof.weights
+    need(
+        name in weights,
+        f"there are no weights {name!r}; declared are {', '.join(map(repr, weights))}",
+    )
+    return weights[name]
 
 
 def mean(v):
     """Return the mean over the clients."""
-    need(not any(a.pushed for a, _ in v.terms), "a mean of weighted vectors")
+    need(
+        not any(atom.pushed for atom, _ in v.terms),
+        "mean(U) is not defined for a vector over the push-sum weights",
+    )
     return v.replace(mean=True)
 
 
 def block_of(v):
     """Return the one block of a vector."""
-    found = {a.block for a, _ in v.terms} or {""}
-    need(len(found) == 1, "a vector of several blocks")
-    return found.pop()
+    names = {atom.block for atom, _ in v.terms} or {""}
+    need(
+        len(names) == 1,
+        f"a vector has parts in the blocks {sorted(names)}; only one is allowed here",
+    )
+    return names.pop()
 
 
 def blocks(v):
     """Return the blocks of a vector and of the points of its gradients."""
     spend(len(v.terms))
-    points = [a.point for a, _ in v.terms if a.point is not None]
-    return {a.block for a, _ in v.terms}.union(*map(blocks, points))
+    points = [atom.point for atom, _ in v.terms if atom.point is not None]
+    return {atom.block for atom, _ in v.terms}.union(*map(blocks, points))
 
 
 def phase(v):
     """Return the phase on whose step k a vector depends, or None."""
     spend(len(v.terms))
-    found = {a.block for a, _ in v.terms if a.step == "k" or a.step[:1] == ("k",)}
-    found |= {phase(a.point) for a, _ in v.terms if a.point is not None}
-    need(len(found - {None}) <= 1, "one step k is of one phase")
-    return next(iter(found - {None}), None)
+    phases = set()
+    for atom, _ in v.terms:
+        if atom.step == "k" or atom.step[:1] == ("k",):
+            phases.add(atom.block)
+    phases |= {phase(atom.point) for atom, _ in v.terms if atom.point is not None}
+    phases.discard(None)
+    need(len(phases) <= 1, several_phases(phases))
+    return next(iter(phases), None)
 
 
-def vectors(m):
+def several_phases(names):
+    """Return the message for a step k that belongs to several phases."""
+    return (
+        f"the step k belongs to the phases of the blocks {sorted(names)}; in one fact"
+        " it must belong to one"
+    )
+
+
+def vectors(moment):
     """Return the vectors of a moment."""
-    return [v for v in (m.vec, m.other) if type(v) is Linear]
+    return [v for v in (moment.vec, moment.other) if type(v) is Linear]
 
 
-def free(m):
+def free(vector_or_moment):
     """Return whether a vector, or a moment, depends on the step k."""
-    if type(m) is Moment:
-        return not m.steps and any(map(free, vectors(m)))
-    return phase(m) is not None or any("k" in c.names for _, c in m.terms)
+    if type(vector_or_moment) is Moment:
+        moment = vector_or_moment
+        return not moment.steps and any(map(free, vectors(moment)))
+    v = vector_or_moment
+    return phase(v) is not None or any("k" in c.names for _, c in v.terms)
 
 
 def steps(v):
     """Return the number of steps of the phase on which a vector depends."""
-    need(phase(v) is not None, "the vector does not depend on the step")
+    need(phase(v) is not None, "the vector does not depend on the step k")
     return symbol(PHASES[phase(v)][0])
 
 
-def total(v, n, weights="1"):
+def weighted_sum(v, n, weights="1"):
     """sum_{j<n} c(n - j) U_j."""
     phases = PHASES if phase(v) is None else (phase(v),)
-    ends = [e for e in ("k", *(PHASES[p][0] for p in phases)) if n == symbol(e)]
-    need(ends, "a sum over steps ends at k or K")
+    counts = ["k", *(PHASES[name][0] for name in phases)]
+    ends = [end for end in counts if n == symbol(end)]
+    need(ends, f"a sum over steps must end at one of {', '.join(counts)}")
     terms = []
-    for a, c in v.terms:
-        moving = a.point is not None and free(a.point)
-        need(type(a.step) is str and not moving and "k" not in c.names, "a sum of sums")
-        fixed = number(1) if a.step else whole(weights, n)
-        terms.append((a._replace(step=(ends[0], weights)) if a.step else a, c * fixed))
+    for atom, c in v.terms:
+        moving_point = atom.point is not None and free(atom.point)
+        need(
+            type(atom.step) is str and not moving_point and "k" not in c.names,
+            "a sum over steps is not defined for a vector with another sum over steps,"
+            " a gradient at a point that depends on k, or k in a coefficient",
+        )
+        if atom.step:
+            terms.append((atom._replace(step=(ends[0], weights)), c))
+        else:
+            terms.append((atom, c * weight_sum(weights, n)))
     return Linear(terms)
 
 
-def whole(weights, n):
-    """Return the sum of the weights of n steps."""
-    own = current.proof.weights[weights]
-    for count, name in (
-        (symbol("K"), own["at"]),
-        (symbol("K") - number(1), own["before"]),
+def weight_sum(name, n):
+    """Return the sum of n weights."""
+    weights = weights_named(name)
+    for count, symbol_of_sum in (
+        (symbol("K"), weights["at"]),
+        (symbol("K") - number(1), weights["before"]),
     ):
-        if name != "-" and n == count:
-            return current.proof.evaluate(name)
-    return current.proof.evaluate(own["total"], count=n)
+        if symbol_of_sum != "-" and n == count:
+            return current.proof.evaluate(symbol_of_sum)
+    return current.proof.evaluate(weights["total"], count=n)
 
 
-def squares(weights, n):
-    """Return the sum of the squared weights of n steps."""
-    own = current.proof.weights[weights]
-    if n == symbol("K") and own["squared"] != "-":
-        return current.proof.evaluate(own["squared"])
-    return current.proof.evaluate(own["squares"], count=n)
+def squared_weight_sum(name, n):
+    """Return the sum of n squared weights."""
+    weights = weights_named(name)
+    if n == symbol("K") and weights["squared"] != "-":
+        return current.proof.evaluate(weights["squared"])
+    return current.proof.evaluate(weights["squares"], count=n)
 
 
 def gradient(point, name=None):
     """Return grad f_i(point_i), or its part of a block; g at the local models."""
     name = current.proof.shared if name is None else name
-    local = current.proof.algorithm["personal" if name == "v" else "local"]
-    if point == local:
-        return atom("g", "k").replace(block=name)
+    if point == update("personal" if name == "v" else "local"):
+        return atom_vector("g", "k").replace(block=name)
     return Linear([(Atom("grad", point=point, block=name), number(1))])
 
 
 def full(point):
     """Return grad f at a common point."""
-    own = [a for a, _ in point.terms if a.block == current.proof.shared]
-    need(all(a.mean and not a.pushed for a in own), "grad f is at a common point")
+    shared = [atom for atom, _ in point.terms if atom.block == current.proof.shared]
+    need(
+        all(atom.mean and not atom.pushed for atom in shared),
+        "grad f is defined at a point that is the same at all clients: a mean over the"
+        " clients, not over the push-sum weights",
+    )
     return mean(gradient(point))
 
 
 def following(v):
     """Return a mean of states, or the dual, in the next round."""
     after = Linear()
-    for a, c in v.terms:
-        own = {("dual", ""): "dual_after", ("x", "v"): "kept"}.get((a.name, a.block))
-        need(not a.pushed and (own or a.mean), "not a mean of a state")
-        if own:
-            now = current.proof.algorithm[own]
-            now = mean(now) if a.mean else now
-        else:
-            need(
-                a.name in ("x", "xbar") and a.block == current.proof.shared,
-                "not a state",
-            )
-            now = (
-                atom("xbar", mean=True) + mean(moved())
-                if a.name == "xbar"
-                else mean(current.proof.algorithm["sent"])
-            )
-        after = after + now * c
+    for atom, c in v.terms:
+        need(
+            not atom.pushed,
+            "a vector over the push-sum weights is not known for the next round",
+        )
+        after = after + following_atom(atom) * c
     return after
+
+
+def following_atom(atom):
+    """Return the vector of an atom in the next round."""
+    name = {("dual", ""): "dual_after", ("x", "v"): "kept"}.get((atom.name, atom.block))
+    if name:
+        after = update(name)
+        return mean(after) if atom.mean else after
+    need(
+        atom.mean and atom.name in ("x", "xbar") and atom.block == current.proof.shared,
+        f"{atom.name} is not known for the next round; only the dual, the kept block,"
+        " xbar and the mean of x are",
+    )
+    if atom.name == "xbar":
+        return atom_vector("xbar", mean=True) + mean(moved())
+    return mean(update("sent"))
 
 
 def moved():
     """Return what the numerators of push-sum move by."""
-    move = current.proof.algorithm["sent"] - atom("x")
-    need(all(a.pushed for a, _ in move.terms), "no push-sum algorithm")
+    move = update("sent") - atom_vector("x")
+    need(
+        all(atom.pushed for atom, _ in move.terms),
+        "moved() needs a push-sum algorithm, where sent is x plus vectors pushed(U)",
+    )
     return move.replace(pushed=False)
 
 
 def noise(v):
     """Return whether a vector is a martingale difference of step k."""
-    share = {(a.name, a.mean): c for a, c in v.terms}
+    share = {(atom.name, atom.mean): c for atom, c in v.terms}
     return all(
-        a.step == "k"
-        and a.point is None
-        and not a.pushed
-        and a.block == block_of(v)
-        and a.name in ("n", "e", "ehat")
+        atom.step == "k"
+        and atom.point is None
+        and not atom.pushed
+        and atom.block == block_of(v)
+        and atom.name in ("n", "e", "ehat")
         and "k" not in c.names
-        for a, c in v.terms
+        for atom, c in v.terms
     ) and all(
-        share.get(("e", m), number(0)) == -share.get(("ehat", m), number(0))
-        for m in (True, False)
+        share.get(("e", is_mean), number(0)) == -share.get(("ehat", is_mean), number(0))
+        for is_mean in (True, False)
     )
 
 
-def known(v, step, of):
+def known(v, step, block):
     """Return whether v is known before the sample of step k, or at a phase's start."""
     spend(len(v.terms))
 
-    def is_known(a):
-        if a.point is not None:
-            return known(a.point, step, of)
-        if not a.step:
-            return a.name in ("x", "dual", "xbar")
-        if a.block != of:
-            return (a.block, of) == ("v", "u") and a.step[:1] == ("K_v",)
-        if type(a.step) is tuple:
-            return step != "" and a.step[0] == step
-        return step != "" and a.name in ("g", "ehat")
+    def is_known(atom):
+        if atom.point is not None:
+            return known(atom.point, step, block)
+        if not atom.step:
+            return atom.name in ("x", "dual", "xbar")
+        if atom.block != block:
+            return (atom.block, block) == ("v", "u") and atom.step[:1] == ("K_v",)
+        if type(atom.step) is tuple:
+            return step != "" and atom.step[0] == step
+        return step != "" and atom.name in ("g", "ehat")
 
-    return all(is_known(a) for a, _ in v.terms)
+    return all(is_known(atom) for atom, _ in v.terms)

@@ -24,7 +24,7 @@ def check(source: str) -> Any:
 
 def rules() -> list[str]:
     """Return the names of the rules."""
-    return sorted([*check_proof.SCHEMAS, *check_proof.RULES])
+    return check_proof.RULE_NAMES
 
 
 __all__ = ["ProofError", "check", "rules"]

@@ -1,4 +1,4 @@
-"""Quotients of polynomials in exact arithmetic, and their signs.
+"""Quotients of polynomials in exact arithmetic.
 
 A polynomial is a dictionary {((symbol, exponent), ...): coefficient} of fractions. All
 symbols are nonnegative numbers, so exponents may be fractions. b^n with a symbol n, and
@@ -32,6 +32,10 @@ DEMANDS = []
 """Pairs of a quotient and ">=", ">" or "!=" 0."""
 OFFSET = {"K": 1, "lag": 1, "Q": 0, "count": 0, "k": 0}
 """b^n is written as b^offset times the power b^(n - offset), a symbol of its own."""
+EXPONENTS = (
+    "an exponent must be a multiple of 1/2, or c*n + j with whole numbers c > 0 and j"
+    f" and n one of {', '.join(OFFSET)}"
+)
 MOST_PRODUCTS, MOST_TERMS, MOST_DEGREE = 10_000, 50_000, 40
 MOST_BITS, MOST_NAME = 2_000, 5_000
 """Larger polynomials, coefficients and names of powers and roots are rejected."""
@@ -42,7 +46,14 @@ POWERS, ROOTS = {}, {}  # symbol -> (base, n) and symbol -> radicand
 
 
 class ProofError(Exception):
-    """A line does not follow."""
+    """A line does not follow.
+
+    ``line`` is its number in the file, and ``rule`` the rule or keyword of the line.
+    """
+
+    def __init__(self, message, line=None, rule=None):
+        super().__init__(message)
+        self.line, self.rule = line, rule
 
 
 def need(condition, message):
@@ -54,7 +65,11 @@ def need(condition, message):
 def spend(work):
     """Reject the file where it needs too much work."""
     WORK[0] += work
-    need(WORK[0] <= MOST_WORK, "the proof needs too much work")
+    if WORK[0] > MOST_WORK:
+        raise ProofError(
+            f"the file needs more than {MOST_WORK} products of monomials and"
+            " comparisons of vectors; use shorter expressions or fewer lines"
+        )
 
 
 # -- quotients of polynomials: {((symbol, exponent), ...): coefficient}
@@ -64,28 +79,34 @@ def merged(pairs):
     """Return the sum of monomials, as a polynomial."""
     total = {}
     spend(len(pairs))
-    for key, c in pairs:
-        total[key] = total.get(key, 0) + c
-        size = total[key].numerator.bit_length() + total[key].denominator.bit_length()
-        need(size <= MOST_BITS, "a coefficient is too large")
-    return {key: c for key, c in total.items() if c}
+    for monomial, coefficient in pairs:
+        value = total.get(monomial, 0) + coefficient
+        total[monomial] = value
+        bits = value.numerator.bit_length() + value.denominator.bit_length()
+        need(bits <= MOST_BITS, f"a coefficient has more than {MOST_BITS} bits")
+    return {monomial: value for monomial, value in total.items() if value}
 
 
 def times(left, right):
     """Return the product of two polynomials; the square of a root is its radicand."""
-    need(len(left) * len(right) <= MOST_PRODUCTS, "the polynomials are too long")
+    need(
+        len(left) * len(right) <= MOST_PRODUCTS,
+        f"a product of two polynomials has more than {MOST_PRODUCTS} terms",
+    )
     spend(len(left) * len(right) + 1)
     pairs = []
-    for (a, x), (b, y) in itertools.product(left.items(), right.items()):
-        powers = dict(a)
-        for name, e in b:
-            powers[name] = powers.get(name, 0) + e
+    for (monomial, x), (factor, y) in itertools.product(left.items(), right.items()):
+        powers = dict(monomial)
+        for name, exponent in factor:
+            powers[name] = powers.get(name, 0) + exponent
         root = next((n for n, e in powers.items() if n in ROOTS and e >= 2), None)
         if root:
             powers[root] -= 2
         key = tuple(sorted((n, e) for n, e in powers.items() if e))
-        part = times({key: x * y}, ROOTS[root]) if root else {key: x * y}
-        pairs += part.items()
+        product = {key: x * y}
+        if root:
+            product = times(product, ROOTS[root])
+        pairs += product.items()
     return merged(pairs)
 
 
@@ -141,7 +162,7 @@ class Quotient:
         return type(other) is Quotient and not (self - other).top
 
     def __truediv__(self, other):
-        need(other.top, "division by 0")
+        need(other.top, "division by 0: the denominator is 0 for all values")
         DEMANDS.append((other, "!="))
         lead, monomial, rest = split(other.top)
         bottom = {} if rest == {(): 1} else {frozenset(rest.items()): 1}
@@ -176,18 +197,22 @@ def power(base, exponent):
     """base^exponent: a multiple of 1/2, or c n + j with whole numbers c > 0 and j."""
     number_part = Fraction(exponent.top.get((), 0))
     rest = {key: c for key, c in exponent.top.items() if key}
-    need(not exponent.bottom and len(rest) <= 1, "an exponent is c n + j")
+    need(not exponent.bottom and len(rest) <= 1, EXPONENTS)
     if rest:
         (((name, degree),), slope) = next(iter(rest.items()))
         start = number_part + slope * OFFSET.get(name, 0)
         whole = slope > 0 and slope.denominator == start.denominator == degree == 1
-        need(name in OFFSET and whole, "an exponent is c n + j")
-        own = symbol_of_power(base, name)
-        return power(own, number(slope)) * power(base, number(start))
+        need(name in OFFSET and whole, EXPONENTS)
+        shifted_power = symbol_of_power(base, name)
+        return power(shifted_power, number(slope)) * power(base, number(start))
     if number_part.denominator == 2:
         return power(root_of(base), exponent * number(2))
-    need(number_part.denominator == 1, "roots are square roots")
-    need(abs(number_part) <= MOST_DEGREE, "the exponent is too large")
+    need(number_part.denominator == 1, f"the exponent is {number_part}; {EXPONENTS}")
+    need(
+        abs(number_part) <= MOST_DEGREE,
+        f"the exponent is {number_part}; it must be between -{MOST_DEGREE} and"
+        f" {MOST_DEGREE}",
+    )
     result = number(1)
     for _ in range(abs(int(number_part))):
         result = result * base
@@ -215,7 +240,10 @@ def symbol_of_power(base, name):
     """Return the symbol of base^(n - offset)."""
     DEMANDS.append((base, ">="))
     new = f"[{text(base)}]^{name}"
-    need(len(new) <= MOST_NAME, "the base of a power is too long")
+    need(
+        len(new) <= MOST_NAME,
+        f"the base of a power to the {name} has more than {MOST_NAME} characters",
+    )
     POWERS[new] = (base, name)
     return POWER_VALUES.get(new, symbol(new))
 
@@ -246,144 +274,9 @@ def root_of(quotient):
     if inside == {(): 1}:
         return result
     new = f"sqrt{text(Quotient(inside))}"
-    need(len(new) <= MOST_NAME, "the radicand is too long")
+    need(
+        len(new) <= MOST_NAME,
+        f"the radicand of a square root has more than {MOST_NAME} characters",
+    )
     ROOTS[new] = inside
     return result * symbol(new)
-
-
-# -- signs: in nonnegative variables, by coefficients that are not negative
-
-
-class Region:
-    """Where the conditions of a theorem hold.
-
-    ``ranges``: those of new symbols; ``hints``: sums of products of a factor and a
-    condition, which are not negative.
-    """
-
-    def __init__(self, ranges=()):
-        self.ranges, self.hints = dict(ranges), []
-
-    def holds(self, quotient, relation):
-        """Return whether a quotient is shown to be >= 0, > 0 or != 0."""
-        if relation == "!=":
-            return self.holds(quotient, ">") or self.holds(-quotient, ">")
-        strict = relation == ">"
-        if self.plain(quotient, strict):
-            return True
-        return any(self.plain(quotient - hint, strict) for hint in self.hints)
-
-    def add_hint(self, products):
-        """Keep a sum of factors times conditions, if no factor is negative."""
-        total = number(0)
-        for factor, condition in products:
-            if not self.plain(factor, False):
-                return False
-            total = total + factor * condition
-        self.hints.append(total)
-        return True
-
-    def plain(self, quotient, strict):
-        """Is it nonnegative (positive) by its coefficients? It has no denominator 0."""
-        top = quotient.top
-        for factor, degree in quotient.bottom.items():
-            if degree % 2 and not self.by_coefficients(dict(factor), False):
-                top = times(top, {(): -1})
-                if not self.by_coefficients(times(dict(factor), {(): -1}), False):
-                    return False
-        return self.by_coefficients(top, strict)
-
-    def by_coefficients(self, poly, strict):
-        """Return whether all coefficients in s and t are nonnegative.
-
-        Strict: one of them is positive wherever s or t may be 0.
-        """
-        terms, corners = self.in_slacks(with_later_steps(poly))
-        if min(terms.values(), default=0) < 0:
-            return False
-        if not strict:
-            return True
-        spend(math.prod(map(len, corners)) * len(terms))
-        kept = [{n for n, _ in key} for key in terms]
-        zeros = [set().union(*zero) for zero in itertools.product(*corners)]
-        return all(any(not k & zero for k in kept) for zero in zeros)
-
-    def in_slacks(self, poly):
-        """Return a polynomial, times a positive number, in variables s, t >= 0.
-
-        x^(1/d) is low + s, or (low t + high s)/(s + t). Also, for each x, which of s, t
-        may be 0.
-        """
-        corners = []
-        for name in sorted({n for key in poly for n, _ in key}):
-            spend(len(poly))
-            exponents = [Fraction(dict(key).get(name, 0)) for key in poly]
-            degree = math.lcm(*(e.denominator for e in exponents))
-            first, second, ends = self.ends(name, degree)
-            lowest, pairs = min(*exponents, 0), []
-            most = int((max(exponents) - lowest) * degree)
-            need(most <= MOST_DEGREE and len(poly) <= MOST_TERMS, "too long")
-            powers = [
-                times(raised(first, n), raised(second, most - n))
-                for n in range(most + 1)
-            ]
-            for key, c in poly.items():
-                n = int((Fraction(dict(key).get(name, 0)) - lowest) * degree)
-                rest = {tuple(k for k in key if k[0] != name): c}
-                pairs += times(rest, powers[n]).items()
-            poly = merged(pairs)
-            corners.append(ends or [set()])
-        return poly, corners
-
-    def ends(self, name, degree):
-        """Numerator and denominator of x^(1/degree) in s and t; which may be 0."""
-        low, high, open_low, open_high = self.range(name)
-        if degree > 1:
-            open_low = open_low or low > 1
-            low, high = int(low >= 1), 1 if high == 1 else None
-        s, t = ((name, 1),), ((name + "'", 1),)
-        at_low = [] if open_low else [{name}]
-        if high is None:
-            return {s: Fraction(1), (): Fraction(low)}, {(): Fraction(1)}, at_low
-        at_high = [] if open_high else [{name + "'"}]
-        one = Fraction(1)
-        return {s: one * high, t: one * low}, {s: one, t: one}, at_low + at_high
-
-    def range(self, name):
-        """Return the range of a symbol, a power or a root."""
-        if name in ROOTS:
-            return 0, None, self.plain(Quotient(ROOTS[name]), True), True
-        if name in POWERS:
-            base, n = POWERS[name]
-            high = 1 if self.holds(number(1) - base, ">=") else None
-            below = n == "Q" and self.holds(number(1) - base, ">")
-            return 0, high, False, high is None or below
-        return self.ranges[name] if name in self.ranges else SYMBOLS[name]
-
-
-def raised(poly, degree):
-    """Return a power of a polynomial."""
-    result = {(): Fraction(1)}
-    for _ in range(degree):
-        result = times(result, poly)
-    return result
-
-
-def with_later_steps(poly):
-    """Return a polynomial in which the step k < K is used, if it contains k.
-
-    It is multiplied by a power of K, and K = k + 1 + later_steps.
-    """
-    if not any(n == "k" for key in poly for n, _ in key):
-        return poly
-    one = Fraction(1)
-    steps = {(("k", 1),): one, (("later_steps", 1),): one, (): one}
-    lowest = min(dict(key).get("K", 0) for key in poly)
-    pairs = []
-    for key, c in poly.items():
-        n = dict(key).get("K", 0) - lowest
-        if n != int(n):
-            return poly
-        rest = {tuple(x for x in key if x[0] != "K"): c}
-        pairs += times(rest, raised(steps, int(n))).items()
-    return merged(pairs)
