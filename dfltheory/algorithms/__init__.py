@@ -30,19 +30,16 @@ from dfltheory.algorithms.networked import (
     RelaySGD,
 )
 from dfltheory.algorithms.personalized import DFedMDC, DFedSMDC
-from dfltheory.algorithms.primal_dual import DFedADMM, DFedADMMSAM
-from dfltheory.algorithms.push_sum import OSGP, SGP, DFedSGPM, DFedSGPSM
-from dfltheory.algorithms.server import (
+from dfltheory.algorithms.personalized_server import (
     Ditto,
-    FedAvg,
     FedBABU,
     FedPer,
     FedRep,
     FedRoD,
-    FedSAM,
-    Local,
-    LocalSGD,
 )
+from dfltheory.algorithms.primal_dual import DFedADMM, DFedADMMSAM
+from dfltheory.algorithms.push_sum import OSGP, SGP, DFedSGPM, DFedSGPSM
+from dfltheory.algorithms.server import FedAvg, FedSAM, Local, LocalSGD
 from dfltheory.algorithms.sparse import DisPFL
 from dfltheory.errors import InputError, UnknownNameError
 

@@ -53,9 +53,15 @@ Copied = TypeVar("Copied")
 class Algorithm(Generic[S]):
     """Base class of all algorithms: a frozen record of hyperparameters.
 
-    The state, of type S, is stored separately. The step size of round t is eta *
-    ``decay``**t. Every local step adds ``weight_decay`` * y to the gradient, at the
-    unperturbed y, like the option of the same name of SGD.
+    The state, of type S, is stored separately.
+
+    Parameters
+    ----------
+    decay : float
+        The step size of round t is eta * decay**t.
+    weight_decay : float
+        Every local step adds weight_decay * y to the gradient, at the unperturbed y,
+        like the option of the same name of SGD.
     """
 
     decay: float = field(default=1.0, kw_only=True)

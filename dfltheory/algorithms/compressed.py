@@ -41,10 +41,23 @@ class CHOCOSGD(Algorithm[EstimateState]):
     must be constant, because a new neighbor would not have p. With C(x) = x and gamma =
     1 this is D-PSGD, adapt then combine.
 
-    Parameters: ``eta`` step size, ``gamma`` gossip step, ``compressor`` top-k, rand-k,
-    sign or qsgd, ``share`` k/d of top-k and rand-k (0.01 in their experiments),
-    ``levels`` of qsgd (16 there).
-    Source: Koloskova, Stich and Jaggi 2019, Algorithm 2.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    gamma : float
+        Step size of gossip.
+    compressor : {"top-k", "rand-k", "sign", "qsgd"}
+        Compressor of the messages.
+    share : float
+        Fraction k/d of coordinates that top-k and rand-k send; 0.01 in the
+        paper's experiments.
+    levels : int
+        Number of levels of qsgd; 16 in the paper's experiments.
+
+    References
+    ----------
+    Koloskova, Stich and Jaggi 2019, Algorithm 2.
     """
 
     eta: float

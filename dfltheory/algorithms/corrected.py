@@ -68,8 +68,16 @@ class DSGT(Tracking):
     convex clients, all x_i converge linearly to x* if eta is small relative to 1/L and
     1 - lambda.
 
-    Parameters: ``eta`` step size, ``order`` of both steps.
-    Source: Pu and Nedic 2021 (DSGT); Nedic, Olshevsky and Shi 2017 (DIGing).
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    order : {"adapt-then-combine", "combine-then-adapt"}
+        Whether the gradient step comes before or after the gossip step.
+
+    References
+    ----------
+    Pu and Nedic 2021 (DSGT); Nedic, Olshevsky and Shi 2017 (DIGing).
     """
 
     eta: float
@@ -111,9 +119,18 @@ class KGT(Tracking):
     clients. Its code and this class start from c_i = 0, which does not change the
     limit. Two vectors of the size of a model are sent in a round.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``eta_s`` factor of the clients'
-    progress.
-    Source: Liu et al. 2024, Algorithm 1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    eta_s : float
+        Factor of the clients' progress in a round.
+
+    References
+    ----------
+    Liu et al. 2024, Algorithm 1.
     """
 
     eta: float
@@ -156,8 +173,14 @@ class EXTRA(Algorithm[ExtraState]):
     lambda_min(W~)/L, and linearly for eta < 2 mu lambda_min(W~)/L^2 if all are
     mu-strongly convex.
 
-    Parameters: ``eta`` step size.
-    Source: Shi, Ling, Wu and Yin 2015, Algorithm 1, in the form (6).
+    Parameters
+    ----------
+    eta : float
+        Step size.
+
+    References
+    ----------
+    Shi, Ling, Wu and Yin 2015, Algorithm 1, in the form (6).
     """
 
     eta: float
@@ -203,8 +226,16 @@ class D2(Algorithm[DiffusionState]):
     G^{t-1})). One model is sent in a round. D^2 diverges unless lambda_min(W) > -1/3.
     Exact Diffusion mixes by (I + W)/2, for which this always holds.
 
-    Parameters: ``eta`` step size, ``lazy`` whether to mix by (I + W)/2 instead of W.
-    Source: Tang et al. 2018, Algorithm 1 (D^2); Yuan, Ying, Zhao and Sayed 2019 (Exact
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    lazy : bool
+        Whether to mix by (I + W)/2 instead of W.
+
+    References
+    ----------
+    Tang et al. 2018, Algorithm 1 (D^2); Yuan, Ying, Zhao and Sayed 2019 (Exact
     Diffusion).
     """
 

@@ -26,9 +26,21 @@ class FedProx(Server[SharedState]):
     Clients drift less, but with a constant step size heterogeneous clients still cause
     a bias.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` weight of the proximal
-    term (mu of Li et al.; Karimireddy et al. 2020 use 1), ``participation``.
-    Source: Li et al. 2020 (FedProx), Algorithm 2, with K steps as the inexact solution.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    lam : float
+        Weight of the proximal term; mu in Li et al. Karimireddy et al. 2020 use
+        1.
+    participation : float
+        Fraction of the clients that each round samples.
+
+    References
+    ----------
+    Li et al. 2020 (FedProx), Algorithm 2, with K steps as the inexact solution.
     """
 
     eta: float
@@ -73,10 +85,23 @@ class SCAFFOLD(Server[ControlState]):
     Two vectors of the size of a model are sent in a round. With full participation and
     option II it is K-GT on the complete graph.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``eta_s`` factor of the clients'
-    progress (eta_g there, 1 in their experiments), ``option`` I or II,
-    ``participation``.
-    Source: Karimireddy et al. 2020, Algorithm 1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    eta_s : float
+        Factor of the clients' progress in a round; eta_g in the paper, and 1 in
+        its experiments.
+    option : {"I", "II"}
+        Update of the control variates.
+    participation : float
+        Fraction of the clients that each round samples.
+
+    References
+    ----------
+    Karimireddy et al. 2020, Algorithm 1.
     """
 
     eta: float
@@ -137,10 +162,21 @@ class FedDyn(Server[DynamicState]):
     All clients start at the server's model: with different starts h is not the mean of
     the duals.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` weight of the proximal
-    term (alpha of Acar et al., 0.01 in their code's example for CIFAR-10),
-    ``participation``.
-    Source: Acar et al. 2021, Algorithm 1, with K steps as the solution of the local
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    lam : float
+        Weight of the proximal term; alpha in Acar et al., and 0.01 in their
+        code's example for CIFAR-10.
+    participation : float
+        Fraction of the clients that each round samples.
+
+    References
+    ----------
+    Acar et al. 2021, Algorithm 1, with K steps as the solution of the local
     problem.
     """
 
@@ -201,9 +237,21 @@ class FedPD(Phased[PrimalDualState]):
     participation. With R > 1 and a constant step size, heterogeneous clients cause a
     bias. -dual_i is the paper's multiplier, 1/lam its eta.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty, ``R`` rounds
-    between averages (in the paper the server averages with probability 1/R).
-    Source: Zhang et al. 2021 (FedPD) with gradient steps, as decent-bench
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    lam : float
+        Penalty parameter; 1/eta in the paper.
+    R : int
+        Number of rounds between averages. In the paper the server averages with
+        probability 1/R.
+
+    References
+    ----------
+    Zhang et al. 2021 (FedPD) with gradient steps, as decent-bench
     (docs/fidelity.md) runs it.
     """
 

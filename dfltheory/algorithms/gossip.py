@@ -51,8 +51,16 @@ class DPSGD(LocalSteps[StepState]):
     ``adapt-then-combine``: x_i <- sum_l w_il (x_l - eta g_l)
     In both, g_i = grad F_i(x_i; xi_i) is evaluated at the client's own model.
 
-    Parameters: ``eta`` step size, ``order`` of both steps.
-    Source: Lian et al. 2017, Algorithm 1; the two orders after Chen and Sayed 2012.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    order : {"adapt-then-combine", "combine-then-adapt"}
+        Whether the gradient step comes before or after the gossip step.
+
+    References
+    ----------
+    Lian et al. 2017, Algorithm 1; the two orders after Chen and Sayed 2012.
     """
 
     eta: float
@@ -92,9 +100,21 @@ class DFedSAM(LocalSteps[State]):
     With random W_t, the Q gossip steps use Q independent matrices. Line 4 of the paper
     sets y <- x_i inside the loop over local steps; here it is set once per round.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``rho`` SAM radius (0.01, as in
-    the paper's experiments on CIFAR; with 0 it is DFedAvg), ``Q`` gossip steps a round.
-    Source: Shi et al. 2023, Algorithm 1; rho: section 5.2 and appendix B.3.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    rho : float
+        SAM radius; 0.01 in the paper's experiments on CIFAR. With 0 it is
+        DFedAvg.
+    Q : int
+        Number of gossip steps per round.
+
+    References
+    ----------
+    Shi et al. 2023, Algorithm 1; rho: section 5.2 and appendix B.3.
     """
 
     eta: float
@@ -113,8 +133,16 @@ class DFedAvg(LocalSteps[State]):
         y <- x_i;  K times:  y <- y - eta grad F_i(y; xi)
         x_i <- sum_l w_il z_l,  z_l = y of client l
 
-    Parameters: ``eta`` step size, ``K`` local steps.
-    Source: Sun et al. 2022 (without momentum).
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+
+    References
+    ----------
+    Sun et al. 2022 (without momentum).
     """
 
     eta: float
@@ -141,9 +169,20 @@ class DFedAvgM(LocalSteps[MomentumState]):
     That is y_{k+1} = y_k - eta g_k + alpha (y_k - y_{k-1}) with y_{-1} = y_0, as in Sun
     et al.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (theta of Sun
-    et al.), ``keep_momentum`` whether the next round starts from v instead of 0.
-    Source: Sun et al. 2022, Algorithm 1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    alpha : float
+        Momentum of the local steps; theta in Sun et al.
+    keep_momentum : bool
+        Whether the next round starts from v instead of 0.
+
+    References
+    ----------
+    Sun et al. 2022, Algorithm 1.
     """
 
     eta: float
@@ -192,10 +231,20 @@ class QGDSGDm(Algorithm[GlobalMomentumState]):
     So v_i approximates the common direction of all clients. One model is sent in a
     round.
 
-    Parameters: ``eta`` step size, ``alpha`` momentum (beta of Lin et al., 0.9 there),
-    ``mu`` memory of v (``None``: alpha, as there), ``nesterov`` whether to use Nesterov
-    momentum.
-    Source: Lin et al. 2021, Algorithm 1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    alpha : float
+        Momentum; beta in Lin et al., and 0.9 in their experiments.
+    mu : float or None
+        Decay factor of v. None: alpha, as in the paper.
+    nesterov : bool
+        Whether to use Nesterov momentum.
+
+    References
+    ----------
+    Lin et al. 2021, Algorithm 1.
     """
 
     eta: float

@@ -40,8 +40,16 @@ class PushPull(DSGT):
     convex clients on a strongly connected digraph it converges linearly to x* for small
     eta.
 
-    Parameters: ``eta`` step size, ``order`` of both steps.
-    Source: Pu, Shi, Xu and Nedic 2021, Algorithm 1; Xin and Khan 2018 (AB).
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    order : {"adapt-then-combine", "combine-then-adapt"}
+        Whether the gradient step comes before or after the gossip step.
+
+    References
+    ----------
+    Pu, Shi, Xu and Nedic 2021, Algorithm 1; Xin and Khan 2018 (AB).
     """
 
     mixing: ClassVar[Law] = "row-stochastic"
@@ -64,8 +72,16 @@ class CooperativeSGD(LocalSGD[CountingState]):
     = 1 it is D-PSGD (adapt, then combine), with W = 11'/m it is LocalSGD, and after K
     rounds it is one round of DFedAvg.
 
-    Parameters: ``eta`` step size, ``K`` steps between averages (tau there).
-    Source: Wang and Joshi 2021, (10), with v = 0.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of steps between averages; tau in the paper.
+
+    References
+    ----------
+    Wang and Joshi 2021, (10), with v = 0.
     """
 
     needs_topology: ClassVar[bool] = True
@@ -91,8 +107,16 @@ class EASGD(LocalSGD[CenterState]):
     and center. A round is one step. The auxiliary point is the mean of the m models and
     the center, which moves like SGD; the center starts at the mean of the models.
 
-    Parameters: ``eta`` step size, ``K`` steps between averages (tau there).
-    Source: Wang and Joshi 2021, (10) and (11), Lemma 1; Zhang et al. 2015.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of steps between averages; tau in the paper.
+
+    References
+    ----------
+    Wang and Joshi 2021, (10) and (11), Lemma 1; Zhang et al. 2015.
     """
 
     source: ClassVar[str] = "Wang and Joshi 2021"
@@ -130,8 +154,14 @@ class ADPSGD(Algorithm[StepState]):
     except that both clients of a pair take a step here; in the paper only the client
     that initiates the contact does. If all clients are active, this is D-PSGD.
 
-    Parameters: ``eta`` step size.
-    Source: Lian, Zhang, Zhang and Liu 2018, Algorithm 1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+
+    References
+    ----------
+    Lian, Zhang, Zhang and Liu 2018, Algorithm 1.
     """
 
     eta: float
@@ -179,10 +209,21 @@ class LTADMM(Algorithm[DualsState]):
     converges linearly to x* for step sizes small relative to 1/(K L) and 1/(K lam
     d_max).
 
-    Parameters: ``eta`` step size (gamma there), ``K`` local steps (tau), ``lam``
-    penalty (rho), ``beta`` step size of the consensus term (``None``: eta, a gradient
-    step on the augmented Lagrangian).
-    Source: Ren, Bastianello, Johansson and Parisini 2025, Algorithm 1, with plain
+    Parameters
+    ----------
+    eta : float
+        Step size; gamma in the paper.
+    K : int
+        Number of local steps per round; tau in the paper.
+    lam : float
+        Penalty parameter; rho in the paper.
+    beta : float or None
+        Step size of the consensus term. None: eta, which gives a gradient step
+        on the augmented Lagrangian.
+
+    References
+    ----------
+    Ren, Bastianello, Johansson and Parisini 2025, Algorithm 1, with plain
     stochastic gradients.
     """
 
@@ -245,8 +286,14 @@ class RelaySGD(Algorithm[RelayState]):
     the model of client j has a delay of dist(i, j) - 1 rounds. A model and a number are
     sent over each arc. With full gradients a constant step size converges to x*.
 
-    Parameters: ``eta`` step size.
-    Source: Vogels et al. 2021, Algorithm 1 (RelaySum of models), without momentum.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+
+    References
+    ----------
+    Vogels et al. 2021, Algorithm 1 (RelaySum of models), without momentum.
     """
 
     eta: float

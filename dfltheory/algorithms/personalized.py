@@ -42,11 +42,22 @@ class DFedMDC(TwoBlock):
     Line 13 of the paper prints w_il z_i, which involves no neighbor; here it is the
     body of client l.
 
-    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``alpha`` local
-    momentum (0 in the algorithm, 0.9 in the paper's experiments; each phase starts from
-    0), ``fresh`` whether each local step draws a minibatch (False: one per round, as in
-    line 5 of the paper).
-    Source: DFedMDC paper, Algorithm 1, Option I.
+    Parameters
+    ----------
+    eta_u, eta_v : float
+        Step sizes of the body u and the head v.
+    K_u, K_v : int
+        Numbers of local steps on the body u and the head v.
+    alpha : float
+        Momentum of the local steps, reset to v = 0 in each phase; 0 in the
+        algorithm, 0.9 in the paper's experiments.
+    fresh : bool
+        Whether each local step draws a minibatch. False: one per round, as in
+        line 5 of the paper.
+
+    References
+    ----------
+    DFedMDC paper, Algorithm 1, Option I.
     """
 
     eta_u: float
@@ -67,11 +78,24 @@ class DFedSMDC(TwoBlock):
         K_u times:  g = grad_u F_i(u, v; xi)
                     u <- u - eta_u grad_u F_i(u + rho g/||g||, v; xi), the same xi
 
-    Parameters: ``eta_u, eta_v`` step sizes, ``K_u, K_v`` local steps, ``rho`` SAM
-    radius (0.7, as in the paper's experiments), ``sam`` the blocks with SAM steps (u, v
-    or uv), ``alpha`` and ``fresh`` as in DFedMDC.
-    Source: DFedMDC paper, Algorithm 1, Option II; Table 4 for -V and -UV; rho: appendix
-    B.
+    Parameters
+    ----------
+    eta_u, eta_v : float
+        Step sizes of the body u and the head v.
+    K_u, K_v : int
+        Numbers of local steps on the body u and the head v.
+    rho : float
+        SAM radius; 0.7 in the paper's experiments.
+    sam : {"u", "v", "uv"}
+        Blocks with SAM steps.
+    alpha : float
+        Momentum of the local steps, as in DFedMDC.
+    fresh : bool
+        Whether each local step draws a minibatch, as in DFedMDC.
+
+    References
+    ----------
+    DFedMDC paper, Algorithm 1, Option II; Table 4 for -V and -UV; rho: appendix B.
     """
 
     eta_u: float

@@ -81,9 +81,18 @@ class DFedADMM(PrimalDual):
     Line 19 of the paper prints w_il z_i, which involves no neighbor; here it is w_il
     z_l.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (glossary:
-    lam_admm).
-    Source: Li et al. 2023 (DFedADMM), Algorithm 1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    lam : float
+        Penalty parameter lambda; lam_admm in the glossary.
+
+    References
+    ----------
+    Li et al. 2023 (DFedADMM), Algorithm 1.
     """
 
     eta: float
@@ -101,9 +110,20 @@ class DFedADMMSAM(PrimalDual):
     The gradient is taken at y + rho g/||g||, g = grad F_i(y; xi), on the same
     minibatch.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``lam`` penalty lambda (lam_admm),
-    ``rho`` SAM radius (0.1, as in the paper's experiments).
-    Source: Li et al. 2023 (DFedADMM), Algorithm 1, lines 9 to 14; rho: section 5.1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    lam : float
+        Penalty parameter lambda; lam_admm in the glossary.
+    rho : float
+        SAM radius; 0.1 in the paper's experiments.
+
+    References
+    ----------
+    Li et al. 2023 (DFedADMM), Algorithm 1, lines 9 to 14; rho: section 5.1.
     """
 
     eta: float

@@ -60,8 +60,14 @@ class SGP(PushSum):
 
         x_i <- sum_j p_ij (x_j - eta grad F_j(x_j / w_j; xi_j)),  w_i <- sum_j p_ij w_j
 
-    Parameters: ``eta`` step size.
-    Source: Assran et al. 2019, Algorithm 1.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+
+    References
+    ----------
+    Assran et al. 2019, Algorithm 1.
     """
 
     eta: float
@@ -77,8 +83,16 @@ class OSGP(PushSum):
     Unlike the OSGP of Assran et al., it does not overlap communication with
     computation.
 
-    Parameters: ``eta`` step size, ``K`` local steps.
-    Source: Li et al. (DFedSGPSM), section 5 and appendix A ("More details about
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+
+    References
+    ----------
+    Li et al. (DFedSGPSM), section 5 and appendix A ("More details about
     baselines"), after Assran et al. 2019.
     """
 
@@ -93,10 +107,19 @@ class OSGP(PushSum):
 class DFedSGPM(PushSum):
     """DFedSGPSM without SAM: K momentum steps at x / w, then one push-sum exchange.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum, which starts
-    at v = 0 in each round (0.9, as in the paper's experiments on MNIST and CIFAR-10;
-    0.1 on CIFAR-100). Source: DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation);
-    alpha: appendix A.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    alpha : float
+        Momentum of the local steps, reset to v = 0 in each round; 0.9 in the
+        paper's experiments on MNIST and CIFAR-10, 0.1 on CIFAR-100.
+
+    References
+    ----------
+    DFedSGPSM paper, Algorithm 1 with rho = 0 (its ablation); alpha: appendix A.
     """
 
     eta: float
@@ -121,10 +144,22 @@ class DFedSGPSM(PushSum):
     The paper prints p_ji = 1/|N_i^out(0)|, of round 0; here P is the matrix of round t.
     SAM at g = 0 is not defined there; here its point is z.
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``alpha`` momentum (0.9, as in the
-    paper's experiments on MNIST and CIFAR-10; 0.1 on CIFAR-100), ``rho`` SAM radius
-    (0.1, as in the paper's experiments on directed graphs; with 0 it is DFedSGPM).
-    Source: DFedSGPSM paper, Algorithm 1; appendix A.1 for -S; alpha: appendix A; rho:
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    alpha : float
+        Momentum of the local steps; 0.9 in the paper's experiments on MNIST and
+        CIFAR-10, 0.1 on CIFAR-100.
+    rho : float
+        SAM radius; 0.1 in the paper's experiments on directed graphs. With 0 it
+        is DFedSGPM.
+
+    References
+    ----------
+    DFedSGPSM paper, Algorithm 1; appendix A.1 for -S; alpha: appendix A; rho:
     section 5.1, "asymmetric topology".
     """
 

@@ -49,14 +49,32 @@ class DisPFL(Algorithm[MaskedState]):
     1 - sparsity (ERK: Erdos-Renyi with kernels; tensors with one axis are filled
     first).
 
-    Parameters: ``eta`` step size, ``K`` local steps, ``sparsity`` fraction of inactive
-    weights, ``prune`` fraction of active weights exchanged in round 0, ``clip`` largest
-    norm of a stochastic gradient (0 for no clipping), ``density`` distribution of
-    active weights over layers (erk or uniform), ``first`` initial mask (common to all
-    clients, or own), ``growth`` selection of new weights (by the gradient or at
-    random), ``order`` send-then-search or search-then-send (messages then have the new
-    mask, with new weights 0). Source: Dai et al. 2022, their code
-    (github.com/rong-dai/DisPFL, commit e2f47d4); ERK: Evci et al. 2020.
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    K : int
+        Number of local steps per round.
+    sparsity : float
+        Fraction of inactive weights.
+    prune : float
+        Fraction of the active weights that are exchanged in round 0.
+    clip : float
+        Largest norm of a stochastic gradient; 0 for no clipping.
+    density : {"erk", "uniform"}
+        Distribution of the active weights over the layers.
+    first : {"common", "own"}
+        Initial masks: one for all clients, or one for each.
+    growth : {"gradient", "random"}
+        Selection of new weights.
+    order : {"send-then-search", "search-then-send"}
+        Whether messages have the old or the new mask; new weights are 0 in
+        messages.
+
+    References
+    ----------
+    Dai et al. 2022, their code (github.com/rong-dai/DisPFL, commit e2f47d4); ERK:
+    Evci et al. 2020.
     """
 
     eta: float

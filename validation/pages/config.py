@@ -129,10 +129,8 @@ def _list_in_words(field: Schema) -> str:
 def meaning(section: str, name: str) -> str:
     """Return the docstring's description of a name's options, in one line."""
     text = inspect.getdoc(builder(section, name)) or ""
-    if section == "task" and _PARAMETERS in text:
+    if section in ("task", "algorithm") and _PARAMETERS in text:
         text = " ".join(_options(text))
-    elif section == "algorithm":
-        text = text.partition("Parameters:")[2].partition("Source:")[0]
     else:
         options = [
             line
