@@ -116,8 +116,10 @@ def checked_hyperparameters(
     known = {name for names in HYPERPARAMETERS.values() for name in names.split()}
     for algorithm in algorithms:
         if isinstance(algorithm, type) and is_dataclass(algorithm):
-            own = {f.name for f in fields(algorithm)}
-            known |= own | set(GLOSSARY) | set(getattr(algorithm, "summed_up", ()))
+            field_names = {f.name for f in fields(algorithm)}
+            known |= (
+                field_names | set(GLOSSARY) | set(getattr(algorithm, "summed_up", ()))
+            )
         elif algorithm not in HYPERPARAMETERS:
             return
     for name in names:

@@ -67,10 +67,10 @@ def canonical_document(statement: Statement) -> dict[str, object]:
 
 def _left_side(left: LeftSide) -> dict[str, object]:
     """Return the left-hand side; a measure of the package determines its unit."""
-    found = _fields(left)
+    left_fields = _fields(left)
     if left.measure in MEASURES:
-        found.pop("unit", None)
-    return found
+        left_fields.pop("unit", None)
+    return left_fields
 
 
 def statement_hash(statement: Statement) -> str:
@@ -109,7 +109,7 @@ def _fields(record: DataclassInstance) -> dict[str, object]:
 
     So a new field with a default changes no hash.
     """
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for entry in fields(record):
         if entry.name in DISPLAY_ONLY:
             continue
@@ -118,8 +118,8 @@ def _fields(record: DataclassInstance) -> dict[str, object]:
         if entry.default_factory is not MISSING:
             default = entry.default_factory()
         if default is MISSING or value != _plain_data(default):
-            found[SAVED_KEYS.get(entry.name, entry.name)] = value
-    return found
+            values[SAVED_KEYS.get(entry.name, entry.name)] = value
+    return values
 
 
 def _plain_data(value: object) -> object:
@@ -173,17 +173,17 @@ def _numeric_functions(statement: Statement) -> dict[str, object]:
 
     Those of this package are tested against the formula.
     """
-    found: dict[str, str] = {}
+    functions: dict[str, str] = {}
     for definition in statement.definitions:
         module = getattr(definition.numeric, "__module__", None) or ""
         if definition.numeric is not None and module.partition(".")[0] != PACKAGE:
             name = getattr(
                 definition.numeric, "__qualname__", type(definition.numeric).__name__
             )
-            found[formula_text(statement.expand(definition.symbol))] = (
+            functions[formula_text(statement.expand(definition.symbol))] = (
                 f"{module}:{name}"
             )
-    return {"numeric": found} if found else {}
+    return {"numeric": functions} if functions else {}
 
 
 def _own_quantities(statement: Statement) -> dict[str, object]:
@@ -194,11 +194,15 @@ def _own_quantities(statement: Statement) -> dict[str, object]:
     in_schedule = symbol_names(statement.schedule.values())
     names = {*statement.needs, *in_schedule} - (GLOSSARY.keys() - WRITTEN_OUT)
     known = [statement.glossary[name] for name in sorted(names)]
-    own = frozenset(quantity.name for quantity in statement.quantities)
-    return {quantity.name: _counted(quantity, own) for quantity in known}
+    added_names = frozenset(quantity.name for quantity in statement.quantities)
+    return {
+        quantity.name: _quantity_fields(quantity, added_names) for quantity in known
+    }
 
 
-def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, object]:
+def _quantity_fields(
+    quantity: Quantity, added_names: frozenset[str]
+) -> dict[str, object]:
     """Return what counts of a quantity: its unit, its range, and how it is computed."""
     fields = ("unit", "low", "high", "open_low", "open_high")
     counted = {field: _plain_data(getattr(quantity, field)) for field in fields}
@@ -209,7 +213,7 @@ def _counted(quantity: Quantity, own: frozenset[str]) -> dict[str, object]:
     if callable(of):
         name = getattr(of, "__qualname__", type(of).__qualname__)
         return counted | {"of": f"{of.__module__}:{name}"}
-    return counted | {"of": read_computation(of, own).text}
+    return counted | {"of": read_computation(of, added_names).text}
 
 
 __all__ = ["canonical_document", "statement_hash"]

@@ -130,11 +130,11 @@ def symbol_names(formulas: Iterable[object]) -> set[str]:
 def checked_symbols(
     place: str,
     expression: Expr,
-    own: Collection[sp.Symbol] = (),
+    added_symbols: Collection[sp.Symbol] = (),
     glossary: Mapping[str, Quantity] = GLOSSARY,
 ) -> None:
     """Reject a symbol that is neither the glossary's nor the statement's own."""
-    for symbol in sorted(expression.free_symbols - set(own), key=str):
+    for symbol in sorted(expression.free_symbols - set(added_symbols), key=str):
         known = glossary.get(symbol.name)
         if known is None:
             near = UnknownNameError(

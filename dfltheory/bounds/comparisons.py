@@ -50,7 +50,7 @@ def comparisons_of(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
 
     Two that are an equality together are written as one.
     """
-    found: list[tuple[str, str]] = []
+    comparisons: list[tuple[str, str]] = []
     position = 0
     while position < len(conditions):
         condition = conditions[position]
@@ -59,15 +59,17 @@ def comparisons_of(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
             condition, conditions[position]
         ):
             position += 1
-            found.append((condition.name, _text(condition.left, "==", condition.right)))
+            comparisons.append(
+                (condition.name, _text(condition.left, "==", condition.right))
+            )
         else:
-            found.append((condition.name, _comparison(condition)))
-    return found
+            comparisons.append((condition.name, _comparison(condition)))
+    return comparisons
 
 
-def _are_equality(one: Condition, other: Condition) -> bool:
-    plain = not (one.strict or other.strict) and one.name == other.name
-    return plain and (one.left, one.right) == (other.right, other.left)
+def _are_equality(first: Condition, second: Condition) -> bool:
+    plain = not (first.strict or second.strict) and first.name == second.name
+    return plain and (first.left, first.right) == (second.right, second.left)
 
 
 def _comparison(condition: Condition) -> str:

@@ -72,8 +72,8 @@ class Computation:
     @property
     def names(self) -> frozenset[str]:
         """The quantities and properties that the formula contains outside of calls."""
-        own = {call.symbol for call in self.calls}
-        return frozenset(str(s) for s in self.formula.free_symbols - own)
+        call_symbols = {call.symbol for call in self.calls}
+        return frozenset(str(s) for s in self.formula.free_symbols - call_symbols)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -99,14 +99,16 @@ class Computation:
 
 
 @cache
-def read_computation(text: str, own: frozenset[str] = frozenset()) -> Computation:
+def read_computation(
+    text: str, added_names: frozenset[str] = frozenset()
+) -> Computation:
     """Read ``network: FORMULA`` or ``task: FORMULA``.
 
     Parameters
     ----------
     text : str
         The formula and what it is about.
-    own : frozenset of str
+    added_names : frozenset of str
         Names of quantities that the file or theorem adds to the glossary.
 
     Raises
@@ -124,7 +126,7 @@ def read_computation(text: str, own: frozenset[str] = frozenset()) -> Computatio
     if len(formula) > LENGTH:
         raise InputError(f"of: a formula has at most {LENGTH} characters")
     known = {name: entry.symbol for name, entry in GLOSSARY.items()}
-    known |= {name: sp.Symbol(name, real=True) for name in sorted(own)}
+    known |= {name: sp.Symbol(name, real=True) for name in sorted(added_names)}
     symbols: dict[str, Expr] = dict(known)
     calls: tuple[Call, ...] = ()
     if subject == "network":
@@ -145,15 +147,15 @@ def _without_calls(
     calls: list[Call] = []
     pieces: list[str] = []
     position = 0
-    while found := _CALL.search(formula, position):
-        end = _closing(formula, found.end())
-        name = found[1]
+    while match := _CALL.search(formula, position):
+        end = _closing_bracket(formula, match.end())
+        name = match[1]
         inside = {**known, "l": EIGENVALUE} if CALLS[name] else known
-        text = formula[found.end() : end]
+        text = formula[match.end() : end]
         argument = sp.sympify(read_formula(text, inside), strict=True)
         symbol = sp.Symbol(f"{stem}{len(calls)}", real=True)
         calls.append(Call(symbol, name, argument))
-        pieces += [formula[position : found.start()], f" {symbol.name} "]
+        pieces += [formula[position : match.start()], f" {symbol.name} "]
         position = end + 1
     return "".join([*pieces, formula[position:]]), tuple(calls)
 
@@ -167,9 +169,9 @@ def in_order(quantities: Iterable[Quantity]) -> tuple[Quantity, ...]:
         A quantity needs itself, by way of others or not.
     """
     by_name = {q.name: q for q in quantities if isinstance(q.of, str)}
-    own = frozenset(q.name for q in quantities)
+    names_of_all = frozenset(q.name for q in quantities)
     needs = {
-        name: read_computation(str(q.of), own).needs & by_name.keys()
+        name: read_computation(str(q.of), names_of_all).needs & by_name.keys()
         for name, q in by_name.items()
     }
     try:
@@ -183,7 +185,7 @@ def in_order(quantities: Iterable[Quantity]) -> tuple[Quantity, ...]:
     return tuple(by_name[name] for name in names)
 
 
-def _closing(formula: str, start: int) -> int:
+def _closing_bracket(formula: str, start: int) -> int:
     """Return the index of the bracket that closes the one before ``start``."""
     depth = 1
     for index in range(start, len(formula)):

@@ -71,12 +71,12 @@ def plain(text: str, theorem: Statement) -> str:
         if name in meant
     }
 
-    def plain_word(found: re.Match[str]) -> str:
-        word = found[0]
+    def plain_word(match: re.Match[str]) -> str:
+        word = match[0]
         return names[word] if word in names else re.sub(r"[\\{}]", "", word)
 
-    def formula(found: re.Match[str]) -> str:
-        latex = re.sub(r"\\bar (\w)", r"\1bar", found[1])
+    def formula(match: re.Match[str]) -> str:
+        latex = re.sub(r"\\bar (\w)", r"\1bar", match[1])
         for written, spoken in _SPOKEN:
             latex = latex.replace(written, spoken)
         return _WORD.sub(plain_word, latex)

@@ -69,10 +69,12 @@ def theorem_to_document(theorem: Theorem) -> dict[str, object]:
         A formula uses a function that files cannot carry.
     """
     written = WRITTEN_OUT | {quantity.name for quantity in theorem.quantities}
-    own = [theorem.glossary[name] for name in theorem.symbols if name in written]
-    own += [quantity for quantity in theorem.quantities if quantity not in own]
-    kept = _fields(theorem, "quantities", "control", "steps", "moments")
-    return {"format": FORMAT, "quantities": _plain_data(own)} | kept
+    quantities = [theorem.glossary[name] for name in theorem.symbols if name in written]
+    quantities += [
+        quantity for quantity in theorem.quantities if quantity not in quantities
+    ]
+    statement_fields = _fields(theorem, "quantities", "control", "steps", "moments")
+    return {"format": FORMAT, "quantities": _plain_data(quantities)} | statement_fields
 
 
 def _stated_names(document: object) -> frozenset[str]:
@@ -100,9 +102,9 @@ def _fields(thing: DataclassInstance, *but: str) -> dict[str, object]:
 
 def _plain_data(value: object) -> object:
     if is_table(value):
-        return {name: _plain_data(one) for name, one in value.items()}
+        return {name: _plain_data(entry) for name, entry in value.items()}
     if is_sequence(value):
-        return [_plain_data(one) for one in value]
+        return [_plain_data(entry) for entry in value]
     match value:
         case sp.Basic():
             return to_tree(value)
@@ -165,9 +167,9 @@ def _list(item: Read[Value]) -> Read[tuple[Value, ...]]:
 
 
 def _unit(place: str, value: object) -> Unit:
-    def fraction(at: str, row: object) -> Fraction:
-        over, under = rows(anything, 2, 2)(at, row)
-        return Fraction(whole(-99, 99)(at, over), whole(1, 99)(at, under))
+    def fraction(position: str, row: object) -> Fraction:
+        over, under = rows(anything, 2, 2)(position, row)
+        return Fraction(whole(-99, 99)(position, over), whole(1, 99)(position, under))
 
     return Unit(*rows(fraction, 3, 3)(place, value))
 
@@ -228,17 +230,17 @@ def _scope(place: str, data: object) -> Scope:
 
     A file has ``sequence``, or ``change`` if an earlier version wrote it.
     """
-    given = _SCOPE(place, data)
+    scope_fields = _SCOPE(place, data)
     for name, key in SAVED_KEYS.items():
-        given[name] = given.pop(key)
-    change = given.pop("change", None)
-    if (change is None) == ("sequence" not in given):
+        scope_fields[name] = scope_fields.pop(key)
+    change = scope_fields.pop("change", None)
+    if (change is None) == ("sequence" not in scope_fields):
         raise InputError(
             f"{place} must have one of the fields sequence and (in old files) change"
         )
     if change is not None:
-        given["sequence"] = _CHANGES[change]
-    return _made(place, Scope, given)
+        scope_fields["sequence"] = _CHANGES[change]
+    return _build_record(place, Scope, scope_fields)
 
 
 _QUANTITY = record(
@@ -275,11 +277,11 @@ def theorem_from_document(document: object) -> Theorem:
         if is_table(data) and "of" in data:
             of = _line(f"{place}.of", data["of"])
             data = {name: value for name, value in data.items() if name != "of"}
-        given = _QUANTITY(place, data)
-        given["integer"] = given.pop("whole")
-        if GLOSSARY.get(given["name"]) == Quantity(**given):
-            return GLOSSARY[given["name"]]
-        added = replace(Quantity(**given), neutral=None, of=of)
+        entry = _QUANTITY(place, data)
+        entry["integer"] = entry.pop("whole")
+        if GLOSSARY.get(entry["name"]) == Quantity(**entry):
+            return GLOSSARY[entry["name"]]
+        added = replace(Quantity(**entry), neutral=None, of=of)
         try:
             if of is not None:
                 read_computation(of, _stated_names(document))
@@ -312,20 +314,21 @@ def theorem_from_document(document: object) -> Theorem:
     def definition(place: str, data: object) -> Definition:
         signs = one_of("positive", "nonnegative", "real")
         words = dict.fromkeys(("symbol", "latex", "meaning"), _line)
-        given = record({**words, "sign": signs, "expr": formula})(place, data)
-        name, sign = given["symbol"], given.pop("sign")
+        entry = record({**words, "sign": signs, "expr": formula})(place, data)
+        name, sign = entry["symbol"], entry.pop("sign")
         if name in GLOSSARY or name in quantities or not name.isprintable():
             raise InputError(
                 f"{place}.symbol = {short(name)} is a quantity of the glossary"
             )
-        given["symbol"] = symbols.setdefault(name, signed_symbol(name, sign))
-        return Definition(**given)
+        entry["symbol"] = symbols.setdefault(name, signed_symbol(name, sign))
+        return Definition(**entry)
 
     readers = _statement_readers(quantity, definition, formula, end)
-    given = named("theorem", document, sorted({*readers, "format"}))
-    must("theorem.format", given["format"], given["format"] == FORMAT, str(FORMAT))
+    entries = named("theorem", document, sorted({*readers, "format"}))
+    version = entries["format"]
+    must("theorem.format", version, version == FORMAT, str(FORMAT))
     read_fields = {
-        name: read(f"theorem.{name}", given[name]) for name, read in readers.items()
+        name: read(f"theorem.{name}", entries[name]) for name, read in readers.items()
     }
     read_fields["quantities"] = _added_quantities(read_fields["quantities"])
     try:
@@ -337,7 +340,7 @@ def theorem_from_document(document: object) -> Theorem:
         )
     except DFLTheoryError as wrong:
         raise InputError(f"theorem.definitions: {wrong}") from None
-    return _made("theorem", Theorem, read_fields)
+    return _build_record("theorem", Theorem, read_fields)
 
 
 def _statement_readers(
@@ -352,7 +355,7 @@ def _statement_readers(
         return Condition(**record(sides)(place, data))
 
     def left_side(place: str, data: object) -> LeftSide:
-        return _made(place, LeftSide, record(left)(place, data))
+        return _build_record(place, LeftSide, record(left)(place, data))
 
     sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
     left = {
@@ -378,12 +381,14 @@ def _statement_readers(
     }
 
 
-def _made(place: str, make: Callable[..., Value], given: Mapping[str, object]) -> Value:
+def _build_record(
+    place: str, make: Callable[..., Value], values: Mapping[str, object]
+) -> Value:
     """Return what a constructor makes of the fields of a document.
 
     Its errors name their place.
     """
     try:
-        return make(**given)
+        return make(**values)
     except DFLTheoryError as wrong:
         raise InputError(f"{place}: {wrong}") from None

@@ -150,7 +150,7 @@ class Evaluation:
         value = self._functions[type(formula)](
             [self._value(part) for part in formula.args]
         )
-        return self._checked(value, formula)
+        return self._check_ends(value, formula)
 
     def _whole_part(self, formula: Expr) -> sp.Integer | None:
         """Return the floor of a rational number, which may be whole.
@@ -163,7 +163,7 @@ class Evaluation:
             return None
         return sp.Integer(sp.floor(number)) if number.is_Rational else None
 
-    def _checked(self, value: ivmpf, formula: Expr) -> ivmpf:
+    def _check_ends(self, value: ivmpf, formula: Expr) -> ivmpf:
         ends = self._ends(value)
         if not (mpmath.isfinite(ends.low) and mpmath.isfinite(ends.high)):
             raise InputError(

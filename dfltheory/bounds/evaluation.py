@@ -71,13 +71,13 @@ class Evaluator:
             admissible = admissible & judged.holds
         with np.errstate(all="ignore"):
             terms = self._terms(*arrays.values())
-        kept = [
+        admissible_terms = [
             np.where(admissible, np.asarray(term, dtype=float), np.nan)
             for term in terms
         ]
         return {
-            name: _plain(term, shape)
-            for name, term in zip(self.statement.parts, kept, strict=True)
+            name: _as_scalar_or_array(term, shape)
+            for name, term in zip(self.statement.parts, admissible_terms, strict=True)
         }
 
     def conditions(self, values: Values) -> list[tuple[Condition, Number, Truth]]:
@@ -85,7 +85,11 @@ class Evaluator:
         arrays, shape = self._inputs(values)
         with np.errstate(invalid="ignore"):  # infinite on both sides
             return [
-                (c, _plain(right - left, shape), _plain(holds, shape))
+                (
+                    c,
+                    _as_scalar_or_array(right - left, shape),
+                    _as_scalar_or_array(holds, shape),
+                )
                 for c, left, right, holds in self._judge(arrays)
             ]
 
@@ -93,7 +97,11 @@ class Evaluator:
         """Each condition with its left and its right side."""
         arrays, shape = self._inputs(values)
         return [
-            (judged.condition, _plain(judged.left, shape), _plain(judged.right, shape))
+            (
+                judged.condition,
+                _as_scalar_or_array(judged.left, shape),
+                _as_scalar_or_array(judged.right, shape),
+            )
             for judged in self._judge(arrays)
         ]
 
@@ -125,8 +133,8 @@ class Evaluator:
         with np.errstate(all="ignore"):
             for definition in self.stable:
                 assert definition.numeric is not None
-                taken = (arrays[name] for name in definition.takes)
-                arrays[definition.symbol.name] = definition.numeric(*taken)
+                arguments = (arrays[name] for name in definition.takes)
+                arrays[definition.symbol.name] = definition.numeric(*arguments)
         return arrays, shape
 
     def _judge(self, arrays: Arrays) -> list[Judged]:
@@ -156,7 +164,7 @@ class Evaluator:
         )
         free = symbol_names([statement.expand(condition.slack)])
         names = sorted(free, key=list(statement.glossary).index)
-        at = ", ".join(
+        values_text = ", ".join(
             f"{n} = {np.broadcast_to(arrays[n], holds.shape)[place]:g}" for n in names
         )
         sign = ">=" if condition.strict else ">"
@@ -165,7 +173,7 @@ class Evaluator:
         right_side = _with_value(condition.right, right[place])
         return (
             f"condition '{condition.name}' of {statement} fails{where}: {left_side}"
-            f" {sign} {right_side} ({at})"
+            f" {sign} {right_side} ({values_text})"
         )
 
 
@@ -173,7 +181,7 @@ def _with_value(side: Expr, value: float) -> str:
     return f"{value:.6g}" if side.is_number else f"{side} = {value:.6g}"
 
 
-def _plain(value: ArrayLike, shape: tuple[int, ...]) -> Any:
+def _as_scalar_or_array(value: ArrayLike, shape: tuple[int, ...]) -> Any:
     """Return a Python scalar for a number, else an array of the common shape."""
     array = np.array(np.broadcast_to(value, shape))
     return array if shape else array.item()

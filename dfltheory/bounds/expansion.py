@@ -63,7 +63,7 @@ def check_expansion(
         place = f"definition {definition.symbol}"
         sizes[definition.symbol] = _checked_size(place, expression, sizes)
         total += sizes[definition.symbol][0]
-        expanded[definition.symbol] = _expanded(place, expression, expanded)
+        expanded[definition.symbol] = _expand(place, expression, expanded)
     for name, formula in formulas.items():
         expression = sp.sympify(formula)
         total += _checked_size(name, expression, sizes)[0]
@@ -72,7 +72,7 @@ def check_expansion(
                 "the formulas with the definitions put into them have more than"
                 f" {TOTAL} parts"
             )
-        _expanded(name, expression, expanded)
+        _expand(name, expression, expanded)
 
 
 def _checked_size(
@@ -99,20 +99,20 @@ def _size(
     return parts + 1, depth + 1
 
 
-def _expanded(place: str, formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
+def _expand(place: str, formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
     try:
-        return _rebuilt(formula, known)
+        return _rebuild(formula, known)
     except DFLTheoryError as wrong:
         raise InputError(f"{place} with the definitions put into it: {wrong}") from None
 
 
-def _rebuilt(formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
+def _rebuild(formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
     """Return the formula with the definitions, by the limited constructors."""
     if formula in known:
         return known[formula]
     if not formula.args or not formula.free_symbols.intersection(known):
         return formula
-    parts = [_rebuilt(part, known) for part in formula.args]
+    parts = [_rebuild(part, known) for part in formula.args]
     name = type(formula).__name__
     return build(name, parts) if name in FUNCTIONS else formula.func(*parts)
 

@@ -37,7 +37,7 @@ class FilePositions:
 
     def __init__(self, text: str):
         self._text = text
-        self._starts = [found.start() for found in _STATEMENT.finditer(text)]
+        self._starts = [match.start() for match in _STATEMENT.finditer(text)]
 
     def of(
         self, path: Sequence[str | int], value: object = None, offset: int = 0
@@ -74,8 +74,10 @@ class FilePositions:
 
     def _step(self, number: int, start: int, end: int) -> int:
         """Where a step begins: after its header; ``start`` if there is none."""
-        found = [match.end() for match in _STEP.finditer(self._text, start, end)]
-        return found[number] if number < len(found) else start
+        ends_of_headers = [
+            match.end() for match in _STEP.finditer(self._text, start, end)
+        ]
+        return ends_of_headers[number] if number < len(ends_of_headers) else start
 
     def _after_name(self, name: str, start: int, end: int) -> int:
         """Where the value of a name begins: after its ``=``, or its header.
@@ -87,8 +89,8 @@ class FilePositions:
         pattern = re.compile(
             rf"{key}[ \t]*(?:=[ \t]*|\.(?=[\w\"'])|\][ \t]*(?=[\r\n#]))"
         )
-        found = pattern.search(self._text, start, end)
-        return start if found is None else found.end()
+        match = pattern.search(self._text, start, end)
+        return start if match is None else match.end()
 
     def _in_value(self, place: int, value: object, offset: int) -> int:
         if not isinstance(value, str):

@@ -64,8 +64,8 @@ class FileReader:
             character = (
                 value[wrong.offset : wrong.offset + 1] if isinstance(value, str) else ""
             )
-            at = f" at {character!r}" if character else ""
-            self.stop(path, f"{wrong}{at}", value, wrong.offset)
+            place_text = f" at {character!r}" if character else ""
+            self.stop(path, f"{wrong}{place_text}", value, wrong.offset)
         except DFLTheoryError as wrong:
             self.stop(path, wrong, value)
 

@@ -75,7 +75,7 @@ def tokens_of(text: str) -> list[Token]:
         raise FormulaError(
             f"a formula has at most {LENGTH} characters, this one {len(text)}", LENGTH
         )
-    found: list[Token] = []
+    tokens: list[Token] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -84,10 +84,10 @@ def tokens_of(text: str) -> list[Token]:
         kind = str(match.lastgroup)
         if kind != "space":
             token = Token(kind, match[0], position)
-            _check_token(token, found[-1] if found else None)
-            found.append(token)
+            _check_token(token, tokens[-1] if tokens else None)
+            tokens.append(token)
         position = match.end()
-    return found
+    return tokens
 
 
 def _about_character(character: str) -> str:

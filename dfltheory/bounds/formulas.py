@@ -174,18 +174,18 @@ class _Walk:
         if depth > DEPTH:
             self._stop(f"a formula is at most {DEPTH} deep", offset)
         try:
-            return self._built(node, depth + 1)
+            return self._build(node, depth + 1)
         except FormulaError:
             raise
         except DFLTheoryError as wrong:
             self._stop(str(wrong), offset)
 
-    def _built(self, node: ast.expr, depth: int) -> Expr:
+    def _build(self, node: ast.expr, depth: int) -> Expr:
         match node:
             case ast.Constant():
                 return self._number(node)
             case ast.Name(id=name):
-                return self._named(name, self._place(node.col_offset))
+                return self._symbol_named(name, self._place(node.col_offset))
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return build("Mul", [sp.S.NegativeOne, self._value(inner, depth)])
             case ast.UnaryOp(op=ast.UAdd(), operand=inner):
@@ -210,7 +210,7 @@ class _Walk:
         exact = Fraction(Decimal(digits))
         return small(sp.Rational(exact.numerator, exact.denominator))
 
-    def _named(self, name: str, offset: int) -> Expr:
+    def _symbol_named(self, name: str, offset: int) -> Expr:
         if name in self._symbols:
             return self._symbols[name]
         if name in FUNCTIONS:
@@ -240,7 +240,7 @@ class _Walk:
         while isinstance(node, ast.BinOp) and isinstance(node.op, kinds):
             operand = self._value(node.right, depth)
             if isinstance(node.op, kinds[1]):
-                operand = _inverted(operand, kinds[1])
+                operand = _invert(operand, kinds[1])
             operands.append(operand)
             node = node.left
         operands.append(self._value(node, depth))
@@ -308,7 +308,7 @@ class _Walk:
         return build("Add", [number, *others])
 
 
-def _inverted(operand: Expr, kind: type) -> Expr:
+def _invert(operand: Expr, kind: type) -> Expr:
     """-operand, or 1/operand."""
     if kind is ast.Sub:
         return build("Mul", [sp.S.NegativeOne, operand])

@@ -24,11 +24,11 @@ def paces(parameter: str) -> list[str]:
     """
     names = parameter.split("*")
     powers = {name: names.count(name) for name in names}
-    found: list[str] = []
+    words: list[str] = []
     for name, power in powers.items():
         base = MEANT.get(name, name)
-        found.append(f"{base}^{power}" if power > 1 else base)
-    return found
+        words.append(f"{base}^{power}" if power > 1 else base)
+    return words
 
 
 def leading(parameter: str) -> str:

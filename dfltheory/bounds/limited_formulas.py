@@ -92,7 +92,7 @@ def build(name: str, parts: list[Expr]) -> Expr:
         )
     if name in ("Max", "Min"):
         _check_compared(CLASSES[name], parts)
-    return _made(CLASSES[name], *parts)
+    return _build_checked(CLASSES[name], *parts)
 
 
 def _fraction(number: sp.Rational) -> Fraction:
@@ -141,17 +141,17 @@ def _power(base: Expr, exponent: Expr) -> Expr:
             "the exponent of a number must be a fraction or a formula of symbols, not"
             f" {reprlib.repr(str(exponent))}"
         )
-    made = _made(sp.Pow, base, exponent)
+    result = _build_checked(sp.Pow, base, exponent)
     if (
-        isinstance(made, sp.Pow)
-        and isinstance(made.exp, sp.Rational)
-        and max(abs(int(made.exp.p)), int(made.exp.q)) > COMBINED
+        isinstance(result, sp.Pow)
+        and isinstance(result.exp, sp.Rational)
+        and max(abs(int(result.exp.p)), int(result.exp.q)) > COMBINED
     ):
         raise InputError(
-            f"a power of powers has the exponent {reprlib.repr(str(made.exp))}: it is"
+            f"a power of powers has the exponent {reprlib.repr(str(result.exp))}: it is"
             " too large"
         )
-    return made
+    return result
 
 
 def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
@@ -162,27 +162,28 @@ def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> boo
     return function is sp.log or (function is sp.Pow and not parts[1].is_Integer)
 
 
-def _made(function: Callable[..., Expr], *parts: Expr) -> Expr:
+def _build_checked(function: Callable[..., Expr], *parts: Expr) -> Expr:
     try:
-        made = function(*parts)
+        result = function(*parts)
     # as the comparison of complex numbers in Max
     except (TypeError, ValueError, ArithmeticError) as wrong:
         raise InputError(
             f"a formula cannot be built: {reprlib.repr(str(wrong))}"
         ) from wrong
-    if (made.is_Rational and made.is_finite) or function in (sp.Add, sp.Mul):
-        return small(made)  # of finite real numbers
-    if made.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+    if (result.is_Rational and result.is_finite) or function in (sp.Add, sp.Mul):
+        return small(result)  # of finite real numbers
+    if result.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise InputError("a formula divides by zero, or is not finite")
-    if made.has(sp.I) or (
-        _may_be_complex(function, parts) and made.is_extended_real is False
+    if result.has(sp.I) or (
+        _may_be_complex(function, parts) and result.is_extended_real is False
     ):
         raise InputError(
-            f"a formula contains {reprlib.repr(str(made))}, which is not a real number"
+            f"a formula contains {reprlib.repr(str(result))}, which is not a real"
+            " number"
         )
-    if made.is_number and not made.is_Rational and abs(sp.N(made)) > 2**BITS:
+    if result.is_number and not result.is_Rational and abs(sp.N(result)) > 2**BITS:
         raise InputError(f"a number of a formula is larger than 2^{BITS}")
-    return small(made)
+    return small(result)
 
 
 def small(expr: Expr) -> Expr:

@@ -102,9 +102,9 @@ def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
     """
     if isinstance(base, sp.Symbol):
         return {base.name: Fraction(1)}
-    own = own_order(base)
-    if own is not None:
-        return {n: e for n, e in own.items() if e}
+    order = own_order(base)
+    if order is not None:
+        return {n: e for n, e in order.items() if e}
     if (
         base.is_Add
         and all(symbol.name in shares for symbol in base.free_symbols)
@@ -144,12 +144,12 @@ def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
             continue
         if not power.is_Rational:  # lam^(2Q): atom lam^Q, exponent 2
             times, power = power.as_coeff_Mul()
-            found = {str(base**power): _fraction(times)}
+            atoms = {str(base**power): _fraction(times)}
         else:
-            found = {
+            atoms = {
                 name: e * _fraction(power) for name, e in _atom(base, shares).items()
             }
-        for name, e in found.items():
+        for name, e in atoms.items():
             exponents[name] = exponents.get(name, Fraction(0)) + e
     return {n: e for n, e in exponents.items() if e}, number
 
@@ -234,12 +234,14 @@ def monomials(expr: Expr, shares: Shares = SHARES) -> tuple[Monomial, ...]:
     what is subtracted. They do not make up for each other: factors of the same order
     are not equal.
     """
-    found: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Expr] = {}
+    coefficients: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Expr] = {}
     for term in sp.Add.make_args(sp.expand(gapped(expr, shares))):
         exponents, number = _atoms(sp.powdenest(term, force=True), shares)
         key = (number.is_positive is True, tuple(sorted(exponents.items())))
-        found[key] = found.get(key, sp.S.Zero) + number
-    return tuple(Monomial(c, powers) for (_, powers), c in found.items() if c != 0)
+        coefficients[key] = coefficients.get(key, sp.S.Zero) + number
+    return tuple(
+        Monomial(c, powers) for (_, powers), c in coefficients.items() if c != 0
+    )
 
 
 __all__ = [

@@ -65,12 +65,12 @@ def _term_text(term: tuple[Monomial, Fraction]) -> str:
 
 
 def _combination(terms: Mapping[Monomial, Fraction]) -> LinearCombination:
-    kept = [
+    nonzero_terms = [
         (monomial, coefficient)
         for monomial, coefficient in terms.items()
         if coefficient
     ]
-    return LinearCombination(tuple(sorted(kept, key=_term_text)))
+    return LinearCombination(tuple(sorted(nonzero_terms, key=_term_text)))
 
 
 def _number(value: Fraction | int) -> LinearCombination:
@@ -109,7 +109,7 @@ def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
     Integer parts of exponents of primes are multiplied into the coefficient: 2^(3/2) is
     2 times 2^(1/2).
     """
-    kept: Powers = {}
+    remaining_powers: Powers = {}
     for base, exponent in powers.items():
         value = exponent.constant
         if base.isdecimal() and value is not None and abs(value) <= LARGEST_POWER:
@@ -117,14 +117,16 @@ def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
             coefficient *= Fraction(int(base)) ** whole
             exponent = _number(value - whole)
         if exponent.terms:
-            kept[base] = exponent
-    if len(kept) == 1:
-        ((base, exponent),) = kept.items()
+            remaining_powers[base] = exponent
+    if len(remaining_powers) == 1:
+        ((base, exponent),) = remaining_powers.items()
         if base in _SUMS and exponent == ONE:  # the reciprocal of a reciprocal
             return _combination(
                 {part: coefficient * value for part, value in _SUMS[base].terms}
             )
-    return _combination({tuple(sorted(kept.items(), key=itemgetter(0))): coefficient})
+    return _combination(
+        {tuple(sorted(remaining_powers.items(), key=itemgetter(0))): coefficient}
+    )
 
 
 def _multiply(factors: list[LinearCombination]) -> LinearCombination:
@@ -215,14 +217,14 @@ def _number_power(number: Fraction, exponent: LinearCombination) -> LinearCombin
 
 def _factors(number: int) -> dict[str, int]:
     """Return prime factors up to ``LARGEST_PRIME``, and the remaining factor."""
-    found: dict[str, int] = {}
+    factors: dict[str, int] = {}
     for divisor in range(2, LARGEST_PRIME + 1):
         while number % divisor == 0:
-            found[str(divisor)] = found.get(str(divisor), 0) + 1
+            factors[str(divisor)] = factors.get(str(divisor), 0) + 1
             number //= divisor
     if number != 1:
-        found[str(number)] = 1
-    return found
+        factors[str(number)] = 1
+    return factors
 
 
 def _expression(formula: Expr) -> LinearCombination:

@@ -25,14 +25,14 @@ _COUNT = 3
 
 
 def outgrows(
-    found: Direction, larger: Expr, smaller: Expr, shares: Shares = SHARES
+    direction: Direction, larger: Expr, smaller: Expr, shares: Shares = SHARES
 ) -> bool:
     """Return whether ``larger / smaller`` grows along a direction.
 
     It must grow at half the rate that the expansion says, or faster. False where a
     value is not finite or not positive, or where a formula has no value in many digits.
     """
-    exponents, gain = found
+    exponents, gain = direction
     symbols = {*larger.free_symbols, *smaller.free_symbols}
     with mpmath.workdps(_DIGITS):
         logarithms = [

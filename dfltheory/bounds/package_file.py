@@ -55,8 +55,8 @@ class PackageFile:
 
     def theorems(self) -> tuple[Theorem, ...]:
         """All statements."""
-        found = (self.find(*name) for name in self.numbers)
-        return tuple(theorem for theorem in found if theorem is not None)
+        statements = (self.find(*name) for name in self.numbers)
+        return tuple(theorem for theorem in statements if theorem is not None)
 
     @cached_property
     def _quantities(self) -> tuple[Quantity, ...]:

@@ -63,7 +63,9 @@ def names_of(steps: Sequence[ProofStep]) -> tuple[str, ...]:
 
 
 def step_problems(
-    steps: Sequence[ProofStep], moments: Mapping[str, str], taken: Mapping[str, object]
+    steps: Sequence[ProofStep],
+    moments: Mapping[str, str],
+    known_names: Mapping[str, object],
 ) -> Iterator[tuple[int | None, str, str]]:
     """Yield what is wrong with names and references.
 
@@ -72,10 +74,10 @@ def step_problems(
     Parameters
     ----------
     steps, moments : as declared
-    taken : names that mean something else: quantities and definitions
+    known_names : names that mean something else: quantities and definitions
     """
     for name in moments:
-        if name in taken:
+        if name in known_names:
             yield None, name, f"{name} is a quantity already: choose another name"
         elif not _NAME.fullmatch(name) or name in _TAKEN:
             yield None, name, f"{name!r:.60} cannot be the name of a moment"
@@ -112,41 +114,44 @@ def read_claim(
     InputError
         The comparison is strict, not linear in the moments, or too large.
     """
-    own = {name: sp.Symbol(name, real=True) for name in moments}
-    known = {**symbols, **own, "k": k, BOUND: sp.Symbol(BOUND, real=True)}
+    moment_symbols = {name: sp.Symbol(name, real=True) for name in moments}
+    known = {**symbols, **moment_symbols, "k": k, BOUND: sp.Symbol(BOUND, real=True)}
     left, relation, right = read_comparison(text, known)
     if relation in ("<", ">"):
         raise InputError(f"a claim of a step is {relation}=, not {relation}")
     if relation == ">=":
         left, right = right, left
     total = {known[BOUND]: bound}
-    sides = [_linear(side.xreplace(total), own) for side in (left, right)]
+    sides = [
+        _read_coefficients(side.xreplace(total), moment_symbols)
+        for side in (left, right)
+    ]
     return LinearClaim(sides[0], sides[1], relation == "==")
 
 
-def _linear(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
+def _read_coefficients(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
     """Return the coefficients of moments; under the empty name what has none."""
     if expanded_size(side) > LARGEST:
         raise InputError(f"a claim has at most {LARGEST} terms over one denominator")
     inside = side.free_symbols
-    found = {
+    coefficients = {
         name: sp.diff(side, symbol)
         for name, symbol in moments.items()
         if symbol in inside
     }
-    for name, coefficient in found.items():
+    for name, coefficient in coefficients.items():
         if coefficient.free_symbols & set(moments.values()) or coefficient.has(
             sp.Derivative
         ):
             raise InputError(f"a claim is linear in the moments, and not in {name}")
-    rest = side.xreplace(dict.fromkeys(moments.values(), sp.S.Zero))
-    return {name: c for name, c in {**found, "": rest}.items() if c != 0}
+    constant = side.xreplace(dict.fromkeys(moments.values(), sp.S.Zero))
+    return {name: c for name, c in {**coefficients, "": constant}.items() if c != 0}
 
 
 def expanded_size(expr: Expr) -> int:
     """Return an upper bound of the number of terms over one denominator."""
     over, under = _sizes(expr)
-    return _capped(over * _size_of(under))
+    return _cap_size(over * _size_of(under))
 
 
 def _sizes(expr: Expr) -> tuple[int, dict[Expr, int]]:
@@ -154,14 +159,16 @@ def _sizes(expr: Expr) -> tuple[int, dict[Expr, int]]:
     if expr.is_Add:
         parts = [_sizes(term) for term in expr.args]
         under: dict[Expr, int] = {}
-        for _, own in parts:
-            under |= {base: max(n, under.get(base, 0)) for base, n in own.items()}
-        return _capped(sum(over for over, _ in parts) * _size_of(under)), under
+        for _, denominators in parts:
+            under |= {
+                base: max(n, under.get(base, 0)) for base, n in denominators.items()
+            }
+        return _cap_size(sum(over for over, _ in parts) * _size_of(under)), under
     if expr.is_Mul:
         over, under = 1, {}
-        for more, own in map(_sizes, expr.args):
-            over = _capped(over * more)
-            for base, n in own.items():
+        for numerator_size, denominators in map(_sizes, expr.args):
+            over = _cap_size(over * numerator_size)
+            for base, n in denominators.items():
                 under[base] = under.get(base, 0) + n
         return over, under
     if isinstance(expr, sp.Pow) and expr.exp.is_Integer:
@@ -180,16 +187,16 @@ def _size_of(under: Mapping[Expr, int]) -> int:
     size = 1
     for base, power in under.items():
         terms = len(base.args) if base.is_Add else 1
-        size = _capped(size * _size_of_power(terms, power))
+        size = _cap_size(size * _size_of_power(terms, power))
     return size
 
 
 def _size_of_power(terms: int, power: int) -> int:
     """Return the number of monomials of a power of a sum."""
-    return _capped(math.comb(terms + power - 1, power)) if terms > 1 else 1
+    return _cap_size(math.comb(terms + power - 1, power)) if terms > 1 else 1
 
 
-def _capped(size: int) -> int:
+def _cap_size(size: int) -> int:
     return min(size, LARGEST + 1)
 
 

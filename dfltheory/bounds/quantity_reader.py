@@ -22,19 +22,19 @@ def read_quantities(
     file: FileReader, tables: Mapping[str, QuantityTable]
 ) -> tuple[Quantity, ...]:
     """Return the quantities that a file adds to the glossary."""
-    own = frozenset(tables)
+    added_names = frozenset(tables)
     quantities: list[Quantity] = []
     problems = Problems()
     for name, table in tables.items():
         with problems.collecting():
-            quantities.append(_read_quantity(file, name, table, own))
+            quantities.append(_read_quantity(file, name, table, added_names))
     problems.raise_any()
     file.reading(("quantities",), None, in_order, tuple(quantities))
     return tuple(quantities)
 
 
 def _read_quantity(
-    file: FileReader, name: str, table: QuantityTable, own: frozenset[str]
+    file: FileReader, name: str, table: QuantityTable, added_names: frozenset[str]
 ) -> Quantity:
     path = ("quantities", name)
     unit = file.reading((*path, "unit"), table.unit, read_unit, table.unit)
@@ -43,7 +43,7 @@ def _read_quantity(
     of = file.code((*path, "of"), str(table.of)) if names_code else table.of
     if table.of is not None and not names_code:
         text = str(table.of)
-        file.reading((*path, "of"), text, read_computation, text, own)
+        file.reading((*path, "of"), text, read_computation, text, added_names)
     neutral = None if table.neutral is None else float(table.neutral)
     quantity = Quantity(
         name=name,

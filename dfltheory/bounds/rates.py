@@ -125,18 +125,20 @@ def keeps(
     Examples are Phi and alpha-tilde. Each is one atom, or its order in K where it has
     one.
     """
-    found: dict[sp.Symbol, Expr] = {}
+    constant_definitions: dict[sp.Symbol, Expr] = {}
     for d in theorem.definitions:
         value = scheduled(theorem, theorem.expand(d.symbol), schedule)
         if _T in value.free_symbols:
             continue
-        own = own_order(value)
-        if own is None:
-            found[d.symbol] = d.symbol
+        exponents = own_order(value)
+        if exponents is None:
+            constant_definitions[d.symbol] = d.symbol
         else:
-            powers = [GLOSSARY[n].symbol ** sp.Rational(e) for n, e in own.items()]
-            found[d.symbol] = sp.Mul(*powers)
-    return found
+            powers = [
+                GLOSSARY[n].symbol ** sp.Rational(e) for n, e in exponents.items()
+            ]
+            constant_definitions[d.symbol] = sp.Mul(*powers)
+    return constant_definitions
 
 
 def leading(
@@ -153,13 +155,13 @@ def leading(
     """
     rows = [row for row in expanded(theorem, order, schedule, atoms) if row.added]
     region = scheduled_region(theorem, schedule)
-    kept = list(rows)
+    remaining_rows = list(rows)
     # of two that cover each other one is kept, the one with fewer factors
     for row in sorted(rows, key=_factor_count, reverse=True):
-        others = [other for other in kept if other is not row]
+        others = [other for other in remaining_rows if other is not row]
         if covered(row, others, region, theorem.shares):
-            kept = others
-    return tuple(kept)
+            remaining_rows = others
+    return tuple(remaining_rows)
 
 
 def _factor_count(row: Monomial) -> int:
@@ -176,21 +178,21 @@ def expanded(
 
     They have the form of those of ``leading``.
     """
-    kept = keeps(theorem, schedule)
+    constant_definitions = keeps(theorem, schedule)
     if atoms is not None:
         allowed = set(atoms)
-        kept = {
+        constant_definitions = {
             symbol: value
-            for symbol, value in kept.items()
+            for symbol, value in constant_definitions.items()
             if value != symbol or symbol in allowed
         }
-    known = theorem.expanded_definitions(kept)
-    found: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Monomial] = {}
+    known = theorem.expanded_definitions(constant_definitions)
+    monomials: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Monomial] = {}
     for part in theorem.parts.values():
         chosen = scheduled(theorem, part.xreplace(known), schedule)
         for mono in _in_lowest_terms(chosen, order, theorem.shares):
-            found.setdefault((mono.added, mono.exponents), mono)
-    return list(found.values())
+            monomials.setdefault((mono.added, mono.exponents), mono)
+    return list(monomials.values())
 
 
 def _in_lowest_terms(expr: Expr, order: int, shares: Shares) -> tuple[Monomial, ...]:
@@ -218,8 +220,8 @@ def scheduled_region(
     """
     sides: list[list[Expr]] = []
     for condition in theorem.conditions:
-        both = map(theorem.expand, (condition.left, condition.right))
-        sides.append([scheduled(theorem, side, schedule) for side in both])
+        expanded_sides = map(theorem.expand, (condition.left, condition.right))
+        sides.append([scheduled(theorem, side, schedule) for side in expanded_sides])
     rows = ordered(sides, theorem.shares)
     if theorem.scope.push_sum == "cited":
         rows.append({"C": Fraction(1), "delta": Fraction(1)})
@@ -277,18 +279,18 @@ def direction(
         | {n for row in rows for n in row}
     )
     gains = np.zeros((len(by), len(names)))
-    kept = np.zeros((len(rows), len(names)))
+    constraints = np.zeros((len(rows), len(names)))
     for k, name in enumerate(names):
         gains[:, k] = [float(one[name] - other[name]) for other in by]
-        kept[:, k] = [float(row.get(name, Fraction(0))) for row in rows]
-    found: Direction | None = None
+        constraints[:, k] = [float(row.get(name, Fraction(0))) for row in rows]
+    best: Direction | None = None
     for constant in _constant_atoms(names, shares):
         signs = [0 if n in constant else _sign(n, shares) for n in names]
         moves = [n not in constant for n in names]
-        answer = _steepest(gains, kept, signs, moves)
-        if answer is not None and (found is None or answer[1] > found[1]):
-            found = dict(zip(names, answer[0], strict=True)), answer[1]
-    return found
+        answer = _steepest(gains, constraints, signs, moves)
+        if answer is not None and (best is None or answer[1] > best[1]):
+            best = dict(zip(names, answer[0], strict=True)), answer[1]
+    return best
 
 
 def _constant_atoms(names: Sequence[str], shares: Shares) -> Iterator[frozenset[str]]:
@@ -304,7 +306,10 @@ def _constant_atoms(names: Sequence[str], shares: Shares) -> Iterator[frozenset[
 
 
 def _steepest(
-    gains: np.ndarray, kept: np.ndarray, signs: Sequence[int], moves: Sequence[bool]
+    gains: np.ndarray,
+    constraints: np.ndarray,
+    signs: Sequence[int],
+    moves: Sequence[bool],
 ) -> tuple[list[float], float] | None:
     """Return the exponents x in [-1, 1] with the largest least entry of ``gains @ x``.
 
@@ -320,10 +325,10 @@ def _steepest(
         A_ub=np.vstack(
             [
                 np.hstack([-gains, gains, np.ones((len(gains), 1))]),
-                np.hstack([-kept, kept, np.zeros((len(kept), 1))]),
+                np.hstack([-constraints, constraints, np.zeros((len(constraints), 1))]),
             ]
         ),
-        b_ub=np.zeros(len(gains) + len(kept)),
+        b_ub=np.zeros(len(gains) + len(constraints)),
         bounds=[(0.0, end) for end in (*up, *down)] + [(0.0, _STEEPEST)],
         method="highs",
     )

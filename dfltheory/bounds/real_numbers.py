@@ -84,14 +84,14 @@ def expression(given: object) -> Expr:
         return sp.Integer(given)
     expr = _checked.get(id(given))
     if expr is None or expr is not given:
-        expr = _exact(given)
+        expr = _exact_expression(given)
     if len(_checked) > _MOST:
         _checked.clear()
     _checked[id(given)] = expr
     return expr
 
 
-def _exact(given: object) -> Expr:
+def _exact_expression(given: object) -> Expr:
     """Return ``given`` if every part has an exact type that is allowed.
 
     Raises
@@ -165,11 +165,11 @@ def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
         "{} is not a real, finite number",
         expr,
     )
-    found: dict[tuple[Expr, bool], None] = {}
+    requirements: dict[tuple[Expr, bool], None] = {}
     for node in sp.preorder_traversal(expr):
         if isinstance(node, sp.Pow):
-            found |= dict.fromkeys(_of_power(*node.args))
-    return tuple(found)
+            requirements |= dict.fromkeys(_of_power(*node.args))
+    return tuple(requirements)
 
 
 def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:

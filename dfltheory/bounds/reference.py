@@ -97,17 +97,19 @@ def load(
     registered = _registered_name(reference, REGISTRY)
     if registered is not None:
         key, named = registered
-        given = None if variant is None else (variant,)
-        chosen = tuple(_one_variant(reference, named, given) or REGISTRY.variants(key))
+        variants = None if variant is None else (variant,)
+        chosen = tuple(
+            _one_variant(reference, named, variants) or REGISTRY.variants(key)
+        )
         return REGISTRY.get(key, chosen[0])
-    found = load_all(reference, None if variant is None else (variant,), trust=trust)
-    keys = list(dict.fromkeys(theorem.key for theorem in found))
+    theorems = load_all(reference, None if variant is None else (variant,), trust=trust)
+    keys = list(dict.fromkeys(theorem.key for theorem in theorems))
     if len(keys) > 1:
         raise InputError(
             f"{reference} has several statements, {', '.join(keys)}: name one, for"
             f" example {reference}:{keys[0]}"
         )
-    return found[0]
+    return theorems[0]
 
 
 def load_all(
@@ -134,14 +136,14 @@ def load_all(
         names = registry.variants(key) if chosen_names is None else chosen_names
         return tuple(registry.get(key, variant) for variant in names)
     if not names_theorem_file(reference):
-        found = _object(reference)
+        given_theorem = _object(reference)
         for variant in variants or ():
-            if variant != found.variant:
+            if variant != given_theorem.variant:
                 raise InputError(
-                    f"{found} is given as an object: its variant is not {variant!r}:"
-                    " leave it out"
+                    f"{given_theorem} is given as an object: its variant is not"
+                    f" {variant!r}: leave it out"
                 )
-        return (found,)
+        return (given_theorem,)
     stated = _of_file(reference, trust)
     if variants is None:
         return stated
@@ -158,13 +160,15 @@ def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
     """Return the statements of a theorem file that a reference names."""
     match = _FILE.fullmatch(str(reference))
     assert match is not None, "names_theorem_file has said so"
-    found = with_parents(read_theorem_file(Path(match["path"]), trust=trust).theorems)
+    theorems = with_parents(
+        read_theorem_file(Path(match["path"]), trust=trust).theorems
+    )
     if match["key"] is None:
-        return found
-    of_key = tuple(theorem for theorem in found if theorem.key == match["key"])
+        return theorems
+    of_key = tuple(theorem for theorem in theorems if theorem.key == match["key"])
     if not of_key:
         raise UnknownNameError(
-            f"statement of {match['path']}", match["key"], {t.key for t in found}
+            f"statement of {match['path']}", match["key"], {t.key for t in theorems}
         )
     if match["variant"] is None:
         return of_key
@@ -178,17 +182,17 @@ def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
 
 
 def _object(reference: Theorem | str) -> Theorem:
-    found = reference
+    theorem = reference
     if isinstance(reference, str):
-        found = own(reference)
+        theorem = own(reference)
         place = reference.rpartition(":")[0]
         refuse_loose_steps(place, own_module(place))
-    if not isinstance(found, Theorem):
+    if not isinstance(theorem, Theorem):
         raise InputError(
-            f"{reference} is a {type(found).__name__} there, not a"
+            f"{reference} is a {type(theorem).__name__} there, not a"
             " dfltheory.bounds.Theorem"
         )
-    return found
+    return theorem
 
 
 __all__ = ["is_registered_key", "load", "load_all", "names_theorem_file"]

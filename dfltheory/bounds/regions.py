@@ -115,25 +115,25 @@ def admissible(
     wanted = set(names) | symbol_names(c.slack for c in conditions)
     equal, rest = equalities((*conditions, *relations(wanted)), glossary)
     sides = [side for c in rest for side in (c.left, c.right)]
-    kept: list[Points] = []
+    batches: list[Points] = []
     count = 0
     for _ in range(_ATTEMPTS):
         points = draw(wanted, 4 * size, rng, glossary)
         for name, solution in equal.items():
             points[name] = values_of([solution], points)[0]
-        good = np.ones(4 * size, dtype=bool)
+        is_admissible = np.ones(4 * size, dtype=bool)
         if sides:
             values = values_of(sides, points)
             for c, left, right in zip(rest, values[::2], values[1::2], strict=True):
-                good &= (left < right) if c.strict else (left <= right)
-        kept.append({n: v[good] for n, v in points.items()})
-        count += int(good.sum())
+                is_admissible &= (left < right) if c.strict else (left <= right)
+        batches.append({n: v[is_admissible] for n, v in points.items()})
+        count += int(is_admissible.sum())
         if count >= size:
             break
-    found: Points = {}
+    joined: Points = {}
     for name in sorted(wanted):
-        found[name] = np.concatenate([points[name] for points in kept])[:size]
-    return found
+        joined[name] = np.concatenate([points[name] for points in batches])[:size]
+    return joined
 
 
 def equalities(
@@ -156,14 +156,14 @@ def equalities(
             if first is second or first not in rest or second not in rest:
                 continue
             if sp.expand(first.slack + second.slack) == 0:
-                name, solution = _solved(first, glossary)
+                name, solution = _solve_equality(first, glossary)
                 equal[name] = solution
                 rest.remove(first)
                 rest.remove(second)
     return equal, rest
 
 
-def _solved(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
+def _solve_equality(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
     """Return what an equality says of one quantity."""
     inside = symbol_names([equality.slack])
     for name in step_names(glossary)[::-1]:
@@ -233,21 +233,22 @@ def bound_at(theorem: Statement, points: Points) -> np.ndarray:
     Conditions are not checked.
     """
     size = len(next(iter(points.values())))
-    own = {name: points[name] for name in theorem.needs}
-    return np.broadcast_to(theorem.evaluate(where="ignore", **own), size)
+    values = {name: points[name] for name in theorem.needs}
+    return np.broadcast_to(theorem.evaluate(where="ignore", **values), size)
 
 
-def joint_glossary(one: Statement, other: Statement) -> Glossary | None:
+def joint_glossary(first: Statement, second: Statement) -> Glossary | None:
     """Return the joint glossary of two statements.
 
     None if they add different quantities of one name.
     """
-    own = {quantity.name: quantity for quantity in one.quantities}
+    quantities_of_first = {quantity.name: quantity for quantity in first.quantities}
     if any(
-        own.get(quantity.name, quantity) != quantity for quantity in other.quantities
+        quantities_of_first.get(quantity.name, quantity) != quantity
+        for quantity in second.quantities
     ):
         return None
-    return with_quantities((*one.quantities, *other.quantities))
+    return with_quantities((*first.quantities, *second.quantities))
 
 
 _MOST_POINTS = 50

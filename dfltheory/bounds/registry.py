@@ -115,18 +115,20 @@ class Registry:
             )
             self._loaded[paper] = _by_name(paper, place, theorems)
             self._papers[paper] = known
-        own = self._loaded[paper]
+        read_statements = self._loaded[paper]
         added = [theorem for theorem in self.added if _paper_of(theorem.key) == paper]
         if not added:
-            return own
-        larger = {key: dict(variants) for key, variants in own.items()}
+            return read_statements
+        larger = {key: dict(variants) for key, variants in read_statements.items()}
         for theorem in added:
             larger.setdefault(theorem.key, {})[theorem.variant] = theorem
         return larger
 
     def _module(self, paper: str) -> str:
-        own = _own_files()  # entry points of other packages are read only if needed
-        places = own if paper in own else self.discover()
+        own_files = (
+            _own_files()
+        )  # entry points of other packages are read only if needed
+        places = own_files if paper in own_files else self.discover()
         if paper not in places:
             raise UnknownNameError("paper", paper, set(places))
         return places[paper]
@@ -155,15 +157,15 @@ class Registry:
         >>> bounds.keys("lian2017")   # doctest: +SKIP
         ('lian2017.rate',)
         """
-        found: list[str] = []
+        listed_keys: list[str] = []
         for name in self.papers() if paper is None else (paper,):
             for key, variants in self.load(name).items():
                 listed = [
                     t for t in variants.values() if paper is not None or not t.control
                 ]
                 if all or any(theorem.kind in _MAIN for theorem in listed):
-                    found.append(key)
-        return tuple(found)
+                    listed_keys.append(key)
+        return tuple(listed_keys)
 
     def variants(self, key: str) -> tuple[str, ...]:
         """Return the variants of a statement, ``printed`` first where there is one."""
@@ -181,9 +183,9 @@ class Registry:
             if (theorem.key, theorem.variant) == (key, variant):
                 return theorem
         file = self._file(_paper_of(str(key)))
-        found = None if file is None else file.find(key, variant)
-        if found is not None:
-            return found
+        theorem_of_file = None if file is None else file.find(key, variant)
+        if theorem_of_file is not None:
+            return theorem_of_file
         variants = self._variants(key)
         if variant not in variants:
             raise UnknownNameError(f"variant of {key}", variant, list(variants))
@@ -250,15 +252,15 @@ def _found_modules() -> dict[str, str]:
     """Paper -> its file or module; the package's own first, by name."""
     from importlib.metadata import entry_points  # slow to import
 
-    found = dict(_own_files())
+    places = dict(_own_files())
     for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
-        if point.name in found:
+        if point.name in places:
             raise InputError(
-                f"two papers are called {point.name!r}: {found[point.name]} and"
+                f"two papers are called {point.name!r}: {places[point.name]} and"
                 f" {point.value}; rename one"
             )
-        found[point.name] = point.value
-    return found
+        places[point.name] = point.value
+    return places
 
 
 def _modules_of(name: str) -> Iterator[ModuleType]:
@@ -299,19 +301,19 @@ def refuse_loose_steps(place: str, module: object) -> None:
 
 def _by_name(paper: str, place: str, theorems: Iterable[Theorem]) -> Statements:
     """Return the statements of a paper by key and variant."""
-    found: dict[str, dict[str, Theorem]] = {}
+    statements: dict[str, dict[str, Theorem]] = {}
     for theorem in theorems:
         if _paper_of(theorem.key) != paper:
             raise InputError(
                 f"{theorem} is stated in {place}: its key must begin with {paper}."
             )
-        variants = found.setdefault(theorem.key, {})
+        variants = statements.setdefault(theorem.key, {})
         if theorem.variant in variants:
             raise InputError(
                 f"{theorem} is stated twice in {place}: rename the key or the variant"
             )
         variants[theorem.variant] = theorem
-    return found
+    return statements
 
 
 REGISTRY = Registry()

@@ -130,8 +130,10 @@ class Statement:
 
     def _check_steps(self) -> None:
         """Names and references of the proof's steps are in order."""
-        taken = {**self.glossary, **{d.symbol.name: d for d in self.definitions}}
-        for index, place, message in step_problems(self.steps, self.moments, taken):
+        known_names = {**self.glossary, **{d.symbol.name: d for d in self.definitions}}
+        for index, place, message in step_problems(
+            self.steps, self.moments, known_names
+        ):
             where = "moments" if index is None else f"steps[{index}]"
             raise InputError(f"{self}: {where}.{place}: {message}")
 
@@ -173,8 +175,10 @@ class Statement:
     @cached_property
     def neutral(self) -> Mapping[str, float]:
         """The values at which a mechanism is absent, by name."""
-        own = {q.name: q.neutral for q in self.quantities if q.neutral is not None}
-        return MappingProxyType({**NEUTRAL, **own})
+        added_values = {
+            q.name: q.neutral for q in self.quantities if q.neutral is not None
+        }
+        return MappingProxyType({**NEUTRAL, **added_values})
 
     @cached_property
     def shares(self) -> frozenset[str]:

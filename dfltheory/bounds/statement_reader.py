@@ -163,16 +163,16 @@ class StatementReader:
             path = (*self._path, "definitions", name)
             self._problems.add(self._file.problem(path, message))
             del tables[name]
-        found: dict[str, Definition] = {}
+        definitions: dict[str, Definition] = {}
         for name in tables:
-            self._define(name, tables, found, ())
-        return tuple(found.values())
+            self._define(name, tables, definitions, ())
+        return tuple(definitions.values())
 
     def _define(
         self,
         name: str,
         tables: Mapping[str, DefinitionTable | SimpleNamespace],
-        found: dict[str, Definition],
+        definitions: dict[str, Definition],
         within: tuple[str, ...],
     ) -> None:
         """Add one definition, after those that it contains.
@@ -191,10 +191,10 @@ class StatementReader:
         with self._problems.collecting():
             for word in dict.fromkeys(_WORDS.findall(tables[name].formula)):
                 if word in tables:
-                    self._define(word, tables, found, (*within, name))
-            found[name] = self._definition(name, tables[name])
-        if name in found:
-            self._symbols[name] = found[name].symbol
+                    self._define(word, tables, definitions, (*within, name))
+            definitions[name] = self._definition(name, tables[name])
+        if name in definitions:
+            self._symbols[name] = definitions[name].symbol
         else:
             self._symbols[name] = signed_symbol(name, "positive")
 
@@ -219,21 +219,21 @@ class StatementReader:
     # -- conditions
 
     def _conditions(self) -> tuple[Condition, ...]:
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         for name, text in self._table.conditions.items():
             place = ("conditions", name)
             with self._problems.collecting():
                 comparison = self._reading(
                     place, text, read_comparison, text, self._symbols
                 )
-                found += self._reading(place, text, conditions_of, name, *comparison)
+                conditions += self._reading(place, text, conditions_of, name, *comparison)
         if self._table.scope.noise == "none":
             (exact,) = conditions_of(
                 EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
             )
-            if not any((c.left, c.right) == (exact.left, exact.right) for c in found):
-                found.append(exact)
-        return tuple(found)
+            if not any((c.left, c.right) == (exact.left, exact.right) for c in conditions):
+                conditions.append(exact)
+        return tuple(conditions)
 
     def _check_size(
         self,
@@ -259,10 +259,10 @@ class StatementReader:
         for step in self._table.steps:
             names.update(_WORDS.findall(step.claim))
         names.update(self._table.left.constants)
-        own = frozenset(q.name for q in self._quantities)
+        added_names = frozenset(q.name for q in self._quantities)
         for quantity in reversed(in_order(self._quantities)):
             if quantity.name in names:
-                names |= read_computation(str(quantity.of), own).needs
+                names |= read_computation(str(quantity.of), added_names).needs
         return tuple(q for q in self._quantities if q.name in names)
 
     # -- steps of the proof

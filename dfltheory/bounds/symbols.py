@@ -270,8 +270,8 @@ file, as are those that the statement adds to the glossary.
 
 def with_quantities(quantities: Iterable[Quantity]) -> Mapping[str, Quantity]:
     """Return the glossary and these quantities, by name."""
-    own = {quantity.name: quantity for quantity in quantities}
-    return MappingProxyType({**GLOSSARY, **own}) if own else GLOSSARY
+    added = {quantity.name: quantity for quantity in quantities}
+    return MappingProxyType({**GLOSSARY, **added}) if added else GLOSSARY
 
 
 def step_names(glossary: Mapping[str, Quantity] = GLOSSARY) -> tuple[str, ...]:

@@ -68,9 +68,9 @@ def grid_table(
         raise InputError(f"the grid has more than {MOST} points: use fewer")
     mesh = np.meshgrid(*named.values(), indexing="ij")
     columns = {name: m.ravel() for name, m in zip(named, mesh, strict=True)}
-    given = {**values, **columns}
-    bound = np.broadcast_to(theorem.evaluate(where="nan", **given), mesh[0].size)
-    terms = theorem.evaluate_terms(where="nan", **given)
+    all_values = {**values, **columns}
+    bound = np.broadcast_to(theorem.evaluate(where="nan", **all_values), mesh[0].size)
+    terms = theorem.evaluate_terms(where="nan", **all_values)
     return pd.DataFrame(
         {
             **columns,

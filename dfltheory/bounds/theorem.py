@@ -133,18 +133,23 @@ class Theorem(Statement):
                     f"the schedule of {self} needs {', '.join(missing)} for {name}:"
                     f" pass {missing[0]}=..."
                 )
-            given = {s: values[s.name] for s in expression.free_symbols}
-            for s, value in given.items():  # subs would parse, and run, a string
+            substitutions = {s: values[s.name] for s in expression.free_symbols}
+            for (
+                s,
+                value,
+            ) in substitutions.items():  # subs would parse, and run, a string
                 checked = float(self.glossary[s.name].check(value))
-                given[s] = value if isinstance(value, Real) else checked
+                substitutions[s] = value if isinstance(value, Real) else checked
             try:
-                chosen[name] = float(expression.subs(given))
+                chosen[name] = float(expression.subs(substitutions))
             # SymPy's words for what is infinite or not a number
             except (TypeError, ValueError):
-                at = ", ".join(sorted(f"{s} = {float(v):g}" for s, v in given.items()))
+                values_text = ", ".join(
+                    sorted(f"{s} = {float(v):g}" for s, v in substitutions.items())
+                )
                 raise InputError(
-                    f"the schedule of {self} has no real, finite {name} at {at}: use"
-                    " other values"
+                    f"the schedule of {self} has no real, finite {name} at"
+                    f" {values_text}: use other values"
                 ) from None
         return chosen
 

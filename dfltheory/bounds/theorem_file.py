@@ -190,10 +190,15 @@ def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
             line.append(parents[line[-1]])
         if line[-1] in parents:  # a circle
             continue
-        for one in reversed(line):
-            known = linked.get(parents[one]) if one in parents else None
+        for theorem_name in reversed(line):
+            known = (
+                linked.get(parents[theorem_name]) if theorem_name in parents else None
+            )
             linked.setdefault(
-                one, by_name[one] if known is None else replace(by_name[one], of=known)
+                theorem_name,
+                by_name[theorem_name]
+                if known is None
+                else replace(by_name[theorem_name], of=known),
             )
     return tuple(linked.get(name, theorem) for name, theorem in by_name.items())
 

@@ -52,16 +52,16 @@ def theorems_to_toml(theorems: Sequence[Statement], paper: Paper | None = None) 
 
 def _new_quantities(theorems: Iterable[Statement]) -> list[Quantity]:
     """Return what the statements add to the glossary, each quantity once."""
-    found: dict[str, Quantity] = {}
+    quantities_by_name: dict[str, Quantity] = {}
     for theorem in theorems:
         for quantity in theorem.quantities:
-            known = found.setdefault(quantity.name, quantity)
+            known = quantities_by_name.setdefault(quantity.name, quantity)
             if known != quantity:
                 raise InputError(
                     f"two statements have different quantities {quantity.name}: write"
                     " two files"
                 )
-    return list(found.values())
+    return list(quantities_by_name.values())
 
 
 def _source(paper: Paper) -> str:
@@ -155,8 +155,8 @@ def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
     if paper is not None:
         known = theorem.glossary
         inherited = {n: x for n, x in paper.notation.items() if n in known}
-    own = dict(theorem.scope.notation)
-    return None if own == inherited else own
+    notation = dict(theorem.scope.notation)
+    return None if notation == inherited else notation
 
 
 def _scope(theorem: Statement) -> dict[str, object]:
@@ -248,14 +248,14 @@ def _definitions(theorem: Statement) -> dict[str, object]:
 
     If one is long, all get headers of their own.
     """
-    found = {d.symbol.name: _definition(d) for d in theorem.definitions}
-    lengths = [len(f"{name} = {_value(entry)}") for name, entry in found.items()]
+    entries = {d.symbol.name: _definition(d) for d in theorem.definitions}
+    lengths = [len(f"{name} = {_value(entry)}") for name, entry in entries.items()]
     if not lengths or max(lengths) <= _WIDTH:
-        return found
-    for name, entry in found.items():
+        return entries
+    for name, entry in entries.items():
         if not isinstance(entry, dict):
-            found[name] = {"formula": entry}
-    return found
+            entries[name] = {"formula": entry}
+    return entries
 
 
 def _definition(definition: Definition) -> object:
@@ -274,8 +274,10 @@ def _definition(definition: Definition) -> object:
         "sign": _sign(definition),
         "function": function,
     }
-    kept = {field: value for field, value in entries.items() if value is not None}
-    return formula if list(kept) == ["formula"] else kept
+    stated_entries = {
+        field: value for field, value in entries.items() if value is not None
+    }
+    return formula if list(stated_entries) == ["formula"] else stated_entries
 
 
 def _sign(definition: Definition) -> str | None:
@@ -294,13 +296,13 @@ def _sign_of(expression: Expr) -> str:
 
 def _conditions(theorem: Statement) -> dict[str, str]:
     """Comparisons by name; a name that occurs again gets a number."""
-    found: dict[str, str] = {}
+    comparisons: dict[str, str] = {}
     for name, comparison in comparisons_of(theorem.conditions):
         free, number = name, 2
-        while free in found:
+        while free in comparisons:
             free, number = f"{name} ({number})", number + 1
-        found[free] = comparison
-    return found
+        comparisons[free] = comparison
+    return comparisons
 
 
 # -- TOML

@@ -85,17 +85,19 @@ def _with_step(
     theorem: Statement, name: str, steps: object, values: dict[str, object]
 ) -> dict[str, object]:
     """``values`` with this step size, and with those that are tied to it."""
-    given = {**values, name: np.asarray(steps, dtype=float)}
-    for other, expr in tied_steps(theorem, name).items():
+    all_values = {**values, name: np.asarray(steps, dtype=float)}
+    for tied_name, expr in tied_steps(theorem, name).items():
         names, function = compiled([expr])
-        missing = [n for n in names if n not in given]
+        missing = [n for n in names if n not in all_values]
         if missing:
             raise InputError(
-                f"{theorem} determines {other} from {name} and"
+                f"{theorem} determines {tied_name} from {name} and"
                 f" {', '.join(missing)}: pass {missing[0]}=..."
             )
-        (given[other],) = function(*(np.asarray(given[n], dtype=float) for n in names))
-    return given
+        (all_values[tied_name],) = function(
+            *(np.asarray(all_values[n], dtype=float) for n in names)
+        )
+    return all_values
 
 
 def all_hold(theorem: Statement, values: Mapping[str, object]) -> np.ndarray:
@@ -162,32 +164,36 @@ def admissible_steps(
     def holds(steps: np.ndarray | float) -> np.ndarray:
         return all_hold(theorem, _with_step(theorem, name, steps, values))
 
-    found = interval(holds, grid)
-    if found is None:
+    admissible_interval = interval(holds, grid)
+    if admissible_interval is None:
         raise ConditionError(
             f"no {name} meets the conditions of {theorem} at the given constants"
         )
-    return found
+    return admissible_interval
 
 
 def interval(
     holds: Callable[[np.ndarray | float], np.ndarray], grid: np.ndarray
 ) -> Interval | None:
     """Return the interval of the values that ``holds``, beyond the ``grid``."""
-    good = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
-    if not good.size:
+    admissible_indices = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
+    if not admissible_indices.size:
         return None
-    first, last, at = int(good[0]), int(good[-1]), grid.tolist()
+    first, last, grid_values = (
+        int(admissible_indices[0]),
+        int(admissible_indices[-1]),
+        grid.tolist(),
+    )
     low, high = 0.0, np.inf
     if first > 0:
-        low = admissible_edge(holds, at[first], at[first - 1])
-    if last < len(at) - 1:
-        high = admissible_edge(holds, at[last], at[last + 1])
+        low = admissible_edge(holds, grid_values[first], grid_values[first - 1])
+    if last < len(grid_values) - 1:
+        high = admissible_edge(holds, grid_values[last], grid_values[last + 1])
     return Interval(low, high)
 
 
 def admissible_edge(
-    holds: Callable[[float], object], good: float, bad: float, whole: bool = False
+    holds: Callable[[float], object], inside: float, outside: float, whole: bool = False
 ) -> float:
     """Return the end of the admissible values between an admissible and another one.
 
@@ -195,22 +201,24 @@ def admissible_edge(
     ----------
     holds : callable
         Whether a value is admissible.
-    good, bad : float
+    inside, outside : float
         An admissible value, and one that is not.
     whole : bool
         Whether only whole numbers are values.
     """
     for _ in range(200):
-        middle = (good + bad) / 2
+        middle = (inside + outside) / 2
         if whole:
-            middle = float(math.floor(middle) if good < bad else math.ceil(middle))
-        if middle in (good, bad):
+            middle = float(
+                math.floor(middle) if inside < outside else math.ceil(middle)
+            )
+        if middle in (inside, outside):
             break
         if holds(middle):
-            good = middle
+            inside = middle
         else:
-            bad = middle
-    return float(good)
+            outside = middle
+    return float(inside)
 
 
 def rounded_inwards(
@@ -273,17 +281,17 @@ def best_step(
             f"no {name} on the grid meets the conditions of {theorem}: use less"
             " extreme values"
         )
-    at = int(np.nanargmin(values_there))
-    bracket = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
+    best_index = int(np.nanargmin(values_there))
+    bracket = (grid[max(best_index - 1, 0)], grid[min(best_index + 1, len(grid) - 1)])
     # slow to import, and few ask for the best step
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         bound_at, bounds=bracket, method="bounded", options={"xatol": 1e-12}
     )
     candidates = [
         (bound_at(x), float(np.clip(np.exp(x), interval.low, interval.high)))
-        for x in (found.x, low, high)
+        for x in (minimum.x, low, high)
     ]
     least, step = min(candidates)
     return step, least

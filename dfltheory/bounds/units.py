@@ -122,16 +122,15 @@ class Scaling:
         return ONE
 
     def _sum(self, expr: Expr) -> Unit:
-        found = [
-            (self.of(term), term) for term in sorted(expr.args, key=sp.default_sort_key)
-        ]
-        first = found[0][0]
-        for other, term in found[1:]:
-            if other != first:
+        terms = sorted(expr.args, key=sp.default_sort_key)
+        units = [self.of(term) for term in terms]
+        first, first_unit = terms[0], units[0]
+        for term, unit in zip(terms, units, strict=True):
+            if unit != first_unit:
                 self.clashes.append(
                     Clash(
                         expr,
-                        f"{found[0][1]} has unit {first} but {term} has unit {other}",
+                        f"{first} has unit {first_unit} but {term} has unit {unit}",
                     )
                 )
-        return first
+        return first_unit

@@ -18,7 +18,7 @@ def unstated(statement: Statement) -> list[str]:
     One with a neutral value is judged at that value. For one without, as the order of
     mixing and gradient steps, no run can be judged.
     """
-    stated = _stated(statement)
+    stated = _stated_names(statement)
     warnings: list[str] = []
     at_neutral: dict[str, object] = {}
     for algorithm in statement.scope.algorithms:
@@ -31,7 +31,7 @@ def unstated(statement: Statement) -> list[str]:
                 at_neutral[hyperparameter] = neutral[hyperparameter]
             else:
                 stated.add(hyperparameter)
-                warnings.append(_without_neutral_value(hyperparameter, name))
+                warnings.append(_explain_missing_neutral_value(hyperparameter, name))
     if at_neutral:
         values = ", ".join(f"{name} = {value}" for name, value in at_neutral.items())
         warnings.append(
@@ -40,7 +40,7 @@ def unstated(statement: Statement) -> list[str]:
     return warnings
 
 
-def _stated(statement: Statement) -> set[str]:
+def _stated_names(statement: Statement) -> set[str]:
     """Names in the bound, the conditions, the schedule or the scope."""
     stated = {
         *statement.needs,
@@ -58,7 +58,7 @@ def _stated(statement: Statement) -> set[str]:
     return stated
 
 
-def _without_neutral_value(name: str, algorithm: str) -> str:
+def _explain_missing_neutral_value(name: str, algorithm: str) -> str:
     if name == _ORDER:
         return (
             f"the order of mixing and gradient steps of {algorithm} is not stated, so"

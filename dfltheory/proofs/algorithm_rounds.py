@@ -105,14 +105,14 @@ def _push_sum_momentum_sam() -> Algorithm:
 
 def _two_blocks(name: str, sampled: Vec) -> Algorithm:
     personal = G_V + N_V
-    kept = X_V - personal.sum(s.K_v) * s.eta_v
+    kept_head = X_V - personal.sum(s.K_v) * s.eta_v
     return Algorithm(
         name,
-        local=X_U - sampled.sum(k) * s.eta_u + kept,
+        local=X_U - sampled.sum(k) * s.eta_u + kept_head,
         sent=X_U - sampled.sum(s.K_u) * s.eta_u,
         mean_model=X_U.mean() + X_V,
         personal=X_U + X_V - personal.sum(k) * s.eta_v,
-        kept=kept,
+        kept=kept_head,
     )
 
 
@@ -161,20 +161,22 @@ def same_round(one: Algorithm, other: Algorithm) -> bool:
     ]
     meanings = _meanings(v for pair in pairs for v in pair if v is not None)
     return is_zero(one.gossips - other.gossips) and all(
-        _same(u, v, meanings) for u, v in pairs
+        _same_vectors(u, v, meanings) for u, v in pairs
     )
 
 
 def _meanings(vectors: Iterable[Vec]) -> dict[sp.Symbol, Expr]:
     """Return the symbols of all sums of weights in closed form."""
-    found: dict[sp.Symbol, Expr] = {}
+    meanings: dict[sp.Symbol, Expr] = {}
     for atom in (atom for v in vectors for atom, _ in v.terms):
         if isinstance(atom.step, tuple):
-            found |= atom.step[0].meanings
-    return found
+            meanings |= atom.step[0].meanings
+    return meanings
 
 
-def _same(u: Vec | None, v: Vec | None, meanings: Mapping[sp.Symbol, Expr]) -> bool:
+def _same_vectors(
+    u: Vec | None, v: Vec | None, meanings: Mapping[sp.Symbol, Expr]
+) -> bool:
     if u is None or v is None:
         return u is v
     rest = list(v.terms)

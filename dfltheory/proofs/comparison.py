@@ -208,12 +208,12 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
     first = theorem.scope.algorithms[0]
     name = theorem.scope.names[0]
     package = f"{__name__.split('.')[0]}."
-    own = (
+    is_of_package = (
         ":" not in first
         if isinstance(first, str)
         else first.__module__.startswith(package)
     )
-    if fact.of is None or not own or name not in ROUNDS:
+    if fact.of is None or not is_of_package or name not in ROUNDS:
         return [
             f"the proof is about {fact.of and fact.of.name}, which is not in the"
             " theorem's scope"

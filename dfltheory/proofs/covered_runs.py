@@ -88,16 +88,16 @@ def _symbols(algorithm: Algorithm) -> set[str]:
         *(algorithm.local, algorithm.sent, algorithm.mean_model, algorithm.dual),
         *(algorithm.personal, algorithm.kept),
     )
-    found = set(algorithm.gossips.free_symbols)
+    symbols = set(algorithm.gossips.free_symbols)
     names: set[str] = set()
     for vector in vectors:
         for atom, coefficient in () if vector is None else vector.terms:
-            found |= coefficient.free_symbols
+            symbols |= coefficient.free_symbols
             names |= {"rho", "rho0"} if atom.name == "e" else set()
             if isinstance(atom.step, tuple):
                 weights, end = atom.step
-                found |= weights.weight.free_symbols | end.free_symbols
-    return names | {symbol.name for symbol in found}
+                symbols |= weights.weight.free_symbols | end.free_symbols
+    return names | {symbol.name for symbol in symbols}
 
 
 __all__ = ["SPECIAL_CASES", "uncovered_runs"]

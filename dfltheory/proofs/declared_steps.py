@@ -162,7 +162,7 @@ class DeclaredProof:
 
     def _named_moments(self) -> dict[str, Moment]:
         notation = self._notation({})
-        found = {}
+        moments = {}
         for name, text in self.theorem.moments.items():
             try:
                 moment = notation.moment(name, text)
@@ -171,8 +171,8 @@ class DeclaredProof:
             fact = LinearFact({moment: sp.S.One}, {}).rewritten(
                 self._moment, self._coefficient
             )
-            (found[name],) = fact.left
-        return found
+            (moments[name],) = fact.left
+        return moments
 
     def _moment(self, moment: Moment) -> Moment:
         single = self._round is not None and self._round.single
@@ -183,15 +183,15 @@ class DeclaredProof:
 
         What the statement does not have is at its neutral value.
         """
-        found = self.theorem.expand(sp.sympify(expr)).subs(self._neutral)
+        coefficient = self.theorem.expand(sp.sympify(expr)).subs(self._neutral)
         if self._round is not None and self._round.single:
-            found = found.subs(k, 0)
-        if expanded_size(found) > LARGEST:
+            coefficient = coefficient.subs(k, 0)
+        if expanded_size(coefficient) > LARGEST:
             raise InputError(f"a coefficient has more than {LARGEST} terms")
-        return found
+        return coefficient
 
     def _read_claims(self) -> dict[str, LinearFact]:
-        found = {}
+        claims = {}
         bound = self.theorem.bound
         for name, step in zip(self.names, self.theorem.steps, strict=True):
             claim = self._reading(
@@ -202,14 +202,14 @@ class DeclaredProof:
                 ),
             )
             sides = [self._by_moment(side) for side in (claim.left, claim.right)]
-            found[name] = self._reading(
+            claims[name] = self._reading(
                 name,
                 "claim",
                 lambda s=sides, e=claim.equal: LinearFact(s[0], s[1], e).rewritten(
                     self._moment, self._coefficient
                 ),
             )
-        return found
+        return claims
 
     def _by_moment(self, side: Mapping[str, Expr]) -> dict[Moment, Expr]:
         """Return the coefficients of named moments; an empty name is 1."""
@@ -242,7 +242,7 @@ class DeclaredProof:
     def _facts_of(self, step: ProofStep) -> list[LinearFact] | str:
         """Return what the rules of a step give; or why one of them does not apply."""
         known = {name: self.claims[name] for name in step.premises}
-        found = []
+        facts = []
         for text in step.by:
             if text in ("algebra", "assumption"):
                 continue
@@ -250,8 +250,8 @@ class DeclaredProof:
                 fact = self._notation(known).rule(text)
             except RuleError as wrong:
                 return str(wrong)
-            found.append(fact.rewritten(self._moment, self._coefficient))
-        return found
+            facts.append(fact.rewritten(self._moment, self._coefficient))
+        return facts
 
     # -- judging
 
@@ -270,11 +270,11 @@ class DeclaredProof:
         demands = [demand for fact in facts for demand in fact.demands]
         for demand in demands:
             if not self._region.holds(demand.expr, demand.strict):
-                return self._unmet(name, step, demand, uses)
+                return self._judge_unmet_demand(name, step, demand, uses)
         premises = [*facts, *(self.claims[premise] for premise in step.premises)]
-        return self._deduced(name, step, premises, uses)
+        return self._judge_deduction(name, step, premises, uses)
 
-    def _unmet(
+    def _judge_unmet_demand(
         self, name: str, step: ProofStep, demand: Demand, uses: frozenset[Hypothesis]
     ) -> JudgedStep:
         """Return a demand of a rule that fails somewhere, or is not shown."""
@@ -284,7 +284,7 @@ class DeclaredProof:
         outcome: Outcome = "not decided" if point is None else "does not follow"
         return JudgedStep(name, step, outcome, reason, point=point, uses=uses)
 
-    def _deduced(
+    def _judge_deduction(
         self,
         name: str,
         step: ProofStep,

@@ -81,32 +81,32 @@ class Deduction:
         self.left = frozenset(left)
         self.premises = tuple(premises)
         self.region = region
-        found = dict.fromkeys(claim)
+        moments = dict.fromkeys(claim)
         for premise in self.premises:
-            found |= dict.fromkeys(premise)
-        found[ONE] = None
-        self.moments = tuple(found)
+            moments |= dict.fromkeys(premise)
+        moments[ONE] = None
+        self.moments = tuple(moments)
 
     def witness(self) -> Witness | None:
         """Values at which it does not follow; None where none were found."""
         for point in self.region.points:
-            there = self._exactly_at(point)
-            found = None if there is None else counterexample(there)
-            if there is not None and found is not None:
-                values = dict(zip(self.moments, found, strict=True))
+            at_point = self._exactly_at(point)
+            moment_values = None if at_point is None else counterexample(at_point)
+            if at_point is not None and moment_values is not None:
+                values = dict(zip(self.moments, moment_values, strict=True))
                 left = sum(
-                    (c * x for c, x in zip(there.claim, found, strict=True)),
+                    (c * x for c, x in zip(at_point.claim, moment_values, strict=True)),
                     Fraction(0),
                 )
                 return Witness(point, values, left, self._symbols())
         return None
 
     def _symbols(self) -> frozenset[sp.Symbol]:
-        found: set[sp.Symbol] = set()
+        symbols: set[sp.Symbol] = set()
         for slack in (self.claim, *self.premises):
             for coefficient in slack.values():
-                found |= sp.sympify(coefficient).free_symbols
-        return frozenset(found)
+                symbols |= sp.sympify(coefficient).free_symbols
+        return frozenset(symbols)
 
     def proved(self) -> bool:
         """Return whether it is proved to follow."""
@@ -123,11 +123,11 @@ class Deduction:
         points = self.region.points[-_GENERIC:] if failing is None else [failing]
         seen: set[tuple[Expr, ...]] = set()
         for point in points:
-            there = self._rounded_rows_at(point)
-            if there is None:
+            at_point = self._rounded_rows_at(point)
+            if at_point is None:
                 continue
-            for numbers in self._solutions(there, failing is not None):
-                candidate = self._symbolic(there, numbers)
+            for numbers in self._solutions(at_point, failing is not None):
+                candidate = self._symbolic(at_point, numbers)
                 if candidate is not None and candidate not in seen:
                     seen.add(candidate)
                     yield candidate
@@ -190,7 +190,7 @@ class Deduction:
         ]
 
     def _symbolic(
-        self, there: MomentRows, numbers: Sequence[Fraction]
+        self, at_point: MomentRows, numbers: Sequence[Fraction]
     ) -> tuple[Expr, ...] | None:
         """Return multipliers as formulas.
 
@@ -203,35 +203,35 @@ class Deduction:
         if len(used) > _MOST_USED:
             return None
         rows = [
-            j for j in range(len(self.moments)) if left_over(there, numbers, j) == 0
+            j for j in range(len(self.moments)) if left_over(at_point, numbers, j) == 0
         ]
         rows.sort(key=self._is_of_claim)
-        chosen = _independent(
-            [[there.premises[i][j] for i in used] for j in rows], len(used)
+        chosen = _independent_rows(
+            [[at_point.premises[i][j] for i in used] for j in rows], len(used)
         )
         if chosen is None:
             return None
-        kept = [self.moments[rows[position]] for position in chosen]
+        moments = [self.moments[rows[position]] for position in chosen]
         matrix = sp.Matrix(
-            [[self.premises[i].get(m, sp.S.Zero) for i in used] for m in kept]
+            [[self.premises[i].get(m, sp.S.Zero) for i in used] for m in moments]
         )
-        target = sp.Matrix([sp.sympify(self.claim.get(m, sp.S.Zero)) for m in kept])
-        solved = _solved(matrix, target)
+        target = sp.Matrix([sp.sympify(self.claim.get(m, sp.S.Zero)) for m in moments])
+        solved = _solve_linear_system(matrix, target)
         if solved is None:
             return None
-        found: list[Expr] = [sp.S.Zero] * len(numbers)
+        multipliers: list[Expr] = [sp.S.Zero] * len(numbers)
         for i, formula in zip(used, solved, strict=True):
-            found[i] = sp.factor(formula)
-        return tuple(found)
+            multipliers[i] = sp.factor(formula)
+        return tuple(multipliers)
 
-    def _solutions(self, there: MomentRows, loose: bool) -> Iterator[list[Fraction]]:
+    def _solutions(self, at_point: MomentRows, loose: bool) -> Iterator[list[Fraction]]:
         places = range(len(self.moments))
         if not loose:
             absent = [j for j in places if self.moments[j] not in self.claim]
-            yield from tight_solutions(there, absent)
+            yield from tight_solutions(at_point, absent)
             return
-        kept = [j for j in places if self._may_change(self.moments[j])]
-        yield from loose_solution(there, kept)
+        changeable = [j for j in places if self._may_change(self.moments[j])]
+        yield from loose_solution(at_point, changeable)
 
     def _may_change(self, moment: Moment) -> bool:
         """Return whether a moment is on the claim's right-hand side, or constant."""
@@ -242,18 +242,20 @@ class Deduction:
         return self.moments[row] in self.claim
 
 
-def _solved(matrix: sp.Matrix, target: sp.Matrix) -> list[Expr] | None:
+def _solve_linear_system(matrix: sp.Matrix, target: sp.Matrix) -> list[Expr] | None:
     """Return the solution of a square linear system, as quotients of polynomials."""
-    both = DomainMatrix.from_Matrix(matrix.row_join(target)).to_field()
+    augmented = DomainMatrix.from_Matrix(matrix.row_join(target)).to_field()
     count = matrix.shape[0]
     try:
-        solution = both[:, :count].lu_solve(both[:, count:])
+        solution = augmented[:, :count].lu_solve(augmented[:, count:])
     except DMNonInvertibleMatrixError:
         return None
     return [sp.sympify(value) for value in solution.to_Matrix()]
 
 
-def _independent(rows: Sequence[Sequence[Fraction]], count: int) -> list[int] | None:
+def _independent_rows(
+    rows: Sequence[Sequence[Fraction]], count: int
+) -> list[int] | None:
     """Return the first ``count`` rows that are linearly independent."""
     chosen: list[int] = []
     for position in range(len(rows)):

@@ -80,12 +80,12 @@ class Fact:
 
         Where a coefficient has k, the phases of the premises count too.
         """
-        found = set().union(*(m.phases for m in (*self.left, *self.right)))
+        phases = set().union(*(m.phases for m in (*self.left, *self.right)))
         if any(
             k in c.free_symbols for c in (*self.left.values(), *self.right.values())
         ):
-            found |= set().union(*(p.phases for p in self.premises))
-        return found
+            phases |= set().union(*(p.phases for p in self.premises))
+        return phases
 
     def trail(self) -> list[Fact]:
         """Return the facts that it follows from, each once, and itself last."""
@@ -99,14 +99,14 @@ def genuine(fact: object) -> bool:
     return type(fact) is Fact and fact in _ISSUED
 
 
-def _parts_of(given: object) -> Iterator[object]:
+def _parts_of(argument: object) -> Iterator[object]:
     """All that an argument is made of: itself, and what is in it."""
-    yield given
+    yield argument
     parts: list[object] = []
-    if type(given) in (Algorithm, Atom, Lag, Moment, Vec):
-        parts = [getattr(given, f.name) for f in fields(given)]  # type: ignore[arg-type]
-    elif isinstance(given, (tuple, list, frozenset, dict)):
-        parts = [*given, *(given.values() if isinstance(given, dict) else ())]
+    if type(argument) in (Algorithm, Atom, Lag, Moment, Vec):
+        parts = [getattr(argument, f.name) for f in fields(argument)]  # type: ignore[arg-type]
+    elif isinstance(argument, (tuple, list, frozenset, dict)):
+        parts = [*argument, *(argument.values() if isinstance(argument, dict) else ())]
     for part in parts:
         yield from _parts_of(part)
 
@@ -148,7 +148,7 @@ def rule(
         "rules are defined in the kernel: a proof cannot define its own",
     )
 
-    def made(function: Callable[..., Claim]) -> Callable[..., Fact]:
+    def register(function: Callable[..., Claim]) -> Callable[..., Fact]:
         name = function.__name__.rstrip("_")
         _MADE[name] = Rule(
             name, " ".join((function.__doc__ or "").split()), cites, uses
@@ -156,9 +156,9 @@ def rule(
 
         @wraps(function)
         def apply(*arguments: object, **named: object) -> Fact:
-            given = (*arguments, *named.values())
-            premises = tuple(a for a in given if isinstance(a, Fact) and genuine(a))
-            parts = [part for a in given if not genuine(a) for part in _parts_of(a)]
+            values = (*arguments, *named.values())
+            premises = tuple(a for a in values if isinstance(a, Fact) and genuine(a))
+            parts = [part for a in values if not genuine(a) for part in _parts_of(a)]
             strange = [
                 p
                 for p in parts
@@ -170,7 +170,7 @@ def rule(
                 name,
             )
             real = [demand for part in parts for demand in _demands_of(part)]
-            about = {a for a in given if isinstance(a, Algorithm)} | {
+            about = {a for a in values if isinstance(a, Algorithm)} | {
                 p.of for p in premises if p.of
             }
             need(
@@ -208,7 +208,7 @@ def rule(
 
         return apply
 
-    return made
+    return register
 
 
 def _demands_of(part: object) -> tuple[Demand, ...]:

@@ -126,26 +126,29 @@ class FlatStatement:
 
     def _write_part(self, late: bool) -> None:
         for definition in self.theorem.definitions:
-            used = self._used(definition.symbol)
+            used = self._with_totals(definition.symbol)
             if self._has_weight_totals(used) is late:
                 self._write_definition(definition.symbol, definition.expr, used)
         for number, condition in enumerate(self.theorem.conditions, start=1):
             sides = (condition.left, condition.right)
-            if any(self._has_weight_totals(self._used(x)) for x in sides) is late:
+            if (
+                any(self._has_weight_totals(self._with_totals(x)) for x in sides)
+                is late
+            ):
                 left, right = map(self.expr, sides)
                 self.lines.append(f"condition C{number} | {left} <= {right}")
                 self.lines.append(f"hint 1 times C{number}")
         for declared in self.ranges:
-            own = str(declared.symbol) in self.totals
-            if (own or self._has_weight_totals(declared.means)) is late:
+            is_total = str(declared.symbol) in self.totals
+            if (is_total or self._has_weight_totals(declared.means)) is late:
                 self._write_coordinate(declared)
 
-    def _used(self, expr: Expr) -> Expr:
+    def _with_totals(self, expr: Expr) -> Expr:
         """Return an expression with the totals of the weights as symbols."""
         known = {symbol: symbol for symbol in self.closed} | dict(self.script.names)
-        given = self.theorem.expanded_definitions(known)
-        own = {old: known.get(old, new) for old, new in given.items()}
-        return sp.sympify(expr).xreplace(own)
+        definitions = self.theorem.expanded_definitions(known)
+        replacements = {old: known.get(old, new) for old, new in definitions.items()}
+        return sp.sympify(expr).xreplace(replacements)
 
     def _write_definition(self, symbol: sp.Symbol, formula: Expr, used: Expr) -> None:
         line = f"define {symbol} = {self.expr(formula)}"
@@ -166,10 +169,10 @@ class FlatStatement:
         for power in sorted(weights.weight.atoms(sp.Pow), key=str):
             if power.exp.free_symbols:
                 self.write_hint(power.base)
-        at, before = weights.at, weights.before
+        total_symbol, total_before = weights.at, weights.before
         sums = [weights.weight, weights.total, weights.squares]
         parts = [self.expr(x) for x in sums]
-        parts += map(self._closed_form, (at, before, weights.squared))
+        parts += map(self._closed_form, (total_symbol, total_before, weights.squared))
         self.lines.append(f"weights {WEIGHTS} | {' | '.join(parts)}")
 
     def _closed_form(self, total: Expr | None) -> str:
@@ -198,23 +201,29 @@ class FlatStatement:
             }
         for name, value in schedule.items():
             self.lines.append(f"schedule {name} = {self.expr(value)}")
-        kept = {symbol: symbol for symbol in self.closed}
-        kept = {x: y for x, y in kept.items() if not self._moves(x, schedule)}
-        given = source.expanded_definitions(kept)
+        unchanged = {symbol: symbol for symbol in self.closed}
+        unchanged = {
+            x: y
+            for x, y in unchanged.items()
+            if not self._depends_on_schedule(x, schedule)
+        }
+        definitions = source.expanded_definitions(unchanged)
         for condition in source.conditions:
-            slack = condition.slack.xreplace({**given, **kept})
+            slack = condition.slack.xreplace({**definitions, **unchanged})
             self.write_hint(slack.subs(schedule, simultaneous=True))
         self._write_terms()
         self.lines.append("follows")
 
-    def _moves(self, total: sp.Symbol, schedule: Mapping[sp.Symbol, Expr]) -> bool:
+    def _depends_on_schedule(
+        self, total: sp.Symbol, schedule: Mapping[sp.Symbol, Expr]
+    ) -> bool:
         return bool(self.closed[total].free_symbols & set(schedule))
 
     def write_hint(self, target: Expr) -> None:
         """Write a factor with which a condition is the target, if there is one."""
         for number, condition in enumerate(self.theorem.conditions, start=1):
-            slack = self._used(condition.slack)
-            base, power = _power(self._used(target))
+            slack = self._with_totals(condition.slack)
+            base, power = _power(self._with_totals(target))
             factor = _quotient(base, slack)
             if EVERYWHERE.holds(factor):
                 text = self.expr(factor * power)
@@ -243,15 +252,15 @@ class FlatStatement:
 
     def coordinates(self, expr: Expr) -> Expr:
         """Return an expression in the quantities of the script."""
-        given = self._used(expr).subs(self._replacements())
-        return given.subs(self._simple_values(), simultaneous=True)
+        replaced = self._with_totals(expr).subs(self._replacements())
+        return replaced.subs(self._simple_values(), simultaneous=True)
 
     def _intervals(self) -> dict[sp.Symbol, Interval]:
-        found = {}
+        intervals = {}
         for declared in self.ranges:
             high = None if declared.high is None else rational(declared.high)
-            found[declared.symbol] = Interval(high=high)
-        return found
+            intervals[declared.symbol] = Interval(high=high)
+        return intervals
 
 
 def _is_root(expr: Expr) -> TypeGuard[sp.Pow]:
@@ -292,5 +301,5 @@ def _quotient(over: Expr, under: Expr) -> Expr:
     squares = {x: root**2 for x, root in roots.items()}
     if not any(sp.fraction(p.exp)[1] == 2 for p in over.atoms(sp.Pow)):
         return sp.factor(sp.cancel(over / under))
-    found = sp.factor(sp.cancel(sp.powdenest((over / under).subs(squares))))
-    return found.subs({root: sp.sqrt(x) for x, root in roots.items()})
+    in_roots = sp.factor(sp.cancel(sp.powdenest((over / under).subs(squares))))
+    return in_roots.subs({root: sp.sqrt(x) for x, root in roots.items()})

@@ -98,22 +98,22 @@ class FlatProof(FlatStatement):
         parts = [f"({self.coefficient(c)})*{self.moment(m)}" for m, c in linear.items()]
         return " + ".join(parts) or "0"
 
-    def argument(self, given: object) -> str:
+    def argument(self, value: object) -> str:
         """Text of an argument of a rule."""
-        if isinstance(given, Fact):
-            return self.facts[id(given)]
-        if isinstance(given, Vec):
-            return self.vector(given)
-        if isinstance(given, Lag):
-            return _weights(given)
-        if isinstance(given, Mapping):
-            pairs = [f"{self.moment(m)}: {self.expr(c)}" for m, c in given.items()]
+        if isinstance(value, Fact):
+            return self.facts[id(value)]
+        if isinstance(value, Vec):
+            return self.vector(value)
+        if isinstance(value, Lag):
+            return _weights(value)
+        if isinstance(value, Mapping):
+            pairs = [f"{self.moment(m)}: {self.expr(c)}" for m, c in value.items()]
             return "{" + ", ".join(pairs) + "}"
-        if isinstance(given, tuple):
-            return f"({', '.join(map(self.argument, given))})"
-        if given is None or isinstance(given, str):
-            return repr(given)
-        return self.expr(sp.sympify(given))
+        if isinstance(value, tuple):
+            return f"({', '.join(map(self.argument, value))})"
+        if value is None or isinstance(value, str):
+            return repr(value)
+        return self.expr(sp.sympify(value))
 
     # -- the proof
 
@@ -130,8 +130,8 @@ class FlatProof(FlatStatement):
     def arguments(self, fact: Fact) -> list[Any]:
         """Return the arguments of a rule in their order, without the algorithm."""
         fact.arguments.apply_defaults()
-        given = [*fact.arguments.args, *fact.arguments.kwargs.values()]
-        return [a for a in given if not isinstance(a, Algorithm)]
+        arguments = [*fact.arguments.args, *fact.arguments.kwargs.values()]
+        return [a for a in arguments if not isinstance(a, Algorithm)]
 
     def rule(self, name: str, arguments: Iterable[object], fact: Fact) -> None:
         """Write a line for a rule, and the fact's name."""
@@ -189,7 +189,7 @@ def _chain(out: FlatProof, fact: Fact) -> None:
     out.combine(fact, pairs)
 
 
-def _same(out: FlatProof, fact: Fact) -> None:
+def _write_same(out: FlatProof, fact: Fact) -> None:
     out.combine(fact, [(out.arguments(fact)[0], sp.S.One)])
 
 
@@ -238,8 +238,8 @@ def _any_start(out: FlatProof, fact: Fact) -> None:
 
 _WRITERS: Mapping[str, Callable[[FlatProof, Fact], None]] = {
     "chain": _chain,
-    "weaken": _same,
-    "label": _same,
+    "weaken": _write_same,
+    "label": _write_same,
     "add": _add,
     "solve": _solve,
     "young": _young,

@@ -43,8 +43,12 @@ def lipschitz(alg: Algorithm, u: Vec, v: Vec, block: str | None = None) -> Claim
     in c.
     """
     bends = alg.grad(u, block) - alg.grad(v, block)
-    here, there = BLOCKS[bends.block].L, BLOCKS[(u - v).block].L
-    steep = here if here == there else s.chi * sp.sqrt(here * there)
+    L_of_gradient, L_of_points = BLOCKS[bends.block].L, BLOCKS[(u - v).block].L
+    steep = (
+        L_of_gradient
+        if L_of_gradient == L_of_points
+        else s.chi * sp.sqrt(L_of_gradient * L_of_points)
+    )
     return Claim({root(bends): sp.S.One}, {root(u - v): steep})
 
 

@@ -46,12 +46,12 @@ def not_implied(
         for c in source.conditions
         if not any(r.holds(scheduled(c.slack), c.strict) for r in (region, larger))
     ]
-    own = {name: theorem.expand(part) for name, part in theorem.parts.items()}
+    terms = {name: theorem.expand(part) for name, part in theorem.parts.items()}
     derived = {name: scheduled(part) for name, part in source.parts.items()}
-    if own.keys() == derived.keys():
-        differences = [own[name] - derived[name] for name in own]
+    if terms.keys() == derived.keys():
+        differences = [terms[name] - derived[name] for name in terms]
     else:
-        differences = [sp.Add(*own.values()) - sp.Add(*derived.values())]
+        differences = [sp.Add(*terms.values()) - sp.Add(*derived.values())]
     if not all(map(region.holds, differences)):
         missing.append(f"not shown: the bound of {source} is at most that of {theorem}")
     return missing

@@ -47,8 +47,8 @@ def left_moments(theorem: Theorem, fact: Fact) -> Form:
         }
         if lhs.measure not in measured:
             return {}
-        at, (first, second) = measured[lhs.measure]
-        pair = {sq(alg.full(at)): first, sq(alg.grad(X_U + X_V, "v")): second}
+        mean_point, (first, second) = measured[lhs.measure]
+        pair = {sq(alg.full(mean_point)): first, sq(alg.grad(X_U + X_V, "v")): second}
         return {m.at(rounds="mean"): c for m, c in pair.items()}
     measured = {"grad_norm_sq": (X.mean(), XBAR), "grad_norm_sq_w": (_auxiliary(fact),)}
     return (

@@ -50,11 +50,11 @@ class LinearFact:
     def phases(self) -> set[str]:
         """The phase of the step k that it is about, if any."""
         sides = (*self.left.items(), *self.right.items())
-        found: set[str] = set()
+        phases: set[str] = set()
         for moment, coefficient in sides:
-            found |= moment.phases
-            found |= {""} if k in sp.sympify(coefficient).free_symbols else set()
-        return found
+            phases |= moment.phases
+            phases |= {""} if k in sp.sympify(coefficient).free_symbols else set()
+        return phases
 
     def slacks(self) -> list[dict[Moment, Expr]]:
         """Return right - left, and of an equality its opposite: not negative."""
@@ -70,7 +70,10 @@ class LinearFact:
         sides = []
         for side in (self.left, self.right):
             parts = [
-                ({_merged(moment(m)): coefficient(sp.sympify(c))}, sp.S.One)
+                (
+                    {_without_sign_or_label(moment(m)): coefficient(sp.sympify(c))},
+                    sp.S.One,
+                )
                 for m, c in side.items()
             ]
             sides.append(form(*parts))
@@ -78,16 +81,16 @@ class LinearFact:
         return replace(self, left=sides[0], right=sides[1], demands=demands)
 
 
-def _merged(moment: Moment) -> Moment:
+def _without_sign_or_label(moment: Moment) -> Moment:
     """Return a moment up to its sign, and the constant without its label."""
     if moment.kind == "one":
         return ONE
-    if moment.kind in ("sq", "root") and _is_turned(moment.vec):
+    if moment.kind in ("sq", "root") and _has_minus_sign(moment.vec):
         return replace(moment, vec=-moment.vec)
     return moment
 
 
-def _is_turned(vec: Vec) -> bool:
+def _has_minus_sign(vec: Vec) -> bool:
     """Return whether the last atom, by name, has a coefficient with a minus sign."""
     terms = sorted(vec.terms, key=_name_of_term)
     return bool(terms) and terms[-1][1].could_extract_minus_sign()
@@ -102,11 +105,11 @@ def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFa
 
     The demands and the hypotheses of the facts among them are kept.
     """
-    given = list(arguments)
-    facts = [fact for fact in given if isinstance(fact, LinearFact)]
+    listed = list(arguments)
+    facts = [fact for fact in listed if isinstance(fact, LinearFact)]
     demands = dict.fromkeys(d for fact in facts for d in fact.demands)
     demands |= dict.fromkeys(claim.demands)
-    for expr in sorted(_expressions(given), key=str):
+    for expr in sorted(_expressions(listed), key=str):
         for sign, strict in reality(expression(expr)):
             demands[Demand(sign, f"{expr} is a real number", strict)] = None
     fact = LinearFact(
@@ -122,17 +125,17 @@ def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFa
 
 def _expressions(arguments: Iterable[object]) -> set[Expr]:
     """Return the formulas in arguments of a rule."""
-    found: set[Expr] = set()
-    for given in arguments:
-        if isinstance(given, sp.Basic):
-            found.add(sp.sympify(given))
-        elif isinstance(given, Vec):
-            found |= {c for _, c in given.terms}
-        elif isinstance(given, (list, tuple)):
-            found |= _expressions(given)
-        elif isinstance(given, Mapping):
-            found |= _expressions(given.values())
-    return found
+    expressions: set[Expr] = set()
+    for argument in arguments:
+        if isinstance(argument, sp.Basic):
+            expressions.add(sp.sympify(argument))
+        elif isinstance(argument, Vec):
+            expressions |= {c for _, c in argument.terms}
+        elif isinstance(argument, (list, tuple)):
+            expressions |= _expressions(argument)
+        elif isinstance(argument, Mapping):
+            expressions |= _expressions(argument.values())
+    return expressions
 
 
 __all__ = ["ONE", "LinearFact", "from_claim"]

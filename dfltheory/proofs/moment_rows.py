@@ -38,107 +38,113 @@ class MomentRows:
     pinned: tuple[int, ...] = ()
 
 
-def left_over(there: MomentRows, numbers: Sequence[Fraction], place: int) -> Fraction:
+def left_over(
+    at_point: MomentRows, numbers: Sequence[Fraction], place: int
+) -> Fraction:
     """Return what a sum of premises leaves of the claim's coefficient of a moment."""
-    pairs = zip(numbers, there.premises, strict=True)
+    pairs = zip(numbers, at_point.premises, strict=True)
     used = sum((number * premise[place] for number, premise in pairs), Fraction(0))
-    return there.claim[place] - used
+    return at_point.claim[place] - used
 
 
-def counterexample(there: MomentRows) -> list[Fraction] | None:
+def counterexample(at_point: MomentRows) -> list[Fraction] | None:
     """Return values of the moments at which the claim alone does not hold.
 
     All premises hold there, and each square is the square of its root.
     """
-    found = _counterexample(there)
-    return None if found is None else _with_squares(there, found)
+    values = _counterexample(at_point)
+    return None if values is None else _with_squares(at_point, values)
 
 
-def _programs(there: MomentRows, extra: Sequence[int] = ()) -> tuple[Rows, Rows]:
+def _programs(at_point: MomentRows, extra: Sequence[int] = ()) -> tuple[Rows, Rows]:
     """Return rows of the linear program for the multipliers.
 
     What is left over is not negative, or 0 for moments with signs. ``extra``: moments
     for which a further variable may be added.
     """
     at_most, equal = [], []
-    for place, moment in enumerate(there.moments):
-        row = [premise[place] for premise in there.premises]
-        row += [-Fraction(place == own) for own in extra]
+    for place, moment in enumerate(at_point.moments):
+        row = [premise[place] for premise in at_point.premises]
+        row += [-Fraction(place == extra_place) for extra_place in extra]
         rows = equal if moment.kind in SIGNED else at_most
-        rows.append((row, there.claim[place]))
+        rows.append((row, at_point.claim[place]))
     return at_most, equal
 
 
 def tight_solutions(
-    there: MomentRows, absent: Sequence[int]
+    at_point: MomentRows, absent: Sequence[int]
 ) -> Iterator[list[Fraction]]:
     """Multipliers with the least sum, and with least left over in some moments."""
-    count = len(there.premises)
+    count = len(at_point.premises)
     if not count:
         yield []
         return
     spare = [
         -sum((premise[place] for place in absent), Fraction(0))
-        for premise in there.premises
+        for premise in at_point.premises
     ]
     for costs in ([Fraction(1)] * count, spare):
-        found = minimum(costs, *_programs(there))
-        if found is not None:
-            yield found[1]
+        solution = minimum(costs, *_programs(at_point))
+        if solution is not None:
+            yield solution[1]
 
 
-def loose_solution(there: MomentRows, loose: Sequence[int]) -> Iterator[list[Fraction]]:
+def loose_solution(
+    at_point: MomentRows, loose: Sequence[int]
+) -> Iterator[list[Fraction]]:
     """Yield multipliers with which the claim is exceeded as little as possible.
 
     ``loose``: the moments whose coefficients may be exceeded, each measured in its own
     size.
     """
-    count = len(there.premises)
+    count = len(at_point.premises)
     costs = [Fraction(0)] * count
-    costs += [1 / (abs(there.claim[place]) or Fraction(1)) for place in loose]
-    found = minimum(costs, *_programs(there, loose))
-    if found is not None:
-        yield found[1][:count]
+    costs += [1 / (abs(at_point.claim[place]) or Fraction(1)) for place in loose]
+    solution = minimum(costs, *_programs(at_point, loose))
+    if solution is not None:
+        yield solution[1][:count]
 
 
-def _with_squares(there: MomentRows, values: list[Fraction]) -> list[Fraction] | None:
+def _with_squares(
+    at_point: MomentRows, values: list[Fraction]
+) -> list[Fraction] | None:
     """Return a counterexample in which each square is the square of its root.
 
     None where none was found.
     """
-    pairs = _roots_and_squares(there.moments)
+    pairs = _roots_and_squares(at_point.moments)
     if all(values[square] == values[of] ** 2 for of, square in pairs):
         return values
-    for sizes in _sizes(there, len(pairs)):
+    for sizes in _tried_sizes(at_point, len(pairs)):
         fixed: dict[int, Fraction] = {}
         for (of, square), size in zip(pairs, sizes, strict=True):
             fixed |= {of: size, square: size**2}
-        found = _counterexample(there, fixed)
-        if found is not None:
-            return found
+        refutation = _counterexample(at_point, fixed)
+        if refutation is not None:
+            return refutation
     return None
 
 
-def _sizes(there: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
+def _tried_sizes(at_point: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
     """Return values of some roots that are tried together with their squares.
 
     They are constants of the premises and others, equal ones or with quotients that the
     premises have.
     """
-    numbers = {abs(x) for premise in there.premises for x in premise if x}
+    numbers = {abs(x) for premise in at_point.premises for x in premise if x}
     quotients = sorted({Fraction(1), *numbers})[:_QUOTIENTS]
-    constant = there.moments.index(ONE)
-    constants = {abs(premise[constant]) for premise in there.premises}
-    found = []
+    constant = at_point.moments.index(ONE)
+    constants = {abs(premise[constant]) for premise in at_point.premises}
+    sizes = []
     for size in (*sorted(constants - {0}), *_SIZES):
         if count > _MOST_PAIRS:
-            found.append((size,) * count)
+            sizes.append((size,) * count)
             continue
-        others = itertools.product(quotients, repeat=count - 1)
-        found += [(size, *(size * quotient for quotient in q)) for q in others]
-        others = itertools.product(quotients, repeat=count - 1)
-        found += [(*(size * quotient for quotient in q), size) for q in others]
-    return list(dict.fromkeys(found))
+        other_sizes = itertools.product(quotients, repeat=count - 1)
+        sizes += [(size, *(size * quotient for quotient in q)) for q in other_sizes]
+        other_sizes = itertools.product(quotients, repeat=count - 1)
+        sizes += [(*(size * quotient for quotient in q), size) for q in other_sizes]
+    return list(dict.fromkeys(sizes))
 
 
 def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:
@@ -152,46 +158,46 @@ def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:
 
 
 def _counterexample(
-    there: MomentRows, fixed: Mapping[int, Fraction] = MappingProxyType({})
+    at_point: MomentRows, fixed: Mapping[int, Fraction] = MappingProxyType({})
 ) -> list[Fraction] | None:
     """Values of the moments at which all premises hold and the claim does not.
 
     ``fixed``: values of some moments, by their places.
     """
-    any_size = _within(there, fixed, _BOXES[-1])
+    any_size = _counterexample_within(at_point, fixed, _BOXES[-1])
     if any_size is None:
         return None
     for largest in _BOXES[:-1]:
-        values = _within(there, fixed, largest)
+        values = _counterexample_within(at_point, fixed, largest)
         if values is not None:
             return values
     return any_size
 
 
-def _within(
-    there: MomentRows, fixed: Mapping[int, Fraction], largest: int
+def _counterexample_within(
+    at_point: MomentRows, fixed: Mapping[int, Fraction], largest: int
 ) -> list[Fraction] | None:
-    known = {place: Fraction(0) for place in there.pinned}
-    known |= {there.moments.index(ONE): Fraction(1), **fixed}
+    known = {place: Fraction(0) for place in at_point.pinned}
+    known |= {at_point.moments.index(ONE): Fraction(1), **fixed}
     at_most = [
-        ([-value for value in premise], Fraction(0)) for premise in there.premises
+        ([-value for value in premise], Fraction(0)) for premise in at_point.premises
     ]
-    count = len(there.moments)
+    count = len(at_point.moments)
     equal = [
         ([Fraction(int(j == place)) for j in range(count)], value)
         for place, value in known.items()
     ]
     bounds = []
-    for moment in there.moments:
+    for moment in at_point.moments:
         least = -largest if moment.kind in SIGNED else 0
         bounds.append((least, largest))
-    found = minimum(there.claim, at_most, equal, bounds)
-    if found is None or found[0] >= 0:
+    solution = minimum(at_point.claim, at_most, equal, bounds)
+    if solution is None or solution[0] >= 0:
         return None
-    values = found[1]
+    values = solution[1]
     premises_hold = all(
         sum((c * x for c, x in zip(premise, values, strict=True)), Fraction(0)) >= 0
-        for premise in there.premises
+        for premise in at_point.premises
     )
     return values if premises_hold else None
 

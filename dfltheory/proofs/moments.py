@@ -115,20 +115,22 @@ class Algorithm:
         """
         after = Vec()
         for a, c in v.terms:
-            own = {("dual", ""): self.dual, ("x", "v"): self.kept}.get(
+            update = {("dual", ""): self.dual, ("x", "v"): self.kept}.get(
                 (a.name, a.block)
             )
             need(not a.pushed, "{} is divided by weights of this round", shown(a))
-            if own is not None:
-                now = own.mean() if a.mean else own
+            if update is not None:
+                next_state = update.mean() if a.mean else update
             else:
                 need(
                     a.mean and a.name in ("x", "xbar") and a.block == self.shared,
                     "{} is not a mean of a state",
                     shown(a),
                 )
-                now = XBAR + self.moved.mean() if a.name == "xbar" else self.sent.mean()
-            after += now * c
+                next_state = (
+                    XBAR + self.moved.mean() if a.name == "xbar" else self.sent.mean()
+                )
+            after += next_state * c
         return after
 
     def root_of_dual(self, v: Vec) -> Moment:

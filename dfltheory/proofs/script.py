@@ -60,10 +60,10 @@ class Script:
         if self.case is None or self.otherwise is None:
             return [(self, theorem)]
         opposite = Condition(f"not ({self.case.name})", self.case.right, self.case.left)
-        both = ((self, self.case), (self.otherwise, opposite))
+        scripts_with_conditions = ((self, self.case), (self.otherwise, opposite))
         return [
-            (one, replace(theorem, conditions=(*theorem.conditions, c)))
-            for one, c in both
+            (script, replace(theorem, conditions=(*theorem.conditions, c)))
+            for script, c in scripts_with_conditions
         ]
 
 

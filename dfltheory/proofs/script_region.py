@@ -81,7 +81,7 @@ class ScriptRegion:
 
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Return whether ``expr >= 0`` (``> 0``) is proved under the conditions."""
-        there = self.coordinates(expr)
+        in_coordinates = self.coordinates(expr)
         conditions = [
             Condition("condition", sp.S.Zero, self._in_quantities(slack), sure)
             for slack, sure in self._slacks
@@ -89,10 +89,10 @@ class ScriptRegion:
         conditions += [
             Condition("steps", low, _K)
             for low in (k + 1, lag)
-            if self._has_one_phase and low.free_symbols & there.free_symbols
+            if self._has_one_phase and low.free_symbols & in_coordinates.free_symbols
         ]
         return Region(conditions, self.intervals, glossary=self.glossary).holds(
-            there, strict
+            in_coordinates, strict
         )
 
     def is_real(self, expr: Expr) -> bool:
@@ -115,8 +115,10 @@ class ScriptRegion:
             for old, new in self._values.items()
             if not new.free_symbols & self._pending
         }
-        there = _merged(expr).xreplace(self._symbols).subs(known, simultaneous=True)
-        return _merged(there).xreplace(self._totals)
+        in_symbols = (
+            _merge_powers(expr).xreplace(self._symbols).subs(known, simultaneous=True)
+        )
+        return _merge_powers(in_symbols).xreplace(self._totals)
 
     # -- declarations
 
@@ -150,10 +152,10 @@ class ScriptRegion:
         pairs = itertools.product(slacks, slacks)
         equations = list(dict.fromkeys(x for x, y in pairs if sp.expand(x + y) == 0))
         for old, new in script.values.items():
-            back = _merged(new.subs(meanings))
+            back = _merge_powers(new.subs(meanings))
             solutions = [sp.solve(equation, old) for equation in equations]
             solved = any(
-                len(found) == 1 and is_zero(back - found[0]) for found in solutions
+                len(roots) == 1 and is_zero(back - roots[0]) for roots in solutions
             )
             if solved or is_zero(back - old):
                 self._values[old] = new
@@ -175,22 +177,22 @@ class ScriptRegion:
 
     def _check_new_symbols(self, theorem: Theorem, script: Script) -> None:
         """Check that a range names a new quantity, or a positive total of weights."""
-        taken = {*self.glossary, *map(str, (k, lag, count))}
-        taken |= {str(d.symbol) for d in theorem.definitions} | {
+        used_names = {*self.glossary, *map(str, (k, lag, count))}
+        used_names |= {str(d.symbol) for d in theorem.definitions} | {
             str(symbol) for symbol in self._sum_formulas
         }
         totals = {
             str(w.at): self._sum_formulas[w.at] for w in script.lags if w.at is not None
         }
         names = [str(r.symbol) for r in script.ranges]
-        own = {r.symbol for r in script.ranges}
+        new_symbols = {r.symbol for r in script.ranges}
         for name, declared in zip(names, script.ranges, strict=True):
             if name in totals:
                 known = name in self.glossary or not is_zero(
                     declared.means - totals[name]
                 )
             else:
-                known = name in taken
+                known = name in used_names
             signed = declared.symbol in (
                 sp.Symbol(name, nonnegative=True),
                 sp.Symbol(name, positive=True),
@@ -199,7 +201,7 @@ class ScriptRegion:
                 names.count(name) > 1
                 or known
                 or not signed
-                or own & declared.means.free_symbols
+                or new_symbols & declared.means.free_symbols
             ):
                 self.complaints.append(
                     f"the range of {name} is not that of a new quantity"
@@ -207,7 +209,7 @@ class ScriptRegion:
 
     def _check_range(self, declared: Range, script: Script) -> None:
         """Take a quantity into the coordinates if its range is proved."""
-        if not (self._follows(declared) and self.is_real(declared.means)):
+        if not (self._ends_follow(declared) and self.is_real(declared.means)):
             self.complaints.append(f"the range of {declared.symbol} does not follow")
             return
         self._pending -= {declared.symbol}
@@ -218,7 +220,7 @@ class ScriptRegion:
         )
         self._find_positive_totals(script)
 
-    def _follows(self, declared: Range) -> bool:
+    def _ends_follow(self, declared: Range) -> bool:
         """Return whether the ends of a range follow from the conditions."""
         means = declared.means
         at_least = declared.symbol in self._totals.values() or self.holds(
@@ -232,7 +234,7 @@ class ScriptRegion:
         )
 
 
-def _merged(expr: Expr) -> Expr:
+def _merge_powers(expr: Expr) -> Expr:
     """(x^a)^b as x^(a b) for x >= 0."""
     return expr.replace(
         lambda e: e.is_Pow and e.base.is_Pow and e.base.base.is_nonnegative,

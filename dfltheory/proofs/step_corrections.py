@@ -107,8 +107,8 @@ def corrections(
 def _is_of_this_form(deduction: Deduction, rest: Mapping[Moment, Expr]) -> bool:
     """Return whether only the claim's right-hand side lacks something."""
     for moment, left in rest.items():
-        own = moment in deduction.claim and moment not in deduction.left
-        if left == 0 or own or moment == ONE:
+        is_of_right_side = moment in deduction.claim and moment not in deduction.left
+        if left == 0 or is_of_right_side or moment == ONE:
             continue
         if moment.kind in SIGNED or not deduction.region.holds(left):
             return False
@@ -128,24 +128,26 @@ def _of_moment(
     whole = _by_one_factor(moment, claimed, derived, where)
     if whole is not None:
         return [whole]
-    own, wanted = _by_monomial(claimed), _by_monomial(derived)
-    if own is None or wanted is None:
+    claimed_terms, derived_terms = _by_monomial(claimed), _by_monomial(derived)
+    if claimed_terms is None or derived_terms is None:
         return [_correction(moment, claimed, derived)]
-    spare = {key: part for key, part in own.items() if key not in wanted}
-    found = []
-    for key, part in wanted.items():
-        before = own.get(key, sp.S.Zero)
+    spare = {
+        key: part for key, part in claimed_terms.items() if key not in derived_terms
+    }
+    corrections = []
+    for key, part in derived_terms.items():
+        before = claimed_terms.get(key, sp.S.Zero)
         if not _is_negative(before - part, where.point):
             continue
         if before == 0 and spare:
             nearest = min(spare, key=lambda other: (_distance(other, key), str(other)))
             if _distance(nearest, key) <= _NEAR:
                 before = spare.pop(nearest)
-        found.append(
+        corrections.append(
             _by_one_factor(moment, before, part, where)
             or _correction(moment, before, part)
         )
-    return found or [_correction(moment, claimed, derived)]
+    return corrections or [_correction(moment, claimed, derived)]
 
 
 def _by_one_factor(
@@ -154,8 +156,8 @@ def _by_one_factor(
     """Return the claimed term with another power of one factor, if that is enough."""
     if claimed == 0:
         return None
-    number, before = _factored(claimed)
-    _, after = _factored(derived)
+    number, before = _factor_product(claimed)
+    _, after = _factor_product(derived)
     for base, exponent in _edits(before, after, where.sums):
         powers = {**before, base: exponent}
         changed = number * sp.Mul(*(b**e for b, e in powers.items()))
@@ -180,17 +182,20 @@ def _edits(
     yield from (edit for edit in different if edit[0].is_Symbol or edit[0] in sums)
     for base, exponent in different:
         if base.is_Add and base not in sums:
-            yield from ((own, before.get(own, sp.S.Zero) + exponent) for own in sums)
+            yield from (
+                (sum_of_terms, before.get(sum_of_terms, sp.S.Zero) + exponent)
+                for sum_of_terms in sums
+            )
     yield from different
 
 
 def _sums(bound: Expr) -> tuple[Expr, ...]:
     """Return the sums that divide a term of the bound."""
-    found: dict[Expr, None] = {}
+    sums: dict[Expr, None] = {}
     for term in sp.Add.make_args(bound):
-        _, powers = _factored(term)
-        found |= {b: None for b, e in powers.items() if b.is_Add and e.is_negative}
-    return tuple(found)
+        _, powers = _factor_product(term)
+        sums |= {b: None for b, e in powers.items() if b.is_Add and e.is_negative}
+    return tuple(sums)
 
 
 def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
@@ -199,12 +204,12 @@ def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
     free: list[Any] = sorted(over.free_symbols - under.free_symbols, key=str)
     if not free or not over.is_polynomial(*free):
         return None
-    found = {}
+    terms = {}
     for powers, coefficient in sp.Poly(over, *free).terms():
         monomial = sp.Mul(*(x**n for x, n in zip(free, powers, strict=True)))
         key = tuple((x.name, n) for x, n in zip(free, powers, strict=True) if n)
-        found[key] = sp.factor(coefficient * monomial / under)
-    return found
+        terms[key] = sp.factor(coefficient * monomial / under)
+    return terms
 
 
 def _distance(one: Key, other: Key) -> int:
@@ -223,7 +228,7 @@ def _correction(moment: str, claimed: Expr, derived: Expr) -> Correction:
 
 def _in_positive_factors(expr: Expr) -> Expr:
     """Return an expression in factors that are positive for small symbols."""
-    number, powers = _factored(expr)
+    number, powers = _factor_product(expr)
     return number * sp.Mul(*(base**exponent for base, exponent in powers.items()))
 
 
@@ -231,21 +236,32 @@ def _factors(claimed: Expr, derived: Expr) -> tuple[str, ...]:
     """Return the factors that differ, each with both of its powers."""
     if claimed == 0:
         return ()
-    (number, before), (other, after) = _factored(claimed), _factored(derived)
-    found = [] if number == other else [f"{number} should be {other}"]
+    (claimed_number, before), (derived_number, after) = (
+        _factor_product(claimed),
+        _factor_product(derived),
+    )
+    differences = (
+        []
+        if claimed_number == derived_number
+        else [f"{claimed_number} should be {derived_number}"]
+    )
     for base in sorted({*before, *after}, key=str):
-        own, wanted = (powers.get(base, sp.S.Zero) for powers in (before, after))
-        if own != wanted:
-            texts = [_power(base, exponent) for exponent in (own, wanted)]
-            found.append(
+        claimed_power, derived_power = (
+            powers.get(base, sp.S.Zero) for powers in (before, after)
+        )
+        if claimed_power != derived_power:
+            texts = [
+                _power(base, exponent) for exponent in (claimed_power, derived_power)
+            ]
+            differences.append(
                 f"{texts[0]} should be {texts[1]}"
-                if own != 0
+                if claimed_power != 0
                 else f"the factor {texts[1]} is missing"
             )
-    return tuple(found) if len(found) <= _NEAR else ()
+    return tuple(differences) if len(differences) <= _NEAR else ()
 
 
-def _factored(expr: Expr) -> tuple[Expr, dict[Expr, Expr]]:
+def _factor_product(expr: Expr) -> tuple[Expr, dict[Expr, Expr]]:
     """Return the number and the powers of a product.
 
     Each sum is turned so that its constant is positive.

@@ -148,23 +148,23 @@ class StepNotation:
         ``nonnegative`` and ``real`` are numbers of their own.
         """
         if text == "nonnegative":
-            return sq(_own(name))
+            return sq(_own_vector(name))
         if text == "real":
-            return value(_own(name))
-        found = self._read(text)
-        if not isinstance(found, Moment):
+            return value(_own_vector(name))
+        moment = self._read(text)
+        if not isinstance(moment, Moment):
             raise InputError(
                 f"{text!r:.80} is not a moment: write sq, root, inner or value of"
                 " vectors, or nonnegative or real"
             )
-        return found
+        return moment
 
     def rule(self, text: str) -> LinearFact:
         """Return what a rule with its arguments gives."""
-        found = self._read(text if "(" in text else f"{text}()")
-        if not isinstance(found, LinearFact):
+        fact = self._read(text if "(" in text else f"{text}()")
+        if not isinstance(fact, LinearFact):
             raise InputError(f"{text!r:.80} is not a rule: {_known_rules()}")
-        return found
+        return fact
 
     # -- the syntax tree
 
@@ -198,12 +198,12 @@ class StepNotation:
                 exact = Fraction(str(number))
                 return small(sp.Rational(exact.numerator, exact.denominator))
             case ast.Name(id=name):
-                return self._named(name)
+                return self._value_of_name(name)
             case ast.UnaryOp(op=ast.USub(), operand=inside):
                 return _product(sp.S.NegativeOne, self._value(inside, depth + 1))
             case ast.BinOp(left=left, op=sign, right=right):
-                both = self._value(left, depth + 1), self._value(right, depth + 1)
-                return _operation(sign, *both)
+                operands = self._value(left, depth + 1), self._value(right, depth + 1)
+                return _operation(sign, *operands)
             case ast.List(elts=entries):
                 return [self._value(entry, depth + 1) for entry in entries]
             case ast.Dict(keys=keys, values=entries):
@@ -212,7 +212,7 @@ class StepNotation:
                 return self._call(name, arguments, depth + 1)
         raise InputError("this is not part of a rule or a moment")
 
-    def _named(self, name: str) -> NotationValue:
+    def _value_of_name(self, name: str) -> NotationValue:
         if name not in self._names and ALIASES.get(name, name) in RULE_NAMES:
             return self._apply(ALIASES.get(name, name), [])
         if name not in self._names:
@@ -223,14 +223,14 @@ class StepNotation:
         self, keys: Sequence[ast.expr | None], entries: Sequence[ast.expr], depth: int
     ) -> dict[Moment, Expr]:
         """Weights by the name of a moment; ``one`` is the constant."""
-        found = {}
+        weights = {}
         for key, entry in zip(keys, entries, strict=True):
             name = key.id if isinstance(key, ast.Name) else ""
             if name != "one" and name not in self._moments:
                 raise UnknownNameError("moment", name, set(self._moments))
             moment = one("") if name == "one" else self._moments[name]
-            found[moment] = _scalar(self._value(entry, depth))
-        return found
+            weights[moment] = _scalar(self._value(entry, depth))
+        return weights
 
     def _call(
         self, name: str, arguments: Sequence[ast.expr], depth: int
@@ -238,14 +238,14 @@ class StepNotation:
         if name == "own":
             if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
                 raise InputError("own(NAME) is a vector of your own")
-            return _Scaled(_own(arguments[0].id))
+            return _Scaled(_own_vector(arguments[0].id))
         values = [self._value(argument, depth) for argument in arguments]
         if name in _VECTORS or name in ("grad", "full", "sum"):
             return _Scaled(self._vector(name, values))
         if name in _MOMENTS:
             return _MOMENTS[name](*_vectors(name, values, 2 if name == "inner" else 1))
         if name in _WHERE:
-            return _placed(name, values)
+            return _moment_argument(name, values)
         return self._apply(ALIASES.get(name, name), values)
 
     def _vector(self, name: str, values: list[NotationValue]) -> Vec:
@@ -278,7 +278,7 @@ class StepNotation:
         self, name: str, says: Callable[..., Claim], values: list[NotationValue]
     ) -> list[object]:
         arguments: list[object] = []
-        rest = list(values)
+        remaining = list(values)
         for parameter in inspect.signature(says).parameters.values():
             kind = str(parameter.annotation)
             if kind == "Algorithm":
@@ -286,15 +286,15 @@ class StepNotation:
                     raise RuleError("no round of the scope's first algorithm is known")
                 arguments.append(self._algorithm)
             elif parameter.kind is parameter.VAR_POSITIONAL:
-                arguments += [_part(given) for given in rest]
-                rest = []
-            elif rest:
-                arguments.append(_argument(kind, rest.pop(0)))
+                arguments += [_part(remaining_value) for remaining_value in remaining]
+                remaining = []
+            elif remaining:
+                arguments.append(_argument(kind, remaining.pop(0)))
             elif parameter.default is parameter.empty:
                 raise InputError(f"{name} needs its argument {parameter.name}")
             else:
                 break
-        if rest:
+        if remaining:
             raise InputError(f"{name} takes fewer arguments than {len(values)}")
         return arguments
 
@@ -308,49 +308,49 @@ _MOMENTS: Mapping[str, Callable[..., Moment]] = {
 }
 
 
-def _own(name: str) -> Vec:
+def _own_vector(name: str) -> Vec:
     return Vec.of(((Atom(f"own {name}"), sp.S.One),))
 
 
-def _scalar(given: NotationValue) -> Expr:
-    if not isinstance(given, sp.Basic):
+def _scalar(notation_value: NotationValue) -> Expr:
+    if not isinstance(notation_value, sp.Basic):
         raise InputError("a number or a formula of quantities must be here")
-    return given
+    return notation_value
 
 
 def _vectors(name: str, values: list[NotationValue], count: int) -> list[Vec]:
-    found = [v.whole for v in values if isinstance(v, _Scaled)]
-    if len(values) != count or len(found) != count:
+    vectors = [v.whole for v in values if isinstance(v, _Scaled)]
+    if len(values) != count or len(vectors) != count:
         raise InputError(f"{name} takes {count} vector{'s' * (count > 1)}")
-    return found
+    return vectors
 
 
-def _placed(name: str, values: list[NotationValue]) -> Moment:
+def _moment_argument(name: str, values: list[NotationValue]) -> Moment:
     if len(values) != 1 or not isinstance(values[0], Moment):
         raise InputError(f"{name} takes one moment")
     return values[0].at(**_WHERE[name])
 
 
-def _part(given: NotationValue) -> tuple[Expr, Vec]:
-    if not isinstance(given, _Scaled):
+def _part(notation_value: NotationValue) -> tuple[Expr, Vec]:
+    if not isinstance(notation_value, _Scaled):
         raise InputError("the parts of a sum are vectors with factors")
-    return given.factor, given.vec
+    return notation_value.factor, notation_value.vec
 
 
-def _argument(kind: str, given: NotationValue) -> object:
+def _argument(kind: str, notation_value: NotationValue) -> object:
     """Return a value as the parameter of a rule asks for it."""
-    if kind.startswith("Vec") and isinstance(given, _Scaled):
-        return given.whole
-    if kind == "Fact" and isinstance(given, LinearFact):
-        return given
-    if kind == "Iterable[Expr]" and isinstance(given, list):
-        return [_scalar(entry) for entry in given]
-    if kind.startswith("Mapping[Moment") and isinstance(given, dict):
-        return given
+    if kind.startswith("Vec") and isinstance(notation_value, _Scaled):
+        return notation_value.whole
+    if kind == "Fact" and isinstance(notation_value, LinearFact):
+        return notation_value
+    if kind == "Iterable[Expr]" and isinstance(notation_value, list):
+        return [_scalar(entry) for entry in notation_value]
+    if kind.startswith("Mapping[Moment") and isinstance(notation_value, dict):
+        return notation_value
     if kind.startswith(("Expr", "sp.Symbol")):
-        return _scalar(given)
-    if kind == "str" and str(given) in ("k", "t"):
-        return str(given)
+        return _scalar(notation_value)
+    if kind == "str" and str(notation_value) in ("k", "t"):
+        return str(notation_value)
     raise InputError(f"an argument must be of the kind {kind}")
 
 

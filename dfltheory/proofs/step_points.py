@@ -41,10 +41,10 @@ def rational_points(
     symbols : what is given a value, next to the symbols of the conditions
     glossary : the ranges of quantities
     """
-    found = set(symbols)
+    free_symbols = set(symbols)
     for condition in conditions:
-        found |= sp.sympify(condition.slack).free_symbols
-    ordered = sorted(found, key=str)
+        free_symbols |= sp.sympify(condition.slack).free_symbols
+    ordered = sorted(free_symbols, key=str)
     rng = np.random.default_rng(0)
     drawn: dict[sp.Symbol, np.ndarray] = {
         x: rng.choice(_choices(x, glossary), _TRIED) for x in ordered

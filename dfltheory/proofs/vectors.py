@@ -240,9 +240,9 @@ class Vec:
     @property
     def block(self) -> str:
         """The block of its coordinates."""
-        found = {a.block for a, _ in self.terms} or {""}
-        need(len(found) == 1, "{} is of several blocks", self)
-        return found.pop()
+        block_names = {a.block for a, _ in self.terms} or {""}
+        need(len(block_names) == 1, "{} is of several blocks", self)
+        return block_names.pop()
 
     @property
     def common(self) -> bool:
@@ -252,13 +252,13 @@ class Vec:
     @property
     def phase(self) -> str | None:
         """The phase on whose step k it depends; None: on no step."""
-        found = set()
+        phases = set()
         for a, _ in self.terms:
             stepping = a.step == "k" or (isinstance(a.step, tuple) and a.step[1] == k)
-            found |= {a.block} if stepping else set()
-            found |= {a.point.phase} if a.point is not None else set()
-        need(len(found - {None}) <= 1, "one step index k is of one phase")
-        return next(iter(found - {None}), None)
+            phases |= {a.block} if stepping else set()
+            phases |= {a.point.phase} if a.point is not None else set()
+        need(len(phases - {None}) <= 1, "one step index k is of one phase")
+        return next(iter(phases - {None}), None)
 
     @property
     def free(self) -> bool:

@@ -76,15 +76,18 @@ class Lag:
     partial: Expr = sp.S.Zero
 
     def __post_init__(self) -> None:
-        given = (self.at, self.before, self.symbol_of_squares, self.path)
-        symbols = [x for x in given if x is not None]
+        declared = (self.at, self.before, self.symbol_of_squares, self.path)
+        symbols = [x for x in declared if x is not None]
         self._check_variables(set(symbols))
         names = [str(x) for x in symbols]
-        taken = {name for name in names if name in s.GLOSSARY or names.count(name) > 1}
-        taken |= set(names) & {str(x) for x in (k, lag, count)}
+        used_names = {
+            name for name in names if name in s.GLOSSARY or names.count(name) > 1
+        }
+        used_names |= set(names) & {str(x) for x in (k, lag, count)}
         need(
-            not taken,
-            f"{', '.join(sorted(taken))}: a sum of weights has a symbol of its own",
+            not used_names,
+            f"{', '.join(sorted(used_names))}: a sum of weights has a symbol of its"
+            " own",
         )
         plain = {x: sp.Symbol(x.name, nonnegative=True) for x in symbols}
         need(
@@ -110,14 +113,14 @@ class Lag:
                 self.squares,
             )
 
-    def _check_variables(self, own: set[sp.Symbol]) -> None:
+    def _check_variables(self, variables: set[sp.Symbol]) -> None:
         """Check which symbols the weight and its sums have.
 
         A weight is a function of its lag, a sum of the number of its terms; neither has
         the symbols that are defined by it.
         """
         need(
-            all(type(x) is sp.Symbol for x in own),
+            all(type(x) is sp.Symbol for x in variables),
             "of a sum of weights the symbols are plain symbols",
         )
         for name, expr, absent in (
@@ -129,7 +132,9 @@ class Lag:
         ):
             if expr is None:
                 continue
-            other = own - ({self.at, self.squared} if name == "squared" else set())
+            other = variables - (
+                {self.at, self.squared} if name == "squared" else set()
+            )
             other -= (
                 {self.at, self.before, self.squared} if name == "partial" else set()
             )

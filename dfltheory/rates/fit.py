@@ -357,11 +357,11 @@ def _prediction(
     for name in sorted(prediction.quantities):
         if differ([point.get(name, math.nan) for point in values]):
             return None, f"{name} of the runs changes with {vary}"
-    seen = [
+    rates = [
         _value_of(vary, point) / value
         for point, value in zip(values, over, strict=True)
     ]
-    if differ(seen):
+    if differ(rates):
         return None, f"{vary} of the runs differs from the requested value"
     return prediction, ""
 

@@ -67,10 +67,11 @@ def refuse_other_schedules(
     """Raise InputError unless the runs follow the schedule up to a constant factor."""
     factors = [step_factors(theorem, point) for point in values]
     for name in set(factors[0]) - symbols_of(vary):
-        seen = [point[name] for point in factors if name in point]
-        if differ(seen):
+        factors_of_name = [point[name] for point in factors if name in point]
+        if differ(factors_of_name):
+            low, high = min(factors_of_name), max(factors_of_name)
             raise InputError(
                 f"{name} of the runs is not the schedule of {theorem} times one factor:"
-                f" the factors run from {min(seen):.6g} to {max(seen):.6g}. Follow the"
-                " schedule, or give predicted=..."
+                f" the factors run from {low:.6g} to {high:.6g}. Follow the schedule,"
+                " or give predicted=..."
             )

@@ -222,13 +222,13 @@ def _bends_beyond_randomness(
 
 
 def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    at, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if at.ndim != 1 or at.shape != values.shape:
+    x_values, y_values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if x_values.ndim != 1 or x_values.shape != y_values.shape:
         raise InputError(
-            f"x and y must be two lists of equal length, not of shapes {at.shape} and"
-            f" {values.shape}"
+            "x and y must be two lists of equal length, not of shapes"
+            f" {x_values.shape} and {y_values.shape}"
         )
-    numbers = np.concatenate([at, values])
+    numbers = np.concatenate([x_values, y_values])
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
         raise InputError("a power law is fitted to positive finite numbers only")
-    return np.log(at), np.log(values)
+    return np.log(x_values), np.log(y_values)

@@ -138,12 +138,14 @@ def predict(
         shares > (_ROUNDING if vary == "T" else _NEGLIGIBLE)
     )
     orders = [order(theorem, row, vary) for row in rows]
-    kept = [exponent for exponent, used in zip(orders, matters, strict=True) if used]
-    if not kept:
+    relevant_orders = [
+        exponent for exponent, used in zip(orders, matters, strict=True) if used
+    ]
+    if not relevant_orders:
         raise InputError(
             f"the rate of {theorem} is zero at these constants: it predicts nothing"
         )
-    worst = min(kept) if vary == GAP else max(kept)
+    worst = min(relevant_orders) if vary == GAP else max(relevant_orders)
     if not isinstance(worst, Fraction):
         raise InputError(
             f"{theorem} decreases faster than any power of {vary} at these constants"

@@ -101,12 +101,12 @@ def _least_of_largest(
         if not set(theorem.step_names):
             continue  # a corollary, which fixes its step sizes by the schedule
         try:
-            found = largest_steps(theorem, steps, known, topology)
+            largest_of_theorem = largest_steps(theorem, steps, known, topology)
         except (InputError, ConditionError) as error:
             if not isinstance(failure, ConditionError):
                 failure = error
             continue
-        for name, value in found.items():
+        for name, value in largest_of_theorem.items():
             largest[name] = min(value, largest.get(name, math.inf))
     return largest, failure
 
@@ -163,18 +163,18 @@ def largest_steps(
         }
         return all_hold(theorem, {**others, **scaled})
 
-    found = interval(admissible, TRIED_FACTORS)
-    if found is None:
+    admissible_factors = interval(admissible, TRIED_FACTORS)
+    if admissible_factors is None:
         raise ConditionError(
             f"no step size meets the conditions of {theorem} at these constants"
         )
-    if found.high == np.inf:
+    if admissible_factors.high == np.inf:
         raise InputError(
             f"no condition of {theorem} bounds its step sizes: use step='schedule'"
         )
     # the margin that rounding admits is kept for changes of units
     return {
-        name: float(step * (found.high * (1 - ROUNDING)))
+        name: float(step * (admissible_factors.high * (1 - ROUNDING)))
         for name, step in steps.items()
     }
 

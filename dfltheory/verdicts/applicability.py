@@ -80,8 +80,8 @@ def obstacle_of(
     run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> str | None:
     """Why the theorem does not apply to this run at these values, or None."""
-    found = find_obstacle(run, theorem, values)
-    return None if found is None else found.reason
+    obstacle = find_obstacle(run, theorem, values)
+    return None if obstacle is None else obstacle.reason
 
 
 def find_obstacle(
@@ -116,9 +116,9 @@ def find_obstacle(
         _unknown_obstacle,
         _condition_obstacle,
     ):
-        found = find(run, theorem, values)
-        if found is not None:
-            return found
+        obstacle = find(run, theorem, values)
+        if obstacle is not None:
+            return obstacle
     return None
 
 
@@ -208,8 +208,8 @@ def _hyperparameter_obstacle(
     It is about the first such hyperparameter; None if there is none.
     """
     required = theorem.scope.hyperparameters
-    own = hyperparameter_values(algorithm)
-    lacking = [name for name in required if name not in own]
+    values_of_run = hyperparameter_values(algorithm)
+    lacking = [name for name in required if name not in values_of_run]
     if lacking and len(theorem.scope.algorithms) == 1:
         return Obstacle(
             "hyperparameter",
@@ -219,7 +219,7 @@ def _hyperparameter_obstacle(
         )
     contained = _contained_hyperparameters(algorithm, theorem)
     absent = absent_values(theorem)
-    for name, value in own.items():
+    for name, value in values_of_run.items():
         if name in required:
             covered = required[name]
         elif name in contained:
@@ -230,18 +230,18 @@ def _hyperparameter_obstacle(
             return Obstacle(
                 "hyperparameter",
                 f"it does not say at which {name} (see Scope.hyperparameters), and this"
-                f" run has {name} = {_shown(value)}",
+                f" run has {name} = {_value_text(value)}",
                 (name,),
             )
         if covered not in (value, ANY):
             reason = f"it covers {name} = {covered}, and this run has {name} ="
             return Obstacle(
-                "hyperparameter", f"{reason} {_shown(value)}", (name,), (covered,)
+                "hyperparameter", f"{reason} {_value_text(value)}", (name,), (covered,)
             )
     return None
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -284,9 +284,9 @@ def unrestricted_steps(theorem: Theorem, kind: type[Algorithm[Any]]) -> set[str]
     """
     if theorem.order or theorem.schedule or theorem.kind == "lower bound":
         return set()
-    own = {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}
+    field_names = {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}
     glossary = theorem.glossary
-    steps = {name for name in own if name in glossary and glossary[name].step}
+    steps = {name for name in field_names if name in glossary and glossary[name].step}
     contained = quantities_of(theorem) | set(theorem.scope.hyperparameters)
     if contained & (steps | set(kind.summed_up)):
         return set()
@@ -378,13 +378,13 @@ def _condition_obstacle(
 
 def _out_of_range(theorem: Theorem, values: Mapping[str, float]) -> tuple[str, ...]:
     """Return the quantities whose value is out of its range."""
-    found: list[str] = []
+    out_of_range: list[str] = []
     for name, value in values.items():
         try:
             theorem.glossary[name].check(value)
         except InputError:
-            found.append(name)
-    return tuple(found)
+            out_of_range.append(name)
+    return tuple(out_of_range)
 
 
 __all__ = [

@@ -140,20 +140,22 @@ def compare(
     left = LeftHandSide(run, thm)
     values = run_values(run, thm, replaced)
     checked_method(method, left.seeds)
-    found = _Comparison(left, values, confidence, "exact" if left.exact else method)
+    comparison = _Comparison(
+        left, values, confidence, "exact" if left.exact else method
+    )
     obstacle = _obstacle(left, values)
     if obstacle is not None:
-        return found.not_applicable(obstacle, method)
+        return comparison.not_applicable(obstacle, method)
     deviation = schedule_deviation(thm, values)
-    found = replace(found, left=replace(left, step_error=deviation))
-    verdict = found.verdict(method)
+    comparison = replace(comparison, left=replace(left, step_error=deviation))
+    verdict = comparison.verdict(method)
     if verdict.kind == "violated" and thm.scope.push_sum == "cited":
-        return _with_cited_constants(found, verdict, replaced, method)
+        return _with_cited_constants(comparison, verdict, replaced, method)
     return verdict
 
 
 def _with_cited_constants(
-    found: _Comparison,
+    comparison: _Comparison,
     verdict: Verdict,
     replaced: Mapping[str, float],
     method: Method,
@@ -162,7 +164,7 @@ def _with_cited_constants(
 
     C and q of push-sum are the larger of the computed and the cited ones.
     """
-    left = found.left
+    left = comparison.left
     source = RecordedRun(left.run, refutes=True)
     values = run_values(source, left.theorem, replaced)
     obstacle = _obstacle(left, values)
@@ -172,7 +174,7 @@ def _with_cited_constants(
             f" lemma that it cites: {obstacle.reason}"
         )
         return replace(verdict, kind="undecided", reason=reason)
-    cited = replace(found, values=values).verdict(method)
+    cited = replace(comparison, values=values).verdict(method)
     return replace(
         cited, reason=f"{cited.reason}; C and q are those of the cited lemma"
     )
@@ -261,7 +263,7 @@ class _Comparison:
         bounds = _bounds(self.values, inputs, left.run)
         measured = measured_interval(left, self.confidence, bounds.nominal, method)
         bound = float(bounds.nominal.mean())
-        at = self.values.needed
+        point = self.values.needed
         assumed = self.assumed
         if worst_start_counts(left, bounds):
             each = left.over_columns(left.known_columns)
@@ -269,7 +271,7 @@ class _Comparison:
             worst = int(evidence.in_bounds(each[:, None], own_bounds).argmax())
             bound = float(own_bounds[worst])
             measured = _interval_of_start(left, worst)
-            at = {n: float(of_start(v, worst)) for n, v in inputs.items()}
+            point = {n: float(of_start(v, worst)) for n, v in inputs.items()}
         if not (left.exact or bounds.nominal.ndim):
             free = distribution_free_upper_end(left, self.confidence)
             if float(left.raised(free)) <= bounds.low:
@@ -292,7 +294,7 @@ class _Comparison:
                 reason = f"{decision.reason} (about {needed} seeds would decide it)"
                 decision = decision._replace(reason=reason)
         ratio = _ratio(measured, bound)
-        terms = theorem.evaluate_terms(where="raise", **at)
+        terms = theorem.evaluate_terms(where="raise", **point)
         return Verdict(
             kind=decision.kind,
             reason=decision.reason,
@@ -302,7 +304,7 @@ class _Comparison:
             ratio=ratio.estimate,
             ratio_ci=(ratio.low, ratio.high),
             terms={name: float(term) for name, term in terms.items()},
-            at=at,
+            at=point,
             method=assumed,
             seeds_needed=needed,
             **self.fields(),
@@ -335,19 +337,19 @@ def _bounds(values: RunValues, inputs: Mapping[str, Number], run: History) -> Bo
     """
     theorem = values.theorem
     gap, error = np.broadcast_arrays(inputs.get("f0_gap", 0.0), values.f0_gap_error)
-    found: list[np.ndarray] = []
+    bounds: list[np.ndarray] = []
     for end in (np.maximum(gap - error, 0.0), gap, gap + error):
         point = dict(inputs)
         if "f0_gap" in inputs:
             point["f0_gap"] = end
         # conditions are judged at the values of each start, not at these ends
         value = theorem.evaluate(where="ignore", **point)
-        found.append(np.asarray(value, dtype=float))
+        bounds.append(np.asarray(value, dtype=float))
     starts = values.start_errors
     rounded = bound_error(theorem, inputs, precision(run), starts, stated_digits(run))
     # a bound may decrease in f0_gap
-    least, largest = np.minimum(found[0], found[2]), np.maximum(found[0], found[2])
-    return Bounds(least - rounded, found[1], largest + rounded)
+    least, largest = np.minimum(bounds[0], bounds[2]), np.maximum(bounds[0], bounds[2])
+    return Bounds(least - rounded, bounds[1], largest + rounded)
 
 
 def _slack(values: RunValues) -> dict[str, float]:

@@ -54,21 +54,21 @@ def computed_values(
     What cannot be computed, or is outside of the quantity's range, is absent: ``W`` is
     None where no single matrix is used.
     """
-    found: dict[str, float] = {}
+    computed: dict[str, float] = {}
     errors: dict[str, float] = {}
-    own = frozenset(quantity.name for quantity in theorem.quantities)
+    added_names = frozenset(quantity.name for quantity in theorem.quantities)
     for quantity in _computable(theorem):
-        known = {**values, **found}
+        known = {**values, **computed}
         with suppress(DFLTheoryError, ArithmeticError, np.linalg.LinAlgError):
             if callable(quantity.of):
                 value, error = _by_function(quantity.of, W, task)
             else:
-                computation = read_computation(str(quantity.of), own)
+                computation = read_computation(str(quantity.of), added_names)
                 value, error = _by_formula(computation, known, errors, W, task)
             quantity.check(value)
             if math.isfinite(error):
-                found[quantity.name], errors[quantity.name] = value, error
-    return found, errors
+                computed[quantity.name], errors[quantity.name] = value, error
+    return computed, errors
 
 
 def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
@@ -76,12 +76,12 @@ def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
 
     They may contain it by way of other computed quantities.
     """
-    own = frozenset(quantity.name for quantity in theorem.quantities)
-    found: set[str] = set()
+    added_names = frozenset(quantity.name for quantity in theorem.quantities)
+    dependent: set[str] = set()
     for quantity in in_order([q for q in theorem.quantities if q.of is not None]):
-        if read_computation(str(quantity.of), own).needs & (names | found):
-            found.add(quantity.name)
-    return found
+        if read_computation(str(quantity.of), added_names).needs & (names | dependent):
+            dependent.add(quantity.name)
+    return dependent
 
 
 def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
@@ -119,15 +119,15 @@ def _by_formula(
     """Return the value of a formula, and how far errors of its quantities move it."""
     if W is None and computation.uses_network:
         return _UNKNOWN
-    at: dict[str, float] = {}
+    inputs: dict[str, float] = {}
     for name in computation.needs:
         if values.get(name) is None:
             return _UNKNOWN
-        at[name] = float(np.mean(values[name]))
-    value, own_error = _evaluated(computation, at, W, task)
+        inputs[name] = float(np.mean(values[name]))
+    value, own_error = _evaluated(computation, inputs, W, task)
     for name in computation.needs & errors.keys():
         for sign in (-1, 1):
-            moved = {**at, name: at[name] + sign * errors[name]}
+            moved = {**inputs, name: inputs[name] + sign * errors[name]}
             own_error += abs(_evaluated(computation, moved, W, task)[0] - value)
     return value, own_error
 
@@ -139,25 +139,27 @@ def _evaluated(
     task: Task[Any] | None,
 ) -> tuple[float, float]:
     """Return the value at exact quantities, and its error by rounding of W."""
-    at = dict(known)
+    inputs = dict(known)
     errors: dict[str, float] = {}
     names = computation.names
     if "diameter" in names:
-        at["diameter"] = computed.diameter(W)
+        inputs["diameter"] = computed.diameter(W)
     if "average_degree" in names:
-        at["average_degree"] = computed.average_degree(W)
+        inputs["average_degree"] = computed.average_degree(W)
     if HETEROGENEITY in names:
-        at[HETEROGENEITY], errors[HETEROGENEITY] = task_heterogeneity(W, task, known)
+        inputs[HETEROGENEITY], errors[HETEROGENEITY] = task_heterogeneity(
+            W, task, known
+        )
     for call, function in zip(computation.calls, _functions(computation), strict=True):
-        arguments = [np.float64(at[name]) for name in call.names]
+        arguments = [np.float64(inputs[name]) for name in call.names]
         if call.function in OVER_SPECTRUM:
             number = OVER_SPECTRUM[call.function](
                 W, _of_eigenvalue(function, arguments)
             )
         else:
             number = computed.neighbors_with_error(W, float(function(0.0, *arguments)))
-        at[call.symbol.name], errors[call.symbol.name] = number
-    return _with_error(_outer(computation), at, errors)
+        inputs[call.symbol.name], errors[call.symbol.name] = number
+    return _with_error(_outer(computation), inputs, errors)
 
 
 def task_heterogeneity(
@@ -208,17 +210,17 @@ def _of_eigenvalue(
 
 def _with_error(
     formula: tuple[tuple[str, ...], Callable[..., float]],
-    at: dict[str, float],
+    inputs: dict[str, float],
     errors: dict[str, float],
 ) -> tuple[float, float]:
     names, function = formula
     with np.errstate(all="ignore"):
-        value = float(function(*(np.float64(at[name]) for name in names)))
+        value = float(function(*(np.float64(inputs[name]) for name in names)))
         error = 64 * np.finfo(float).eps * abs(value)
         for moved, size in errors.items():
             changes: list[float] = []
-            for end in (at[moved] - size, at[moved] + size):
-                point = {**at, moved: end}
+            for end in (inputs[moved] - size, inputs[moved] + size):
+                point = {**inputs, moved: end}
                 moved_value = function(*(np.float64(point[name]) for name in names))
                 changes.append(abs(float(moved_value) - value))
             error += max(changes)

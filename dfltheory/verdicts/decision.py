@@ -73,7 +73,7 @@ def decide(
         )
     limits = f"[{interval.low:.3g}, {interval.high:.3g}]"
     percent = f"{100 * confidence:g} %"
-    measured = _described(left, interval, bounds, percent)
+    measured = _describe(left, interval, bounds, percent)
     least, tail = float(bounds.low.mean()), (1 - confidence) / 2
     lower, upper = left.least_columns, left.columns
     if bounds.high.ndim:
@@ -132,7 +132,7 @@ def worst_start_counts(left: LeftHandSide, bounds: Bounds) -> bool:
     return left.exact and (bounds.high.ndim > 0 or left.seeds_differ)
 
 
-def _described(
+def _describe(
     left: LeftHandSide, interval: Interval, bounds: Bounds, percent: str
 ) -> str:
     """Return what was measured, in words."""

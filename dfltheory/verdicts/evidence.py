@@ -105,7 +105,7 @@ def lower_limits(samples: Array, tail: float) -> Array:
     low: Array = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        enough = _enough(samples, middle, tail)
+        enough = _is_enough(samples, middle, tail)
         low, high = np.where(enough, middle, low), np.where(enough, high, middle)
     return low
 
@@ -118,7 +118,7 @@ def least_lower_limit(samples: Array, tail: float) -> float:
     low, high = 0.0, float(samples.mean(axis=0).min())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        enough = _enough(samples, middle, tail)
+        enough = _is_enough(samples, middle, tail)
         if enough.all():
             low = middle
         else:  # the others' limits are no less than this
@@ -194,5 +194,5 @@ def upper_limit(samples: Array, most: float, tail: float) -> float:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def _enough(samples: Array, bounds: Array | float, tail: float) -> NDArray[np.bool_]:
+def _is_enough(samples: Array, bounds: Array | float, tail: float) -> NDArray[np.bool_]:
     return log_evidence(samples / bounds) >= -np.log(tail)

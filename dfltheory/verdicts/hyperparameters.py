@@ -18,13 +18,15 @@ def hyperparameter_fields(
     kind: type[Algorithm[Any]], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Values by glossary name as fields of an algorithm class, without other names."""
-    found: dict[str, Any] = {}
+    field_values: dict[str, Any] = {}
     for entry in fields(kind):
         name = kind.glossary.get(entry.name, entry.name)
         if name in values:
             value = values[name]
-            found[entry.name] = int(value) if entry.name in WHOLE_NUMBERS else value
-    return found
+            field_values[entry.name] = (
+                int(value) if entry.name in WHOLE_NUMBERS else value
+            )
+    return field_values
 
 
 def settable_names(algorithm: Algorithm[Any]) -> set[str]:

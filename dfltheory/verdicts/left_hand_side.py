@@ -75,11 +75,11 @@ class LeftHandSide:
     def missing(self) -> MissingMeasure | None:
         """Why the run did not measure the left-hand side, and what to do; or None."""
         in_span = self._in_span
-        found = missing_measure(
+        missing = missing_measure(
             self.run, self.theorem.lhs, self.aggregate, in_span, self.thinned
         )
-        if found is not None:
-            return found
+        if missing is not None:
+            return missing
         data = measured(self.run, self.theorem.lhs.measure)
         assert data is not None, "else the measure is missing"
         return invalid_measure(
@@ -88,8 +88,9 @@ class LeftHandSide:
 
     @cached_property
     def _in_span(self) -> NDArray[np.bool_]:
-        span, at = self.theorem.lhs.rounds(self.run.rounds), self.run.rounds_measured
-        return (at >= span.start) & (at < span.stop)
+        span = self.theorem.lhs.rounds(self.run.rounds)
+        rounds_measured = self.run.rounds_measured
+        return (rounds_measured >= span.start) & (rounds_measured < span.stop)
 
     @cached_property
     def rounds(self) -> NDArray[np.int64]:
@@ -115,7 +116,7 @@ class LeftHandSide:
     @cached_property
     def unknown(self) -> str | None:
         """Why the measure is unknown in some of these rounds, or None."""
-        if self._finite:
+        if self._is_finite:
             if not self._above_gap:
                 return None
             return f"f* may exceed its lower bound {self.run.constants.f_star:.3g}"
@@ -124,7 +125,7 @@ class LeftHandSide:
         return f"the run stopped at round {self.run.diverged_at} of {self.run.rounds}"
 
     @cached_property
-    def _finite(self) -> bool:
+    def _is_finite(self) -> bool:
         return bool(np.isfinite(self.samples).all())
 
     @cached_property
@@ -213,7 +214,7 @@ class LeftHandSide:
     @property
     def complete(self) -> bool:
         """Whether every round that the theorem covers was measured, and is finite."""
-        return not self.thinned and self._finite
+        return not self.thinned and self._is_finite
 
     @property
     def seeds(self) -> int:
@@ -303,12 +304,17 @@ def measured_interval(
     estimate = float(left.over_columns(left.known_columns.mean(axis=0)))
     if left.exact:
         return _ends_of_expectation(left, estimate)
-    own = np.zeros(()) if bounds is None else bounds
-    shifted = columns - (own - own.mean())[:, None] if own.ndim else columns
+    bound_of_starts = np.zeros(()) if bounds is None else bounds
+    shifted = columns
+    if bound_of_starts.ndim:
+        shifted = columns - (bound_of_starts - bound_of_starts.mean())[:, None]
     high = _upper_end(left, shifted, tail, method)
     least = left.least_columns
-    if own.ndim:
-        least = evidence.in_bounds(per_start_columns(left, least), own) * own.mean()
+    if bound_of_starts.ndim:
+        least = (
+            evidence.in_bounds(per_start_columns(left, least), bound_of_starts)
+            * bound_of_starts.mean()
+        )
     finite = least[:, np.isfinite(least).all(axis=0)]
     low = estimate
     if finite.size and left.is_maximum:

@@ -172,18 +172,21 @@ def _how_to_give(run: History, names: tuple[str, ...], theorem: Theorem) -> str:
 def _statements_about(run: History, theorem: Theorem) -> str:
     """Return which other statements with constants cover the algorithm of a run."""
     kind = type(run.algorithm)
-    found: list[str] = []
+    other_keys: list[str] = []
     keys = registry.keys()
     for key in keys:
         variants = [registry.get(key, name) for name in registry.variants(key)]
         if key != theorem.key and any(
-            not other.order and other.scope.covers(kind) for other in variants
+            not statement.order and statement.scope.covers(kind)
+            for statement in variants
         ):
-            found.append(key)
-    if not found:
+            other_keys.append(key)
+    if not other_keys:
         return ""
-    more = ", ..." if len(found) > MOST_KEYS else ""
-    return f"statements about {kind.__name__}: {', '.join(found[:MOST_KEYS])}{more}"
+    more = ", ..." if len(other_keys) > MOST_KEYS else ""
+    return (
+        f"statements about {kind.__name__}: {', '.join(other_keys[:MOST_KEYS])}{more}"
+    )
 
 
 def _other_variants(

@@ -228,8 +228,8 @@ def _distance_error(sizes: Sizes) -> Numbers:
 def _gradient_error(sizes: Sizes) -> Numbers:
     """L times the error of the models, and the gradient's own."""
     rounds = np.fmin(sizes.rounds, _damping_rounds(sizes))
-    own = sizes.eps * _condition_number(sizes) * sizes.gradient
-    return _curvature(sizes) * _models_error(sizes, rounds) + own
+    error_of_gradient = sizes.eps * _condition_number(sizes) * sizes.gradient
+    return _curvature(sizes) * _models_error(sizes, rounds) + error_of_gradient
 
 
 def _damping_rounds(sizes: Sizes) -> Numbers:
@@ -278,7 +278,7 @@ def _gap_error(sizes: Sizes) -> RoundingError:
 def _value_error(sizes: Sizes) -> Numbers:
     """Absolute error of f(xbar)."""
     models = _models_error(sizes, sizes.rounds)
-    own = (
+    error_of_value = (
         VALUE_STEPS
         * sizes.eps
         * _condition_number(sizes)
@@ -286,7 +286,7 @@ def _value_error(sizes: Sizes) -> Numbers:
     )
     slope = sizes.slope + sizes.heterogeneity
     from_models = slope * models + _curvature(sizes) * models**2 / 2
-    return own + from_models + sizes.value_error
+    return error_of_value + from_models + sizes.value_error
 
 
 def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:

@@ -55,26 +55,26 @@ def suggestions_for(
         Never empty: if nothing helps, the note says so.
     """
     theorem = values.theorem
-    given = {name: v for name, v in values.given.items() if name != "rho0"}
-    settings, rest = required_settings(left.run, theorem, given, obstacle)
-    if rest is None:
+    given_values = {name: v for name, v in values.given.items() if name != "rho0"}
+    settings, remaining = required_settings(left.run, theorem, given_values, obstacle)
+    if remaining is None:
         return Suggestions((Suggestion((), settings=settings),))
-    found = Suggestions()
+    suggestions = Suggestions()
     unknown = set(theorem.needs) - set(_numbers(values))
-    if rest.kind == "schedule" and unknown:
-        rest = Obstacle("unknown", rest.reason, tuple(sorted(unknown)))
-    elif _is_searched(rest):
-        found = _searched(left.run, values, given, settings, rest)
-    if found.alternatives:
-        return found
-    notes = [note_on(left, rest, given), found.note]
+    if remaining.kind == "schedule" and unknown:
+        remaining = Obstacle("unknown", remaining.reason, tuple(sorted(unknown)))
+    elif _is_searched(remaining):
+        suggestions = _search(left.run, values, given_values, settings, remaining)
+    if suggestions.alternatives:
+        return suggestions
+    notes = [note_on(left, remaining, given_values), suggestions.note]
     if settings and notes[0]:
         equations = ", ".join(f"{name} = {value}" for name, value in settings.items())
         notes.insert(0, f"set {equations}")
-    if rest.kind == "algorithm":
+    if remaining.kind == "algorithm":
         notes.append(scope_note(theorem))
     note = "; ".join(filter(None, notes))
-    return replace(found, note=note or NOTHING_HELPS)
+    return replace(suggestions, note=note or NOTHING_HELPS)
 
 
 def _is_searched(obstacle: Obstacle) -> bool:
@@ -112,10 +112,10 @@ def required_settings(
     return settings, rest
 
 
-def _searched(
+def _search(
     run: History,
     values: RunValues,
-    given: Mapping[str, float],
+    given_values: Mapping[str, float],
     settings: Mapping[str, Any],
     obstacle: Obstacle,
 ) -> Suggestions:
@@ -123,29 +123,29 @@ def _searched(
     theorem = values.theorem
     if settings:
         run = changed_run(run, settings)
-        values = run_values(run, theorem, given)
+        values = run_values(run, theorem, given_values)
     numbers = _numbers(values)
     if not set(theorem.needs) <= set(numbers):
         return Suggestions()
-    found = None
+    suggestions = None
     if obstacle.kind == "schedule":
-        found = _on_schedule(theorem, numbers)
-    if found is None:
-        own = hyperparameter_values(run.algorithm)
-        names = {"T", *(set(own) & settable_names(run.algorithm))}
+        suggestions = _on_schedule(theorem, numbers)
+    if suggestions is None:
+        run_hyperparameters = hyperparameter_values(run.algorithm)
+        names = {"T", *(set(run_hyperparameters) & settable_names(run.algorithm))}
         derive = _derivation(values, numbers)
-        found = suggest(theorem, numbers, names=names, derive=derive)
-    kept = tuple(
+        suggestions = suggest(theorem, numbers, names=names, derive=derive)
+    applicable = tuple(
         replace(alternative, settings=settings)
-        for alternative in found.alternatives
-        if applies_after(run, theorem, given, alternative.values)
+        for alternative in suggestions.alternatives
+        if applies_after(run, theorem, given_values, alternative.values)
     )
-    largest, note = found.largest_step, found.note
-    if largest and not applies_after(run, theorem, given, largest):
+    largest, note = suggestions.largest_step, suggestions.note
+    if largest and not applies_after(run, theorem, given_values, largest):
         largest = dict[str, float]()
-    if found.alternatives and not kept:
+    if suggestions.alternatives and not applicable:
         note = f"{NOTHING_HELPS} among changes of one or two hyperparameters"
-    return Suggestions(kept, largest, note)
+    return Suggestions(applicable, largest, note)
 
 
 def applies_after(
@@ -177,9 +177,11 @@ def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
             followed.append(name)
 
     def derive(changed: Values) -> dict[str, Number]:
-        kept = {n: v for n, v in changed.items() if n not in followed}
-        found = source.derived(theorem, kept)
-        return {name: found[name] for name in followed if name in found}
+        independent_changes = {n: v for n, v in changed.items() if n not in followed}
+        derived_values = source.derived(theorem, independent_changes)
+        return {
+            name: derived_values[name] for name in followed if name in derived_values
+        }
 
     return derive
 

@@ -78,14 +78,14 @@ class RunValues(Mapping[str, Any]):
 
         Unknown ones are absent.
         """
-        found: dict[str, float] = {}
+        needed_values: dict[str, float] = {}
         for name in self.theorem.needs:
             if name in self.known:
                 value = self.known[name]
                 if isinstance(value, np.ndarray):
                     value = float(value.mean())
-                found[name] = value
-        return found
+                needed_values[name] = value
+        return needed_values
 
     @cached_property
     def errors(self) -> dict[str, RoundingError]:
@@ -96,8 +96,10 @@ class RunValues(Mapping[str, Any]):
         """
         errors = self.start_errors
         if computes(self.theorem):
-            found = self.source.computed(self.theorem, self.known)[1]
-            errors = errors | {n: e for n, e in found.items() if n not in self.given}
+            errors_of_computed = self.source.computed(self.theorem, self.known)[1]
+            errors = errors | {
+                n: e for n, e in errors_of_computed.items() if n not in self.given
+            }
         if "f0_gap" in self.known:
             errors = errors | {"f0_gap": RoundingError(shift=self.f0_gap_error)}
         return errors
@@ -180,7 +182,7 @@ def run_values(
         theorem.glossary[name].check(value)
     agreed = source.check_given(theorem, given) if given else given
     gap = source.gap(theorem)
-    known = _completed(source, theorem, agreed, gap)
+    known = _complete_values(source, theorem, agreed, gap)
     return RunValues(source, theorem, known, given, gap)
 
 
@@ -195,7 +197,7 @@ def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
     return RecordedRun(run)
 
 
-def _completed(
+def _complete_values(
     source: Source, theorem: Theorem, given: Mapping[str, float], gap: Gap | None
 ) -> Values:
     """Return what the source knows, completed by given and derived values."""
@@ -272,8 +274,8 @@ class RecordedRun(Source):
             sequence = graphs.as_sequence(self.run.topology)
             if not sequence.random and getattr(sequence, "period", None) == 1:
                 matrix = sequence.matrix(0, np.random.default_rng(0))
-        found, errors = computed_values(theorem, values, matrix, self.run.problem)
-        return found, {n: RoundingError(shift=e) for n, e in errors.items()}
+        computed, errors = computed_values(theorem, values, matrix, self.run.problem)
+        return computed, {n: RoundingError(shift=e) for n, e in errors.items()}
 
     def start(self, theorem: Theorem) -> Values:
         """Return ``x0_sq`` and ``x0_spread``, and ``x_star_sq`` if measured at 0."""
@@ -281,10 +283,10 @@ class RecordedRun(Source):
         values: Values = {}
         for name, squares in (("x0_sq", run.x0_sq), ("x0_spread", run.x0_spread)):
             if run.stated is None or not np.isnan(squares).any():
-                values[name] = _collapsed(squares)[()]
+                values[name] = _collapse_equal(squares)[()]
         distances = measured(run, "dist_sq")
         if distances is not None and run.rounds_measured[0] == 0:
-            values["x_star_sq"] = _collapsed(distances[:, 0])[()]
+            values["x_star_sq"] = _collapse_equal(distances[:, 0])[()]
         return values
 
     def gap(self, theorem: Theorem) -> Gap | None:
@@ -308,12 +310,14 @@ class RecordedRun(Source):
         if run.stated is not None:  # half of the digits where sizes are unknown
             half = math.sqrt(precision(run)) * np.abs(gap.value)
             rounding = np.where(np.isfinite(rounding), rounding, half)
-        return Gap(_collapsed(gap.value)[()], _collapsed(gap.error + rounding))
+        return Gap(
+            _collapse_equal(gap.value)[()], _collapse_equal(gap.error + rounding)
+        )
 
     def gap_differences(self, theorem: Theorem) -> Number:
         """Return each seed's objective at the start minus their mean; 0 if unknown."""
         value = objective_at_start(self.run, theorem)
-        return 0.0 if value is None else _collapsed(value - value.mean())[()]
+        return 0.0 if value is None else _collapse_equal(value - value.mean())[()]
 
     def given_gap_error(self, theorem: Theorem) -> Number:
         """Return the rounding error of the objective at the start; 0 if unknown."""
@@ -343,7 +347,9 @@ class RecordedRun(Source):
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
         if "rho0" in given:  # what the run's rho is under the theorem's schedule
-            rho0 = _completed(self, theorem, others, self.gap(theorem)).get("rho0")
+            rho0 = _complete_values(self, theorem, others, self.gap(theorem)).get(
+                "rho0"
+            )
         computed = self._computed_alone(theorem)
         return check_given(self.run, theorem, given, rho0, computed)
 
@@ -373,7 +379,7 @@ def stated_gap(run: History, theorem: Theorem) -> Gap | None:
     return Gap(np.asarray(run.stated["f0_gap"]), np.zeros(()))
 
 
-def _collapsed(values: ArrayLike) -> np.ndarray:
+def _collapse_equal(values: ArrayLike) -> np.ndarray:
     """One number where all seeds have the same."""
     array = np.asarray(values)
     if not array.size:

@@ -66,16 +66,16 @@ class PlannedRun(Source):
         self._topology, self._needed = topology, needed
 
     def constants(self, theorem: Theorem) -> Values:
-        return {**self._task.constants.known(), **self._fixed(theorem)}
+        return {**self._task.constants.known(), **self._fixed_values(theorem)}
 
     def check_given(
         self, theorem: Theorem, given: Mapping[str, float]
     ) -> dict[str, float]:
-        refuse_contradictions(given, self._fixed(theorem), self._topology)
+        refuse_contradictions(given, self._fixed_values(theorem), self._topology)
         refuse_understatements(given, self._task)
         return dict(given)
 
-    def _fixed(self, theorem: Theorem) -> Values:
+    def _fixed_values(self, theorem: Theorem) -> Values:
         """Return the values that the plan fixes: m, T and network constants."""
         fixed: Values = {"m": self._task.m, "T": self._rounds}
         if self._topology is not None:
@@ -152,8 +152,8 @@ def scheduled_algorithm(
         theorem = scheduling(load_all(theorem, None if variant is None else (variant,)))
     kind = algorithm_class(theorem) if algorithm is None else algorithm
     kind = algorithms.get(kind) if isinstance(kind, str) else kind
-    own = {entry.name for entry in fields(kind)}
-    known_names = own | set(theorem.glossary)
+    field_names = {entry.name for entry in fields(kind)}
+    known_names = field_names | set(theorem.glossary)
     for name in given:
         if name not in known_names:
             raise UnknownNameError(
@@ -172,7 +172,7 @@ def scheduled_algorithm(
         }
         values.update(chosen_steps((theorem,), values, known, topology, step))
     chosen = hyperparameter_fields(kind, {**values, **given})
-    chosen.update({name: value for name, value in given.items() if name in own})
+    chosen.update({name: value for name, value in given.items() if name in field_names})
     missing = sorted(_required_fields(kind) - set(chosen))
     if missing:
         raise InputError(
@@ -219,12 +219,12 @@ def step_sizes(
     needed = symbol_names(theorem.schedule.values())
     network = topology if needed & NETWORK_NAMES else None
     planned = PlannedRun(task, rounds, network, needed)
-    given = {
+    known_constants = {
         name: value
         for name, value in _numbers(known).items()
         if name in theorem.glossary
     }
-    return theorem.step_sizes(**_numbers(run_values(planned, theorem, given)))
+    return theorem.step_sizes(**_numbers(run_values(planned, theorem, known_constants)))
 
 
 def _numbers(values: Mapping[str, object]) -> dict[str, float]:

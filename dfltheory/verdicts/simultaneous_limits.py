@@ -41,8 +41,12 @@ def upper_of_minimum(
     finite = np.isfinite(samples).all(axis=0)
     if not finite.any():
         return np.inf
-    kept, sure = samples[:, finite], None if sure is None else sure[finite]
-    return float(_upper_limits_of_minimum(kept, tail, kept.shape[1], sure)[-1])
+    finite_samples, sure = samples[:, finite], None if sure is None else sure[finite]
+    return float(
+        _upper_limits_of_minimum(finite_samples, tail, finite_samples.shape[1], sure)[
+            -1
+        ]
+    )
 
 
 def running_upper_limits(
@@ -60,15 +64,19 @@ def running_upper_limits(
     ends = np.unique(
         [*np.geomspace(1, rounds, _BLOCKS).astype(int), max(1, rounds - 1), rounds]
     )
-    found: list[NDArray[np.float64]] = []
+    limits_of_blocks: list[NDArray[np.float64]] = []
     for first, last in zip([1, *(ends[:-1] + 1)], ends, strict=True):
         limits = _upper_limits_of_minimum(
             samples[:, :last], tail, first, None if sure is None else sure[:last]
         )
-        found.append(
-            np.where(np.isfinite(limits), limits, found[-1][-1] if found else np.inf)
+        limits_of_blocks.append(
+            np.where(
+                np.isfinite(limits),
+                limits,
+                limits_of_blocks[-1][-1] if limits_of_blocks else np.inf,
+            )
         )
-    return np.concatenate(found)
+    return np.concatenate(limits_of_blocks)
 
 
 def _upper_limits_of_minimum(
@@ -87,23 +95,23 @@ def _upper_limits_of_minimum(
     limits = _least_until(horizons, known + 1, samples[:, known].mean(axis=0))
     if samples.shape[0] < 2:
         return limits
-    ends, kept = averages(samples, samples.shape[0] < ENOUGH)
-    errors = standard_errors(kept)
-    random = (np.ptp(kept, axis=0) > 0) & np.isfinite(errors)
-    ends, kept = ends[random], kept[:, random]
-    many = kept.shape[1]
-    for_dropping = _FOR_DROPPING * tail if many > 1 else 0.0
-    while kept.shape[1]:
-        each = simultaneous_tail(kept, tail - for_dropping)
+    ends, candidates = averages(samples, samples.shape[0] < ENOUGH)
+    errors = standard_errors(candidates)
+    random = (np.ptp(candidates, axis=0) > 0) & np.isfinite(errors)
+    ends, candidates = ends[random], candidates[:, random]
+    candidate_count = candidates.shape[1]
+    for_dropping = _FOR_DROPPING * tail if candidate_count > 1 else 0.0
+    while candidates.shape[1]:
+        each = simultaneous_tail(candidates, tail - for_dropping)
         limits = np.minimum(
-            limits, _least_until(horizons, ends, upper_limits(kept, each))
+            limits, _least_until(horizons, ends, upper_limits(candidates, each))
         )
-        if many == 1:
+        if candidate_count == 1:
             break
-        possible = lower_limits(kept, for_dropping / many) <= limits[0]
+        possible = lower_limits(candidates, for_dropping / candidate_count) <= limits[0]
         if possible.all():
             break
-        ends, kept = ends[possible], kept[:, possible]
+        ends, candidates = ends[possible], candidates[:, possible]
     return limits
 
 
@@ -179,25 +187,29 @@ def averages(
     spaced).
     """
     rounds: int = samples.shape[1]
-    sums, counts, at = samples[:, ::-1], np.ones(rounds), np.arange(rounds, 0, -1)
+    sums, counts, first_rounds = (
+        samples[:, ::-1],
+        np.ones(rounds),
+        np.arange(rounds, 0, -1),
+    )
     shortest, length = rounds / _MOST_ROUNDS, 1
     ends: list[NDArray[np.int64]] = []
-    found: list[NDArray[np.float64]] = []
+    means: list[NDArray[np.float64]] = []
     while True:
         part = slice(1)
         if not few:
             step = 1 if length >= shortest else -(-rounds // _MOST_ROUNDS)
             part = slice(None, None, step)
         if few or length == 1 or length >= shortest:
-            ends.append(at[part])
-            found.append(sums[:, part] / counts[part])
-        if len(at) == 1:
-            return np.concatenate(ends), np.concatenate(found, axis=1)
-        pairs = np.arange(0, len(at), 2)
-        sums, counts, at = (
+            ends.append(first_rounds[part])
+            means.append(sums[:, part] / counts[part])
+        if len(first_rounds) == 1:
+            return np.concatenate(ends), np.concatenate(means, axis=1)
+        pairs = np.arange(0, len(first_rounds), 2)
+        sums, counts, first_rounds = (
             np.add.reduceat(sums, pairs, axis=1),
             np.add.reduceat(counts, pairs),
-            at[pairs],
+            first_rounds[pairs],
         )
         length *= 2
 

@@ -117,10 +117,12 @@ def min_interval(
     finite = np.isfinite(samples).all(axis=0)
     if not finite.any():
         return Interval(np.inf, np.inf, np.inf)
-    kept, tail = samples[:, finite], (1 - confidence) / 2
-    low = evidence.least_lower_limit(kept, tail)
+    finite_samples, tail = samples[:, finite], (1 - confidence) / 2
+    low = evidence.least_lower_limit(finite_samples, tail)
     return Interval(
-        float(kept.mean(axis=0).min()), low, upper_of_minimum(samples, tail, sure)
+        float(finite_samples.mean(axis=0).min()),
+        low,
+        upper_of_minimum(samples, tail, sure),
     )
 
 
@@ -227,7 +229,7 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
     return float(values.mean() - least * scale / np.sqrt(seeds - 1))
 
 
-def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
+def seeds_needed(interval: Interval, bound: float, seeds: int) -> int | None:
     """Return about how many seeds would bring the interval to one side.
 
     Of ``bound``, at the present variance.
@@ -236,11 +238,11 @@ def seeds_needed(found: Interval, bound: float, seeds: int) -> int | None:
     estimate is the bound.
     """
     half = (
-        found.high - found.estimate
-        if found.estimate <= bound
-        else found.estimate - found.low
+        interval.high - interval.estimate
+        if interval.estimate <= bound
+        else interval.estimate - interval.low
     )
-    distance = abs(bound - found.estimate)
+    distance = abs(bound - interval.estimate)
     if seeds < 2 or not np.isfinite(half) or distance == 0 or not np.isfinite(distance):
         return None
     return max(seeds, int(np.ceil(seeds * (half / distance) ** 2)))

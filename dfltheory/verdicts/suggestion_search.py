@@ -85,11 +85,13 @@ def suggest(
         No alternatives, and a note, if no change of one or two quantities helps.
     """
     search = _Search(theorem, values, names, derive)
-    singles = [found for name in search.names for found in search.single(name)]
+    singles = [
+        suggestion for name in search.names for suggestion in search.single(name)
+    ]
     alternatives = singles or [
-        found
-        for one, other in combinations(search.names, 2)
-        for found in search.pair(one, other)
+        suggestion
+        for first, second in combinations(search.names, 2)
+        for suggestion in search.pair(first, second)
     ]
     largest = search.largest_step()
     if not alternatives and len(largest) > 1:
@@ -113,7 +115,7 @@ class _Search:
         self.values = {name: float(np.mean(value)) for name, value in values.items()}
         conditions = [theorem.expand(c.slack) for c in theorem.conditions]
         self.in_conditions = symbol_names(conditions)
-        self.followed = self._followed()
+        self.followed = self._followed_steps()
         allowed = {*HYPERPARAMETERS, *theorem.step_names} if names is None else names
         reached = set(self.in_conditions)
         for step in self.followed:
@@ -134,28 +136,28 @@ class _Search:
     def _rule(self, name: str) -> sp.Expr:
         return sp.sympify(self.theorem.schedule[name])
 
-    def _followed(self) -> tuple[str, ...]:
+    def _followed_steps(self) -> tuple[str, ...]:
         """Return step sizes that follow the schedule.
 
         They equal it, or the statement replaces them.
         """
         steps = set(self.theorem.glossary) & set(self.theorem.schedule)
-        found: list[str] = []
+        followed: list[str] = []
         for name in steps - {"Q"}:
             if name not in self.theorem.needs:
-                found.append(name)
+                followed.append(name)
                 continue
             if not self.theorem.glossary[name].step:
                 continue
             symbols = symbol_names([self._rule(name)])
             if name not in self.values or not symbols <= set(self.values):
                 continue
-            scheduled = self._scheduled(name, self.values)
+            scheduled = self._scheduled_value(name, self.values)
             if math.isclose(float(scheduled), self.values[name], rel_tol=_SAME):
-                found.append(name)
-        return tuple(sorted(found))
+                followed.append(name)
+        return tuple(sorted(followed))
 
-    def _scheduled(self, name: str, values: Values) -> Number:
+    def _scheduled_value(self, name: str, values: Values) -> Number:
         rule = self._rule(name)
         symbols = sorted(rule.free_symbols, key=str)
         numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
@@ -167,7 +169,7 @@ class _Search:
         values = {**self.values, **changes}
         for name in self.followed:
             if name not in changes and self._rule_is_known(name, values):
-                values[name] = self._scheduled(name, values)
+                values[name] = self._scheduled_value(name, values)
         values.update(self.tied(changes, values))
         if self.derive is not None:
             values.update(self.derive(values))
@@ -175,17 +177,17 @@ class _Search:
 
     def tied(self, changes: Values, values: Values) -> dict[str, Number]:
         """Step sizes that a condition ties to a changed one by an equality."""
-        found: dict[str, Number] = {}
+        step_sizes: dict[str, Number] = {}
         for name in set(changes) & set(self.theorem.step_names):
-            for other, solution in tied_steps(self.theorem, name).items():
-                if other in changes:
+            for tied_name, solution in tied_steps(self.theorem, name).items():
+                if tied_name in changes:
                     continue
                 symbols = sorted(solution.free_symbols, key=str)
                 numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
                 with np.errstate(all="ignore"):
                     formula = sp.lambdify(symbols, solution, modules="numpy")
-                    found[other] = formula(*numbers)
-        return found
+                    step_sizes[tied_name] = formula(*numbers)
+        return step_sizes
 
     def _rule_is_known(self, name: str, values: Values) -> bool:
         return symbol_names([self._rule(name)]) <= set(values)
@@ -266,7 +268,7 @@ class _Search:
         for name in self.followed:
             if name in chosen or name in tied or not self._rule_is_known(name, values):
                 continue
-            value = float(self._scheduled(name, values))
+            value = float(self._scheduled_value(name, values))
             present = self.values.get(name, math.nan)
             if not math.isclose(value, present, rel_tol=_SAME):
                 scheduled[name] = self._with_few_digits(name, value, chosen)
@@ -334,12 +336,12 @@ class _Search:
         def holds(factor: Array | float) -> NDArray[np.bool_]:
             return self.holds({name: step * factor for name, step in steps.items()})
 
-        found = interval(holds, STEP_FACTORS)
-        if found is None or not math.isfinite(found.high):
+        admissible = interval(holds, STEP_FACTORS)
+        if admissible is None or not math.isfinite(admissible.high):
             return {}
         for digits in range(3, 17):
             rounded = {
-                name: round_towards(step * found.high, -1, digits)
+                name: round_towards(step * admissible.high, -1, digits)
                 for name, step in steps.items()
             }
             if self.holds(rounded).all():
@@ -371,11 +373,14 @@ class _Search:
     def _of_problem(self, names: Collection[str]) -> str:
         """Return the constants that decide, and what is covered if one decides."""
         known = sorted(set(names) & set(self.values))
-        here = ", ".join(f"{name} = {self.values[name]:.3g}" for name in known)
+        values_text = ", ".join(f"{name} = {self.values[name]:.3g}" for name in known)
         for name in known:
-            for found in self.single(name):
-                return f" ({here}); a problem or network with {found} is covered"
-        return f" ({here})" if here else ""
+            for suggestion in self.single(name):
+                return (
+                    f" ({values_text}); a problem or network with {suggestion} is"
+                    " covered"
+                )
+        return f" ({values_text})" if values_text else ""
 
 
 __all__ = ["NOTHING_HELPS", "Derive", "suggest"]

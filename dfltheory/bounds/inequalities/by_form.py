@@ -56,7 +56,7 @@ def _direction_of_term(term: Expr, symbol: sp.Symbol, glossary: Glossary) -> int
     """Return the direction of a term of a sum, which may be negative."""
     if not term.could_extract_minus_sign():
         return _direction(term, symbol, glossary)
-    return _reversed(_direction(-term, symbol, glossary))
+    return _reverse(_direction(-term, symbol, glossary))
 
 
 def _direction_of_power(
@@ -68,13 +68,13 @@ def _direction_of_power(
         inner = _direction(base, symbol, glossary)
         if exponent.is_nonnegative:
             return inner
-        return _reversed(inner) if exponent.is_negative else None
+        return _reverse(inner) if exponent.is_negative else None
     if exponent.has(symbol) and share(base, glossary):
-        return _reversed(_direction(exponent, symbol, glossary))
+        return _reverse(_direction(exponent, symbol, glossary))
     return None
 
 
-def _reversed(direction: int | None) -> int | None:
+def _reverse(direction: int | None) -> int | None:
     return None if direction is None else -direction
 
 
@@ -118,14 +118,14 @@ def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
             expr.exp.is_even and expr.base.is_real
         )
     if expr.is_Mul:
-        minus, rest = _signed(expr, glossary)
+        minus, rest = _split_sign(expr, glossary)
         return not minus and all(nonnegative(f, glossary) for f in rest)
     if expr.is_Add:
         return _sum_nonnegative(expr, glossary)
     return False
 
 
-def _signed(product: Expr, glossary: Glossary) -> tuple[bool, list[Expr]]:
+def _split_sign(product: Expr, glossary: Glossary) -> tuple[bool, list[Expr]]:
     """Return whether a product is negative in its outer signs, and its factors.
 
     Each sum among the factors is turned so that its constant is positive.

@@ -234,7 +234,7 @@ def _divisions(
             if number < 0
         ]
         for pivot, only_negative in itertools.product(pivots, (True, False)):
-            factor, rest = _divided(terms, fact, pivot, only_negative)
+            factor, rest = _divide(terms, fact, pivot, only_negative)
             if factor and _has_nonnegative_coefficients(factor, intervals, 0):
                 yield factor, rest
         if len(terms) * len(fact) > _MOST_PAIRS:
@@ -264,7 +264,7 @@ def _subtract_multiple(
     return rest
 
 
-def _divided(
+def _divide(
     terms: Terms, fact: Terms, pivot: Exponents, only_negative: bool
 ) -> tuple[Terms, Terms]:
     """Return a factor and a rest with ``terms = factor * fact + rest``.
@@ -320,16 +320,18 @@ def _bernstein_along(table: Terms, i: int, degree: int, interval: Interval) -> T
     for exponents, number in table.items():
         others = (*exponents[:i], *exponents[i + 1 :])
         columns.setdefault(others, [QQ(0)] * (degree + 1))[exponents[i]] = number
-    found: dict[Exponents, MPQ] = {}
+    coefficients: dict[Exponents, MPQ] = {}
     for others, column in columns.items():
-        column = _shifted(column, interval.low)
+        column = _shift_variable(column, interval.low)
         if interval.high is not None:
             column = _bernstein_column(column, interval.high - interval.low)
-        found |= {(*others[:i], k, *others[i:]): c for k, c in enumerate(column) if c}
-    return found
+        coefficients |= {
+            (*others[:i], k, *others[i:]): c for k, c in enumerate(column) if c
+        }
+    return coefficients
 
 
-def _shifted(column: Sequence[MPQ], low: MPQ) -> list[MPQ]:
+def _shift_variable(column: Sequence[MPQ], low: MPQ) -> list[MPQ]:
     """Coefficients in x - low of a polynomial with these coefficients in x."""
     if not low:
         return list(column)
@@ -383,7 +385,10 @@ def _positive_at_ends(
 
 
 def _is_positive_at_corner(exponents: Exponents, corner: Sequence[int | None]) -> bool:
-    return all(at is None or e == at for e, at in zip(exponents, corner, strict=True))
+    return all(
+        required is None or e == required
+        for e, required in zip(exponents, corner, strict=True)
+    )
 
 
 __all__ = ["Box", "Fact", "Interval", "Terms", "is_nonnegative", "is_positive"]

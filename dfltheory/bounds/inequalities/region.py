@@ -101,7 +101,9 @@ class Region:
         glossary: Glossary = GLOSSARY,
         allowance: Allowance | None = None,
     ):
-        self.conditions = tuple(c for c in conditions if _exact(c.slack) is not None)
+        self.conditions = tuple(
+            c for c in conditions if _exact_expression(c.slack) is not None
+        )
         self.intervals = intervals
         self.inductions = inductions
         self.glossary = glossary
@@ -120,7 +122,7 @@ class Region:
         """
         if self.allowance is not None:
             self.allowance.use()
-        exact = _exact(expr)
+        exact = _exact_expression(expr)
         if exact is None:
             return False
         if positive(exact, self.glossary) or (
@@ -170,12 +172,14 @@ class Region:
             return self.holds(expr.base, strict)
         if not expr.is_Add:
             return False
-        kept = [
+        uncertain_terms = [
             t
             for t in expr.args
             if t.is_number or t.could_extract_minus_sign() or not self.holds(t)
         ]
-        return len(kept) < len(expr.args) and self.holds(sp.Add(*kept), strict)
+        return len(uncertain_terms) < len(expr.args) and self.holds(
+            sp.Add(*uncertain_terms), strict
+        )
 
     def _one_by_one(self, expr: Expr) -> bool:
         """Return whether an expression with (1 - 1/n)^n is proved nonnegative.
@@ -226,9 +230,9 @@ class _Quotient:
         self.box = Box(
             intervals, (), is_nonnegative_at(points), is_nonnegative_at(points)
         )
-        found = [(self._fact(expr), strict) for expr, strict in known]
-        facts = [Fact(terms, strict) for terms, strict in found if terms]
-        intervals = [_tightened(x, i, facts) for i, x in enumerate(intervals)]
+        terms_and_strictness = [(self._fact(expr), strict) for expr, strict in known]
+        facts = [Fact(terms, strict) for terms, strict in terms_and_strictness if terms]
+        intervals = [_tighten(x, i, facts) for i, x in enumerate(intervals)]
         on_box = box_points(intervals)
         for fact in facts:
             points = points[relative_values(fact.terms, points) >= -ROUNDING]
@@ -252,22 +256,22 @@ class _Quotient:
         poly = self._poly(whole)
         if poly.is_zero:
             return int(not strict)
-        if self._proved(poly, strict):
+        if self._is_proved(poly, strict):
             return 1
         number, factors = poly.factor_list()
         sign = 1 if number > 0 else -1
         for factor, power in factors:
-            own = (
+            factor_sign = (
                 1
-                if self._proved(factor, strict)
-                else -int(self._proved(-factor, strict))
+                if self._is_proved(factor, strict)
+                else -int(self._is_proved(-factor, strict))
             )
-            if own == 0 and (strict or power % 2):
+            if factor_sign == 0 and (strict or power % 2):
                 return 0
-            sign *= own if power % 2 else 1
+            sign *= factor_sign if power % 2 else 1
         return sign
 
-    def _proved(self, poly: sp.Poly, strict: bool) -> bool:
+    def _is_proved(self, poly: sp.Poly, strict: bool) -> bool:
         prove = is_positive if strict else is_nonnegative
         terms = poly.as_dict(native=True)
         if not self.box.possible(terms):
@@ -312,14 +316,14 @@ class _Quotient:
         number, factors = poly.factor_list()
         rest = self._poly(sp.Integer(sign if number > 0 else -sign))
         for factor, power in factors:
-            if self._proved(-factor, strict=True):
+            if self._is_proved(-factor, strict=True):
                 rest *= (-1) ** power
-            elif not self._proved(factor, strict=True):
+            elif not self._is_proved(factor, strict=True):
                 rest *= factor**power
         return rest.as_dict(native=True)
 
 
-def _tightened(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
+def _tighten(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
     """Return the interval of variable ``i`` with the ends that follow from facts.
 
     Facts have the form a x^d + b >= 0.
@@ -359,7 +363,7 @@ def _root_below(number: MPQ, degree: int) -> MPQ:
     return QQ(int(root)) * _GRID
 
 
-def _exact(given: object) -> Expr | None:
+def _exact_expression(given: object) -> Expr | None:
     """Return ``given`` as an exact real expression, else None."""
     try:
         expr = sp.sympify(given)

@@ -71,17 +71,17 @@ class Rewriting:
         self._replaced: list[dict[Expr, Expr]] = []
         parts = [sp.sympify(e) for e in expressions]
         for replace_some in (self._extrema, self._powers, self._roots):
-            found = replace_some([*parts, *self.facts])
-            while found:
-                parts = [part.xreplace(found) for part in parts]
-                self.facts = [fact.xreplace(found) for fact in self.facts]
-                self._replaced.append(found)
-                found = replace_some([*parts, *self.facts])
+            replacements = replace_some([*parts, *self.facts])
+            while replacements:
+                parts = [part.xreplace(replacements) for part in parts]
+                self.facts = [fact.xreplace(replacements) for fact in self.facts]
+                self._replaced.append(replacements)
+                replacements = replace_some([*parts, *self.facts])
 
     def of(self, expr: Expr) -> Expr:
         """Return an expression in the new variables."""
-        for found in self._replaced:
-            expr = expr.xreplace(found)
+        for replacements in self._replaced:
+            expr = expr.xreplace(replacements)
         return expr
 
     def back(self, expr: Expr) -> Expr:
@@ -111,7 +111,7 @@ class Rewriting:
 
     def _extrema(self, parts: list[Expr]) -> dict[Expr, Expr]:
         """Variables for the innermost maxima and minima."""
-        found: dict[Expr, Expr] = {}
+        replacements: dict[Expr, Expr] = {}
         extrema = {atom for part in parts for atom in part.atoms(sp.Max, sp.Min)}
         for extremum in sorted(extrema, key=sp.default_sort_key):
             if any(part.has(sp.Max, sp.Min) for part in extremum.args):
@@ -121,10 +121,10 @@ class Rewriting:
             if not (any(signs) if largest else all(signs)):
                 raise NoProofError(f"{extremum} may be negative")
             variable = self._new("extremum", extremum, Interval())
-            found[extremum] = variable
+            replacements[extremum] = variable
             sign = 1 if largest else -1
             self.facts += [sign * (variable - x) for x in extremum.args]
-        return found
+        return replacements
 
     # -- powers with symbolic exponents
 
@@ -132,26 +132,28 @@ class Rewriting:
         """Variables for the innermost powers with symbolic exponents."""
         powers = [p for p in _sorted_powers(parts) if p.exp.free_symbols]
         powers = [p for p in powers if not _contains_other(p, p, powers)]
-        found: dict[Expr, Expr] = {}
+        replacements: dict[Expr, Expr] = {}
         groups: dict[tuple[Expr, sp.Symbol], Exponents] = {}
         for power in powers:
-            linear = _linear(power.exp, self.glossary)
+            linear = _read_exponent(power.exp, self.glossary)
             if linear is None:
-                found[power] = self._other_power(power)
+                replacements[power] = self._other_power(power)
             else:
                 n, slope, start = linear
                 groups.setdefault((power.base, n), {})[power] = (slope, start)
-        for (base, n), own in groups.items():
+        for (base, n), exponents in groups.items():
             near = sp.expand(n * (1 - base)) == 1
             if (
                 near
                 and least_value(n, self.glossary) >= 1
-                and all(c == 1 and j in (-1, 0) for c, j in own.values())
+                and all(c == 1 and j in (-1, 0) for c, j in exponents.values())
             ):
-                found |= {p: self._near_euler(p, j) for p, (_, j) in own.items()}
+                replacements |= {
+                    p: self._near_euler(p, j) for p, (_, j) in exponents.items()
+                }
             else:
-                found |= self._powers_of(base, n, own)
-        return found
+                replacements |= self._powers_of(base, n, exponents)
+        return replacements
 
     def _other_power(self, power: sp.Pow) -> sp.Symbol:
         """Return a variable for a power of a nonnegative base.
@@ -164,22 +166,24 @@ class Rewriting:
         at_most_one = exponent.is_nonnegative and self._holds(1 - base)
         return self._new("power", power, Interval(high=QQ(1) if at_most_one else None))
 
-    def _powers_of(self, base: Expr, n: sp.Symbol, own: Exponents) -> dict[Expr, Expr]:
+    def _powers_of(
+        self, base: Expr, n: sp.Symbol, exponents: Exponents
+    ) -> dict[Expr, Expr]:
         """Return the powers of one base by one variable.
 
         The variable is base^(n + j) with the least j: base^(c n + i) is a power of it
         times one of the base. The variable is in [0, 1] if the base is.
         """
-        least = min(math.floor(start / slope) for slope, start in own.values())
+        least = min(math.floor(start / slope) for slope, start in exponents.values())
         first = least_value(n, self.glossary) + least
         if first < 0 or not (self._holds(base) and self._holds(1 - base)):
-            return {p: self._other_power(p) for p in own}
+            return {p: self._other_power(p) for p in exponents}
         variable = self._new("power", base ** (n + least), Interval(high=QQ(1)))
         if first >= 1:
             self.facts.append(base - variable)
         return {
             power: variable**slope * base ** (start - slope * least)
-            for power, (slope, start) in own.items()
+            for power, (slope, start) in exponents.items()
         }
 
     def _near_euler(self, power: Expr, shift: sp.Integer) -> sp.Symbol:
@@ -211,19 +215,19 @@ class Rewriting:
         }
         if products:
             return products
-        found: dict[Expr, Expr] = {}
+        replacements: dict[Expr, Expr] = {}
         for base in dict.fromkeys(p.base for p in roots):
-            own = [p for p in roots if p.base == base]
-            degree = math.lcm(*(int(sp.denom(p.exp)) for p in own))
+            roots_of_base = [p for p in roots if p.base == base]
+            degree = math.lcm(*(int(sp.denom(p.exp)) for p in roots_of_base))
             root = base ** sp.Rational(1, degree)
             if isinstance(base, sp.Symbol):
                 variable = self._new("root", root, self._root_interval(base))
-                found[base] = variable**degree
+                replacements[base] = variable**degree
             else:
                 variable = self._new("root", root, Interval())
                 self.facts += [variable**degree - base, base - variable**degree]
-            found |= {p: variable ** (p.exp * degree) for p in own}
-        return found
+            replacements |= {p: variable ** (p.exp * degree) for p in roots_of_base}
+        return replacements
 
     def _root_of_factors(self, root: sp.Pow) -> Expr:
         """Return a root of a quotient as a quotient of roots of its factors.
@@ -296,7 +300,7 @@ def _sorted_powers(parts: Iterable[Expr]) -> list[sp.Pow]:
     return sorted(powers, key=sp.default_sort_key)
 
 
-def _linear(
+def _read_exponent(
     exponent: Expr, glossary: Glossary
 ) -> tuple[sp.Symbol, sp.Integer, sp.Integer] | None:
     """Return n, c and j of an exponent c n + j, for a whole number n.

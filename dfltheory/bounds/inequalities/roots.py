@@ -32,13 +32,13 @@ def root_conditions(
         ``sqrt(left) <= sqrt(right)``, with square roots of numbers rounded down on the
         left and up on the right, so that each follows from its condition.
     """
-    found: list[Condition] = []
+    roots: list[Condition] = []
     for condition in conditions:
         left = _root(condition.left, math.floor, is_nonnegative)
         right = _root(condition.right, math.ceil, is_nonnegative)
         if left is not None and right is not None:
-            found.append(Condition(f"root of {condition.name}", left, right))
-    return found
+            roots.append(Condition(f"root of {condition.name}", left, right))
+    return roots
 
 
 def _root(
@@ -64,9 +64,9 @@ def with_roots(
     conditions: Iterable[Condition], glossary: Mapping[str, Quantity]
 ) -> Region:
     """Return where conditions hold, with the square roots of those between products."""
-    given = tuple(conditions)
-    region = Region(given, glossary=glossary)
-    return Region((*given, *root_conditions(given, region.holds)), glossary=glossary)
+    stated = tuple(conditions)
+    region = Region(stated, glossary=glossary)
+    return Region((*stated, *root_conditions(stated, region.holds)), glossary=glossary)
 
 
 __all__ = ["root_conditions", "with_roots"]
