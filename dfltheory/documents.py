@@ -30,8 +30,8 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 class WrittenNumber(float):
     """A number of a JSON file that preserves its digits.
 
-    For ``json.loads(text, parse_float=WrittenNumber)``. Its value is the double nearest
-    to the digits; ``fraction`` is the rational number that they denote.
+    It is used by ``json.loads(text, parse_float=WrittenNumber)``. Its value is the
+    double nearest to the digits; ``fraction`` is the rational number that they denote.
 
     Raises
     ------

@@ -13,7 +13,9 @@ from dfltheory.errors import InputError
 def check_npy(
     path: str | os.PathLike[str], stream: IO[bytes], size: float, most: float
 ) -> None:
-    """Reject an npy stream that is invalid, pickled or too large, by its header alone.
+    """Reject an npy stream that is invalid, contains Python objects or is too large.
+
+    Only the header is read.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ class LeftSide:
         mean of E[Y_t]; ``min`` and ``max``, min_t E[Y_t] and max_t E[Y_t], of the
         expectations; ``sum``, the sum of E[Y_t]; ``last``, E[Y_t] at the ``last``
         round; ``each``, every E[Y_t] (lemmas; no run is judged by it)
-    first, last : the rounds, by T alone
+    first, last : the rounds, formulas in T only
     start : the round whose model defines ``f0_gap``
     unit : how the measure scales; follows from a known measure
     averaging : the left-hand side in words

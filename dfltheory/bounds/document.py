@@ -2,9 +2,9 @@
 
 Formulas are typed trees (:mod:`dfltheory.bounds.tree`); every other field is read with
 its type, unknown fields are refused, and nothing of a file is ever run. What is code
-stays behind: a network law of one's own is known by its name alone, and then no run can
-be shown to keep it; the numerically stable form of a definition gives way to its
-formula.
+is not stored: a network law of a third-party package is represented by its name, so no
+run can be shown to satisfy it; a definition is represented by its formula, not by its
+numerically stable form.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def theorem_from_document(document: object) -> Theorem:
             place,
             data,
             plain and read.free_symbols <= {GLOSSARY["T"].symbol},
-            "a round, by T alone",
+            "a round: a formula in T only",
         )
         return read
 

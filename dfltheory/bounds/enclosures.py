@@ -43,7 +43,7 @@ class Enclosure(NamedTuple):
 
     @property
     def zero(self) -> bool:
-        """Whether the enclosure contains 0 alone."""
+        """Whether the enclosure contains only 0."""
         return bool(self.low == 0 == self.high)
 
     @property
@@ -153,9 +153,9 @@ class Evaluation:
         return self._check_ends(value, formula)
 
     def _whole_part(self, formula: Expr) -> sp.Integer | None:
-        """Return the floor of a rational number, which may be whole.
+        """Return the floor of a rational number.
 
-        None of any other number.
+        None if the number is not rational.
         """
         try:
             number = at_numbers(self._statement.expand(formula), self._point)

@@ -73,16 +73,16 @@ class FilePositions:
         return self._starts[number], ends[number]
 
     def _step(self, number: int, start: int, end: int) -> int:
-        """Where a step begins: after its header; ``start`` if there is none."""
+        """Return where a step begins, after its header; ``start`` without a header."""
         ends_of_headers = [
             match.end() for match in _STEP.finditer(self._text, start, end)
         ]
         return ends_of_headers[number] if number < len(ends_of_headers) else start
 
     def _after_name(self, name: str, start: int, end: int) -> int:
-        """Where the value of a name begins: after its ``=``, or its header.
+        """Return where the value of a name begins: after its ``=``, or its header.
 
-        ``start`` if there is none.
+        It is ``start`` if the name is missing.
         """
         bare = re.escape(name)
         key = rf"""(?:"{bare}"|'{bare}'|(?<![\w"']){bare})"""

@@ -93,7 +93,7 @@ def read_comparison(
     sign = tokens[places[0]]
     left = _expression(tokens[: places[0]], symbols, sign.offset)
     right = _expression(tokens[places[0] + 1 :], symbols, len(text))
-    return left, sign.text, right  # type: ignore[return-value]  # the pattern has these alone
+    return left, sign.text, right  # type: ignore[return-value]  # the pattern has only these
 
 
 def _expression(tokens: list[Token], symbols: Mapping[str, Expr], end: int) -> Expr:

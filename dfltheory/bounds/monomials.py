@@ -74,7 +74,7 @@ def _fraction(number: Expr) -> Fraction:
 def own_order(base: Expr) -> dict[str, Fraction] | None:
     """Return the order K^e of a function of one large quantity, measured.
 
-    The result is None where it has no such order.
+    The result is None if it has no such order.
     """
     names = {s.name for s in base.free_symbols}
     if len(names) != 1 or not names <= set(LARGE):

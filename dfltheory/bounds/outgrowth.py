@@ -29,8 +29,8 @@ def outgrows(
 ) -> bool:
     """Return whether ``larger / smaller`` grows along a direction.
 
-    It must grow at half the rate that the expansion says, or faster. False where a
-    value is not finite or not positive, or where a formula has no value in many digits.
+    It must grow at least at half the rate of the expansion. False if a value is not
+    finite or not positive, or if a formula cannot be evaluated with many digits.
     """
     exponents, gain = direction
     symbols = {*larger.free_symbols, *smaller.free_symbols}
@@ -75,7 +75,7 @@ def _point(
 def _log_ratio(
     larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, mpmath.mpf]
 ) -> mpmath.mpf | None:
-    """Return the logarithm of the ratio; None where it has none."""
+    """Return the logarithm of the ratio; None if it has none."""
     names = list(point)
     try:
         above, below = (

@@ -1,4 +1,4 @@
-"""What is said of a paper once, wherever its statements are shown."""
+"""What is stated once for a paper and shown with each of its statements."""
 
 from __future__ import annotations
 

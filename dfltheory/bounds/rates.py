@@ -270,7 +270,7 @@ def direction(
 ) -> Direction | None:
     """Return a direction in which ``one`` outgrows each of ``by``, and by how much.
 
-    It is a direction in the logarithms of all atoms; None where there is none. A share
+    It is a direction in the logarithms of all atoms; None if there is none. A share
     and its gap do not vanish together: each of the two is a constant in turn.
     """
     rows = [*region, *RELATIONS]

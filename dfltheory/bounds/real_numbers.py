@@ -190,7 +190,7 @@ def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
 def _exponent(exponent: Expr) -> tuple[bool, bool]:
     """Return whether an exponent is whole, and whether it is nonnegative.
 
-    It must be positive where it is not whole. Steps and lags are at most K.
+    It must be positive if it is not whole. Steps and lags are at most K.
     """
     K = GLOSSARY["K"].symbol
     forms = [exponent]

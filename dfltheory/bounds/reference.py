@@ -126,7 +126,7 @@ def load_all(
     Parameters
     ----------
     reference, trust : see :func:`load`
-    variants : these variants alone, in this order; None: all
+    variants : only these variants, in this order; None: all
     registry : where keys are looked up
     """
     registered = _registered_name(reference, registry)

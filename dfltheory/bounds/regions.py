@@ -59,7 +59,7 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
         return np.floor(10.0 ** rng.uniform(0, 8, size))
     if entry.integer:
         high = 1 if name == "t" else 0
-        # one client has no network: what lam, q or delta say of it is nothing
+        # one client has no network, so lam, q and delta have no meaning for it
         low = 1 if name == "m" else 0
         return (
             np.floor(
@@ -141,7 +141,7 @@ def equalities(
 ) -> tuple[dict[str, Expr], list[Condition]]:
     """Return the equalities among conditions as {quantity: solution}, and the others.
 
-    They are pairs left <= right, right <= left, solved for a step size where there is
+    They are pairs left <= right, right <= left, solved for a step size if there is
     one.
 
     Raises
@@ -164,7 +164,7 @@ def equalities(
 
 
 def _solve_equality(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
-    """Return what an equality says of one quantity."""
+    """Return a quantity of an equality and the formula that it equals."""
     inside = symbol_names([equality.slack])
     for name in step_names(glossary)[::-1]:
         if name in inside:
@@ -240,7 +240,7 @@ def bound_at(theorem: Statement, points: Points) -> np.ndarray:
 def joint_glossary(first: Statement, second: Statement) -> Glossary | None:
     """Return the joint glossary of two statements.
 
-    None if they add different quantities of one name.
+    None if they add different quantities with the same name.
     """
     quantities_of_first = {quantity.name: quantity for quantity in first.quantities}
     if any(

@@ -168,7 +168,7 @@ class Registry:
         return tuple(listed_keys)
 
     def variants(self, key: str) -> tuple[str, ...]:
-        """Return the variants of a statement, ``printed`` first where there is one."""
+        """Return the variants of a statement, ``printed`` first if there is one."""
         return tuple(self._variants(key))
 
     def get(self, key: str, variant: str = "printed") -> Theorem:
@@ -276,7 +276,7 @@ def _modules_of(name: str) -> Iterator[ModuleType]:
 
 
 def _of_module(name: str) -> tuple[Paper, list[Theorem]]:
-    """Return what a module of another package says of its paper, and its statements."""
+    """Return the paper and the statements in a module of another package."""
     modules = list(_modules_of(name))
     known = getattr(modules[0], "PAPER", None)
     if not isinstance(known, Paper):

@@ -1,6 +1,6 @@
 """What a theorem is about: its algorithm, its network, its start.
 
-Data alone: nothing is guessed.
+It contains only data; nothing is guessed.
 """
 
 from __future__ import annotations

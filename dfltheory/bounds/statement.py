@@ -207,7 +207,7 @@ class Statement:
     # -- symbolic
 
     def expand(self, expr: Expr) -> Expr:
-        """``expr`` with every definition replaced, in glossary symbols alone."""
+        """``expr`` with every definition replaced, in glossary symbols only."""
         return expr.xreplace(self._expanded)
 
     @cached_property

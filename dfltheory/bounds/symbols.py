@@ -1,7 +1,7 @@
 """The glossary: one name for each quantity in all papers.
 
-It is immutable. A theorem brings what it lacks in ``Theorem.quantities``, which holds
-for that theorem alone. Read a symbol as an attribute::
+It is immutable. A theorem adds quantities by ``Theorem.quantities``; they exist only in
+that theorem. Read a symbol as an attribute::
 
     >>> from dfltheory.bounds import symbols as s
     >>> s.L * s.eta

@@ -55,7 +55,7 @@ def grid_table(
 ) -> pd.DataFrame:
     """Return one row for each point: axes, bound and terms.
 
-    The bound is nan where a condition fails.
+    The bound is nan at points where a condition fails.
     """
     import pandas as pd
 

@@ -46,7 +46,7 @@ class Theorem(Statement):
         constant
     of : key and variant of the statement that this one is drawn from, or that statement
         itself, for a corollary, a rate, and a theorem that is stated in O(.)
-    quantities : what it adds to the glossary, which holds for it alone
+    quantities : what it adds to the glossary, which hold for this theorem only
     steps, moments : its proof as the author declares it, and the names of the
         expectations in it; :func:`dfltheory.audit` checks each step
     """
@@ -101,7 +101,7 @@ class Theorem(Statement):
     def largest_step(self, name: str | None = None, **values: object) -> float:
         """Return the largest admissible step size for given constants.
 
-        inf where no condition bounds it.
+        inf if no condition bounds it.
         """
         from dfltheory.bounds.tuning import admissible_steps
 

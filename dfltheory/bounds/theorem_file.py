@@ -37,7 +37,7 @@ _QUOTED = re.compile(
 
 @dataclass(frozen=True)
 class TheoremFile:
-    """The statements of one file, and what it says of their source once."""
+    """The statements of one file, and their source."""
 
     paper: Paper
     theorems: tuple[Theorem, ...]

@@ -150,7 +150,7 @@ def _step(step: ProofStep) -> dict[str, object]:
 
 
 def _notation(theorem: Statement, paper: Paper | None) -> dict[str, str] | None:
-    """Return the statement's notation where it is not the source's."""
+    """Return the statement's notation if it differs from the source's."""
     inherited: dict[str, str] = {}
     if paper is not None:
         known = theorem.glossary
@@ -364,7 +364,7 @@ def _list(entries: list[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a string of TOML; a literal one where it has backslashes, as LaTeX has."""
+    """Return a TOML string: a literal string if it has backslashes, as in LaTeX."""
     if "\\" in text and "'" not in text and text.isprintable():
         return f"'{text}'"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

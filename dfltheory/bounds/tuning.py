@@ -18,14 +18,14 @@ from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError
 
 _GRID = 10.0 ** np.linspace(-22, 22, 4401)
-"""Where step sizes are looked for, as multiples of their :func:`_unit`."""
+"""Step sizes that are tried, as multiples of their :func:`_unit`."""
 
 
 @dataclass(frozen=True)
 class Interval:
     """Admissible values ``low <= step <= high``.
 
-    ``high`` is inf where no condition bounds it.
+    ``high`` is inf if no condition bounds it.
     """
 
     low: float
@@ -66,7 +66,7 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
 def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
     """Return step sizes that a condition ties to ``name`` by an equality.
 
-    As expressions in it.
+    They are expressions in ``name``.
     """
     tied: dict[str, Expr] = {}
     solved, _ = equalities(conditions_of(theorem), theorem.glossary)

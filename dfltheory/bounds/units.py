@@ -81,7 +81,7 @@ class Scaling:
     def of(self, expr: Expr) -> Unit:
         """Return the unit of ``expr``.
 
-        Of a sum whose terms disagree: the unit of its first term.
+        If the terms of a sum have different units, it is that of the first term.
         """
         if isinstance(expr, sp.Symbol):
             return self.units[expr.name]

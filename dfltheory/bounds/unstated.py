@@ -13,10 +13,9 @@ _ORDER = "order"
 def unstated(statement: Statement) -> list[str]:
     """Return warnings about hyperparameters that a statement does not contain.
 
-    Those of its scope's algorithms count.
-
-    One with a neutral value is judged at that value. For one without, as the order of
-    mixing and gradient steps, no run can be judged.
+    They are hyperparameters of the algorithms in its scope. One with a neutral value is
+    judged at that value. If there is no neutral value, as for the order of mixing and
+    gradient steps, no run can be judged.
     """
     stated = _stated_names(statement)
     warnings: list[str] = []

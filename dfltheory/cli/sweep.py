@@ -108,7 +108,7 @@ def sweep(
     folder = out if out is not None else Path("results") / file.stem
     check_writable(folder, folder=True)
     with keeping(
-        f"finished cells are kept in {folder}: the same command goes on from there"
+        f"finished cells are kept in {folder}: the same command continues from there"
     ):
         done = sweeps.sweep(
             experiment,

@@ -191,7 +191,9 @@ def train(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="File to save the run to as it goes, and to go on from."),
+        typer.Option(
+            help="File that the run is saved to as it proceeds, and continued from."
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int | None,
@@ -234,8 +236,8 @@ def train(
     if checkpoint is not None:
         saved = Checkpoint(checkpoint, checkpoint_every, force)
         kept = (
-            f"{checkpoint} has the run, as last saved: the same command goes on from"
-            " there"
+            f"{checkpoint} contains the run as last saved: the same command continues"
+            " from there"
         )
     _check_output(out, checkpoint)
     values = values_of(context, set_)

@@ -140,7 +140,7 @@ def _sharing(share: np.ndarray, client: int) -> np.ndarray:
 def _complete(read: Reader, copies: bool) -> np.ndarray:
     """Return W = lam I + (1 - lam) 11'/16 of sixteen clients.
 
-    For copies lam = 0.
+    If the problem has copies of clients, lam = 0.
     """
     lam = read.between(0, 1 - copies)[:, None, None]
     return lam * np.eye(16) + (1 - lam) / 16

@@ -19,7 +19,7 @@ class Reader:
         self.u, self.at = u, 0
 
     def unit(self) -> np.ndarray:
-        """Return the next column, in [0, 1]; 0.5 where there is none."""
+        """Return the next column, in [0, 1]; 0.5 if there is none."""
         column = self.at
         self.at += 1
         if column < self.u.shape[1]:

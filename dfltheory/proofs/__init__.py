@@ -5,7 +5,7 @@
 ``weights``            weights of sums over local steps
 ``vectors``            random vectors of an algorithm
 ``moments``            moments of their products; a round of an algorithm
-``facts``              inequalities between moments, which rules alone make
+``facts``              inequalities between moments, made only by rules
 ``hilbert_rules``      rules of norms, means and sums
 ``gradient_rules``     rules of gradients and samples
 ``network_rules``      rules of the network and the rounds
@@ -19,7 +19,7 @@
 ``declared_steps``     the steps of a theorem file, each judged by its premises
 ``step_notation``      moments and rules as a theorem file writes them
 ``deduction``          does an inequality follow from others? proof or witness
-``step_corrections``   what premises give in the place of a wrong coefficient
+``step_corrections``   what premises give instead of a wrong coefficient
 =====================  ============================================================
 """
 

@@ -43,7 +43,7 @@ from dfltheory.proofs.script_region import ScriptRegion
 
 @dataclass(frozen=True)
 class Checked:
-    """What the kernel says of a theorem, which is proved where ``missing`` is empty.
+    """The kernel's result for a theorem, which is proved if ``missing`` is empty.
 
     ``facts``: the last ones, one for each case; ``assumptions``: those of the theorem,
     in its words, that the proof uses; ``unused``: the others; ``idle``: the hypotheses
@@ -310,7 +310,7 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
     if not for_all_steps and source.schedule != theorem.schedule:
         missing.append(f"{theorem} and {source} have different schedules")
     missing += [
-        f"{source} is proved for {symbol} = {value} alone"
+        f"{source} is proved only for {symbol} = {value}"
         for symbol, value in _lost_mechanisms(theorem, source).items()
     ]
     if joint_glossary(source, theorem) is None:

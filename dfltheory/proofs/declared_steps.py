@@ -55,7 +55,7 @@ class JudgedStep:
     reason : why it is not decided, or which demand of a rule fails
     witness : values at which all premises hold and the claim does not
     point : where a demand of a rule fails
-    corrections : what the premises give in the place of wrong coefficients
+    corrections : what the premises give instead of wrong coefficients
     uses : hypotheses of its rules
     """
 

@@ -88,7 +88,7 @@ class Deduction:
         self.moments = tuple(moments)
 
     def witness(self) -> Witness | None:
-        """Values at which it does not follow; None where none were found."""
+        """Values at which it does not follow; None if none were found."""
         for point in self.region.points:
             at_point = self._exactly_at(point)
             moment_values = None if at_point is None else counterexample(at_point)
@@ -164,7 +164,7 @@ class Deduction:
         return True
 
     def _exactly_at(self, point: Point) -> MomentRows | None:
-        """Everything at a point; None where a constant is irrational."""
+        """Everything at a point; None if a constant is irrational."""
         rows = self._rows(point, value_at)
         columns = zip(*rows, strict=True)
         pinned = [place for place, column in enumerate(columns) if None in column]

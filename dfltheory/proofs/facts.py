@@ -1,7 +1,7 @@
 """Facts, and the decorator that lets a rule make one.
 
-A :class:`Fact` is made by a function under :func:`rule` alone, from arguments that are
-facts made so. ``kernel.py`` documents the meaning.
+A :class:`Fact` is made only by functions decorated with :func:`rule`, and the facts
+among their arguments are made in the same way. ``kernel.py`` documents the meaning.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def all_rules() -> Mapping[str, Rule]:
 def rule(
     cites: str, *uses: h.Hypothesis
 ) -> Callable[[Callable[..., Claim]], Callable[..., Fact]]:
-    """Make a function that gives a Claim one that gives a Fact: in this file alone."""
+    """Turn a function that returns a Claim into a rule, which returns a Fact."""
     need(
         not _SEALED,
         "rules are defined in the kernel: a proof cannot define its own",

@@ -278,7 +278,7 @@ def _power(expr: Expr) -> tuple[Expr, Expr]:
 def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
     """Return the quotient of the coefficients of the highest power of a symbol.
 
-    The power is of the same degree in both. None where the target does not decrease in
+    The power is of the same degree in both. None if the target does not decrease in
     it.
     """
     parts = [sp.fraction(sp.together(x)) for x in (target, slack)]

@@ -131,7 +131,7 @@ def sam(alg: Algorithm, part: Vec) -> Claim:
     """Bound what the second gradient of SAM adds.
 
     root(U) <= L rho for U = e_k (what SAM's second gradient adds), its conditional mean
-    e^_k given the past, and e_k - e^_k; of two blocks in the shared part alone.
+    e^_k given the past, and e_k - e^_k; of two blocks only in the shared part.
     """
     known = (vec.within(alg.shared) for vec in (E, EHAT, E - EHAT))
     need(

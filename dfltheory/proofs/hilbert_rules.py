@@ -103,8 +103,8 @@ def projection(v: Vec) -> Claim:
 def one_step(fact: Fact) -> Claim:
     """Write the only step of a round as the sum over the steps.
 
-    From a fact about step k to the same for the sums over the steps, where K <= 1: then
-    sum_{j<K} U_j = U_k.
+    A fact about step k gives the same fact about the sums over the steps if K <= 1,
+    because then sum_{j<K} U_j = U_k.
     """
     need(len(fact.phases) == 1, "the fact is about no local step: {}", fact)
     (phase,) = fact.phases
@@ -161,7 +161,7 @@ def steps_max(v: Vec, n: Expr, weights: Lag = PLAIN, upto: Expr | None = None) -
 def steps_sum(fact: Fact, weights: Lag) -> Claim:
     """Bound a weighted sum of steps that grow with the weights before them.
 
-    From root(U_k) <= a C(k) + b, C(k) the sum of the weights of k steps, to
+    root(U_k) <= a C(k) + b, with C(k) the sum of the weights of k steps, gives
     root(sum_{j<K} c(K-j) U_j) <= a (sum_{j<K} c(K-j) C(j)) + b (sum of the weights).
     """
     u, each = single_moment(fact, "root").vec, weights.whole(k)

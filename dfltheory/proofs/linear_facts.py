@@ -101,7 +101,7 @@ def _name_of_term(term: tuple[Atom, Expr]) -> str:
 
 
 def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFact:
-    """Return what a rule says of its arguments.
+    """Return what a rule states about its arguments.
 
     The demands and the hypotheses of the facts among them are kept.
     """

@@ -30,7 +30,7 @@ def minimum(
     Returns
     -------
     pair or None
-        The least value and where it is taken; None where there is none.
+        The least value and a minimizer; None if there is none.
     """
     matrices = []
     # SymPy cannot treat a program without any row in at_most: 0 <= 0 changes nothing

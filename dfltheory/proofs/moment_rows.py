@@ -110,7 +110,7 @@ def _with_squares(
 ) -> list[Fraction] | None:
     """Return a counterexample in which each square is the square of its root.
 
-    None where none was found.
+    None if none was found.
     """
     pairs = _roots_and_squares(at_point.moments)
     if all(values[square] == values[of] ** 2 for of, square in pairs):

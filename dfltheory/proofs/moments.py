@@ -52,9 +52,9 @@ class Algorithm:
 
     Gradients are taken at ``local`` (step k); ``sent`` is what the network mixes: x <-
     W sent, ``gossips`` times. ``mean_model``: where the theorem's gradient is;
-    ``dual``: what becomes of a second state, which starts at 0. Of two blocks:
+    ``dual``: the next value of a second state, which starts at 0. Of two blocks:
     ``personal``: where the gradients of the personal part are taken in the first phase;
-    ``kept``: what becomes of that part.
+    ``kept``: the next value of that part.
     """
 
     name: str
@@ -199,9 +199,9 @@ class Moment:
         )
         need(
             self.kind == "inner" or not self.other.terms,
-            "a product alone has two vectors",
+            "only a product has two vectors",
         )
-        need(self.kind == "one" or not self.label, "a constant alone has a label")
+        need(self.kind == "one" or not self.label, "only a constant has a label")
         need(self.kind != "one" or not self.vec.terms, "a constant has no vector")
 
     @property
@@ -213,7 +213,7 @@ class Moment:
     def phases(self) -> set[str]:
         """The phases on whose step k it depends.
 
-        Where its coefficients alone contain k, that is the phase of an algorithm with
+        If only its coefficients contain k, that is the phase of an algorithm with
         one block: in one with two blocks, k would have two meanings.
         """
         if not self.free:
@@ -298,7 +298,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a rule says to the kernel; it becomes a Fact by ``@rule`` alone."""
+    """What a rule returns to the kernel; only ``@rule`` makes a Fact of it."""
 
     left: Form
     right: Form

@@ -164,7 +164,7 @@ def _recursion(
 def convolution(fact: Fact) -> Claim:
     """Solve a recursion of roots in the mean over the rounds.
 
-    From root[next](U) <= p root(U) + sum_j c_j b_j in every round: root[mean t](U) <=
+    root[next](U) <= p root(U) + sum_j c_j b_j in every round gives root[mean t](U) <=
     root[start](U)/sqrt(T (1 - p^2)) + (1/(1 - p)) sum_j c_j b_j[mean t].
     """
     now, p, rest, demands = _recursion(fact)
@@ -182,7 +182,7 @@ def convolution(fact: Fact) -> Claim:
 def invariant(fact: Fact, start: Fact) -> Claim:
     """Bound a root in every round by induction.
 
-    From root[next](U) <= p root(U) + c in every round and root[start](U) <= 0: root(U)
+    root[next](U) <= p root(U) + c in every round and root[start](U) <= 0 give root(U)
     <= c/(1 - p).
     """
     now, p, rest, demands = _recursion(fact)
@@ -268,7 +268,7 @@ def next_dual(alg: Algorithm, v: Vec = DUAL) -> Claim:
 def telescope(alg: Algorithm, fact: Fact) -> Claim:
     """Sum the changes of f over the rounds.
 
-    From E f(w^{t+1}) - E f(w^t) <= r_t at the mean model w in every round: 0 <=
+    E f(w^{t+1}) - E f(w^t) <= r_t at the mean model w in every round gives 0 <=
     f0_gap/T + mean of r_t.
     """
     w = alg.mean_model

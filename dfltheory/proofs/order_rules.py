@@ -139,7 +139,7 @@ def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Cl
         ((moment, number),) = wanted.items()
         need(
             number == 1 and moment in rest,
-            "{} alone must be wanted, and in {}",
+            "{} must have coefficient 1 and occur in {}",
             moment,
             fact,
         )
@@ -163,8 +163,8 @@ def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Cl
 def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Claim:
     """Square an inequality of roots.
 
-    From root(U) <= sum_j c_j r_j to sq(U) <= sum_j c_j^2 r_j^2/w_j, weights w_j > 0 of
-    sum at most 1.
+    root(U) <= sum_j c_j r_j gives sq(U) <= sum_j c_j^2 r_j^2/w_j for weights w_j > 0
+    with sum at most 1.
     """
     left = single_moment(fact, "root")
     shares = dict(weights or dict.fromkeys(fact.right, sp.S.One))
@@ -194,7 +194,7 @@ def _kind(m: Moment, kind: str) -> Moment:
 def take_root(fact: Fact) -> Claim:
     """Take the root of an inequality of squares.
 
-    From sq(U) <= sum_j c_j r_j^2 to root(U) <= sum_j c_j^(1/2) r_j.
+    sq(U) <= sum_j c_j r_j^2 gives root(U) <= sum_j c_j^(1/2) r_j.
     """
     left = single_moment(fact, "sq")
     need(

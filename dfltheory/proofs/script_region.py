@@ -125,10 +125,10 @@ class ScriptRegion:
     def _check_definitions(
         self, theorem: Theorem, names: Mapping[sp.Symbol, Expr]
     ) -> None:
-        """Check what the script says of the theorem's abbreviations.
+        """Check the script's formulas of the theorem's abbreviations.
 
         The theorem's abbreviations that are sums of the script stay as they are, and
-        what the script says of others must be what the theorem defines.
+        the script's formulas of the others must equal the theorem's.
         """
         known = {symbol: symbol for symbol in self._sum_formulas} | dict(names)
         defined = {d.symbol for d in theorem.definitions}

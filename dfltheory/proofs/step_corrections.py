@@ -1,4 +1,4 @@
-"""What premises give in the place of a wrong coefficient, term by term."""
+"""What premises give instead of a wrong coefficient, term by term."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def corrections(
     Returns
     -------
     tuple of Correction
-        Empty where the premises give no bound of this form.
+        Empty if the premises give no bound of this form.
     """
     fewest: tuple[Correction, ...] = ()
     for multipliers in deduction.multipliers(witness.point):
@@ -171,7 +171,7 @@ def _edits(
 ) -> Iterator[tuple[Expr, Expr]]:
     """Return factors and their new powers.
 
-    First come those of what is derived, with the sums of the bound in the place of
+    First come those of what is derived, with the sums of the bound instead of
     others.
     """
     different = [

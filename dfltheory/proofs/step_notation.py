@@ -143,7 +143,7 @@ class StepNotation:
         self._nodes = 0
 
     def moment(self, name: str, text: str) -> Moment:
-        """Return the moment that a text is.
+        """Return the moment that a text denotes.
 
         ``nonnegative`` and ``real`` are numbers of their own.
         """

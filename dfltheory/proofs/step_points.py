@@ -128,7 +128,7 @@ def _holds(condition: Condition, point: Point) -> bool:
 
 
 def value_at(expr: Expr, point: Point) -> Fraction | None:
-    """Return the value of an expression at a point; None where it is not rational."""
+    """Return the value of an expression at a point; None if it is not rational."""
     numbers = {
         symbol: sp.Rational(value.numerator, value.denominator)
         for symbol, value in point.items()
@@ -145,7 +145,7 @@ def value_at(expr: Expr, point: Point) -> Fraction | None:
 def approximate_value(expr: Expr, point: Point) -> Fraction | None:
     """Return the value of an expression at a point.
 
-    Irrational values have 30 digits; None where it is no real number.
+    Irrational values have 30 digits; None if it is not a real number.
     """
     known = value_at(expr, point)
     if known is not None:

@@ -83,7 +83,7 @@ class Atom:
         )
         need(
             (self.name == "grad") == (self.point is not None),
-            "{}: a gradient alone has a point",
+            "{}: only a gradient has a point",
             self.name,
         )
         need(

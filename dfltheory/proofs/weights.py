@@ -63,7 +63,7 @@ class Lag:
     ``before`` and ``squared``: symbols for the total of K and of K - 1 steps and for
     the squares of K (which may be an expression in ``at``). ``path``: a symbol for the
     sum over j < K of c(K - j) times the total of j steps, whose ``partial`` sums over j
-    < count are proved likewise.
+    < count are proved in the same way.
     """
 
     weight: Expr = sp.S.One

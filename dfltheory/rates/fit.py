@@ -261,7 +261,7 @@ def fit_points(
     Parameters
     ----------
     bound : sequence of float
-        nan where it is unknown.
+        nan if it is unknown.
     deviations : (seeds, n) array_like, optional
         As in `fit_exponent`.
     rounded : (n,) sequence of bool, optional

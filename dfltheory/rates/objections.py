@@ -49,7 +49,7 @@ def other_step_sizes(theorem: Theorem, values: Sequence[Mapping[str, float]]) ->
             if name in theorem.scheduled and abs(factor - 1) > _SAME:
                 return (
                     f"the runs have {factor:.6g} times the scheduled {name}, and the"
-                    " bound holds at the schedule alone"
+                    " bound holds only at the schedule"
                 )
     return ""
 

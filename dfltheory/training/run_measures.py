@@ -126,7 +126,7 @@ class RunMeasures:
     model_sq : (S, R) array, optional
         mean_i ||x_i^t||^2, to which rounding errors are proportional.
     x0_gradient_sq : (S,) array, optional
-        mean_i ||grad f_i(xbar^0)||^2, likewise.
+        mean_i ||grad f_i(xbar^0)||^2, in the same way.
     stated : mapping of str to float, optional
         Values by glossary name, stated by the user, of a run that other code made and
         measured; None for runs of this package. In such a record, unknown measures and

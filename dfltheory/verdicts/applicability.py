@@ -312,7 +312,7 @@ def _schedule_obstacle(
 ) -> Obstacle | None:
     """Return why a corollary does not apply at these step sizes.
 
-    It holds for the step sizes of its schedule alone.
+    It holds only for the step sizes of its schedule.
     """
     fixed = [name for name in theorem.scheduled if name != "Q" and name in values]
     if not fixed:

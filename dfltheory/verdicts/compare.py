@@ -195,7 +195,7 @@ def _with_estimates(run: History, task: Task[Any] | None) -> History:
             'constants = "estimate" needs the models of the run, which this record does'
             " not contain: pass the constants, for example sigma_g=..."
         )
-    run = copy(run)  # dataclasses.replace would drop what a file says of the network
+    run = copy(run)  # dataclasses.replace would drop a file's data on the network
     run.constants = of_run(task, run).constants()
     return run
 

@@ -52,7 +52,7 @@ def computed_values(
     """Return the values of computed quantities, and their rounding errors.
 
     What cannot be computed, or is outside of the quantity's range, is absent: ``W`` is
-    None where no single matrix is used.
+    None if the run does not use a single matrix.
     """
     computed: dict[str, float] = {}
     errors: dict[str, float] = {}

@@ -153,10 +153,10 @@ def largest_lower_limit(samples: Array, tail: float) -> float:
 
 
 def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
-    """Return an upper limit for max_k E X_k of columns (S, k).
+    """Return an upper limit for max_k E X_k of columns (S, k), 0 <= X <= ``most``.
 
-    With 0 <= X <= ``most``. It is the largest of the columns' upper limits, and fails
-    only where that of the column with the largest expectation does.
+    It is the largest of the columns' upper limits. It fails only if the limit of the
+    column with the largest expectation fails.
     """
     if (samples > most).any():
         return np.inf
@@ -172,14 +172,13 @@ def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
 
 
 def upper_limit(samples: Array, most: float, tail: float) -> float:
-    """Return an upper limit for min_k E X_k of columns (S, k).
+    """Return an upper limit for min_k E X_k of columns (S, k), 0 <= X <= ``most``.
 
-    With 0 <= X <= ``most``, for every distribution.
-
-    most - X is not negative either, and E X_k >= u for all k says E (most - X_k) <=
-    most - u: the mean of the columns' evidence against that is evidence. S seeds of
-    zeros give most (1 - (tail/2)^(1/S)) at best: a value that comes with probability p
-    is missed by all of them with (1 - p)^S. Infinite where a sample exceeds ``most``.
+    It holds for every distribution. most - X is nonnegative, and E X_k >= u for all k
+    means E (most - X_k) <= most - u. The mean of the columns' evidence against this is
+    evidence. With S seeds of zeros the limit is at least most (1 - (tail/2)^(1/S)),
+    because a value of probability p is missed by all seeds with probability (1 - p)^S.
+    The limit is infinite if a sample exceeds ``most``.
     (Sharper than empirical Bernstein limits by far: tests/verdicts/test_evidence.py.)
     """
     if (samples > most).any():

@@ -45,9 +45,8 @@ def changed_run(run: History, changes: Mapping[str, Any]) -> History:
     InputError
         If the algorithm does not admit a value.
     """
-    changed = copy(
-        run
-    )  # dataclasses.replace would drop what a file says of the network
+    # dataclasses.replace would drop a file's data on the network
+    changed = copy(run)
     kind = type(run.algorithm)
     changed.algorithm = replace(run.algorithm, **hyperparameter_fields(kind, changes))
     if "T" in changes:

@@ -101,7 +101,7 @@ class LeftHandSide:
     def samples(self) -> Array:
         """The measure at these rounds, (S, R).
 
-        An upper end: infinite where it is unknown, because the run had diverged before
+        An upper end: infinite if it is unknown, because the run had diverged before
         that round, or because the value is not finite. Overflow is no measurement: an
         intermediate result may overflow where the measure does not.
         """
@@ -148,7 +148,7 @@ class LeftHandSide:
         """The quantities whose expectations give the left-hand side, (S, k).
 
         Every round of a minimum or a maximum; the single mean or sum otherwise. They
-        are infinite where they are unknown, as the samples are.
+        are infinite where the samples are, that is, where they are unknown.
         """
         return self._aggregate(self.samples)
 
@@ -225,7 +225,7 @@ class LeftHandSide:
     def exact(self) -> bool:
         """Whether each seed is an expectation, given its start.
 
-        A measure of the start alone is one in every run.
+        A measure that depends only on the start is one in every run.
         """
         return is_deterministic(self.run) or bool(self._at_start.all())
 
@@ -236,7 +236,7 @@ class LeftHandSide:
 
     @property
     def _at_start(self) -> NDArray[np.bool_]:
-        """The rounds whose measure depends on the models of the start alone."""
+        """The rounds whose measure depends only on the models of the start."""
         return self.rounds + rounds_ahead(self.theorem.lhs.measure) == 0
 
     @property

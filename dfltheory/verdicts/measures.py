@@ -31,7 +31,7 @@ Numbers = float | Array
 def dist_sq(task: Task[Any], models: Tensor, mean: Tensor) -> Tensor:
     """||xbar^t - x*||^2, for ``train(..., metrics=[dfl.verdicts.dist_sq])``.
 
-    For tasks with a known minimizer ``x_star`` (d,) of f, such as quadratics.
+    The task must have a known minimizer ``x_star`` (d,) of f, as quadratics do.
     """
     x_star = getattr(task, "x_star", None)
     if x_star is None or x_star.shape != mean.shape[1:]:

@@ -87,7 +87,7 @@ def _own_law_obstacle(
     rounds: int,
     gossip_steps: int,
 ) -> str | None:
-    """Return what a third-party law says of the matrices of a run."""
+    """Return a third-party law's message on the matrices of a run."""
     if topology is None:
         return (
             "its own law of the network cannot be checked on a run from a file, which"

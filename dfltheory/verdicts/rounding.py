@@ -10,11 +10,11 @@ rounds:
 
 with sqrt(m) for a sum of m terms, as is usual (Higham and Mary 2019, SIAM J. Sci.
 Comput. 41). Momentum alpha and states that an algorithm carries from round to round
-repeat an error, 1/(1 - alpha) or T times. Where the errors of earlier rounds are damped
-they add up to less: gossip damps deviations from the mean by lam in each round, and
+repeat an error, 1/(1 - alpha) or T times. If errors of earlier rounds are damped, the
+sum is smaller: gossip damps deviations from the mean by lam in each round, and
 gradient steps damp a gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K L).
 
-Step sizes that a schedule fixes are given with some digits alone. Their relative error
+Step sizes that a schedule fixes are given with a few digits. Their relative error
 moves a model by that share of its step.
 
 Every error is relative to a magnitude of the run (:class:`~.measures.Sizes`), so that
@@ -46,12 +46,11 @@ VALUE_STEPS = 16
 
 @dataclass(frozen=True)
 class RoundingError:
-    """Error of a measured value v >= 0, and of its root.
+    """Rounding error of a measured value v >= 0.
 
-    That of sqrt(v), and that of v, absolute and relative to v.
-
-    ``bounded``: False if it is an estimate, since the sizes of the models are unknown.
-    Then no least true value is known.
+    ``root`` is the error of sqrt(v); ``shift`` and ``relative`` are the errors of
+    v, absolute and relative to v. ``bounded`` is False if the error is an estimate because
+    the sizes of the models are unknown. Then no lower end of the true value is known.
     """
 
     root: Numbers = 0.0
@@ -90,25 +89,25 @@ def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     ===================  ==========================================================
     measure              error
     ===================  ==========================================================
-    ``dist_sq``          of its root: that of the models and of x*
-    ``consensus``        of its root: that of the models, which gossip damps
-    ``grad_norm_sq``     of its root: L times that of the models, which gradient
-                         steps damp; also at w
-    two blocks           the same of each block, with the block's weight
-    ``f_gap``            16 eps (f - f* + 2 |f*|), and of its root sqrt(L/2) times
-                         that of the models
-    ``loss``             16 eps |f|, and ||grad f|| times that of the models
+    ``dist_sq``          its root has the error of the models and of x*
+    ``consensus``        its root has the error of the models, damped by gossip
+    ``grad_norm_sq``     its root has L times the error of the models, damped by
+                         gradient steps; the same at w
+    two blocks           the same for each block, with the block's weight
+    ``f_gap``            16 eps (f - f* + 2 |f*|); its root also has sqrt(L/2) times
+                         the error of the models
+    ``loss``             16 eps |f|, and ||grad f|| times the error of the models
     ``sent_bits``        none: bits are counted
-    any other            that of a measure of the same unit, if the unit is a
-                         (squared) length or gradient or a value of f, for a metric
-                         that changes no faster; and in any case half of the digits:
-                         of its root sqrt(T (K + Q sqrt(m) + 2) eps) times the
-                         largest root of a value in the run, since how such a metric
-                         magnifies errors is unknown
+    any other            the error of the measure above with the same unit ((squared)
+                         length, gradient or value of f), assuming that the metric
+                         changes no faster; and in any case half of the digits: its
+                         root has sqrt(T (K + Q sqrt(m) + 2) eps) times the largest
+                         root of a value in the run, because it is unknown how such
+                         a metric magnifies errors
     ===================  ==========================================================
 
-    Of a run whose models have unknown sizes, half of the digits of any measure count as
-    lost, and the error is not bounded.
+    If the sizes of the models in a run are unknown, half of the digits of any measure
+    are regarded as lost, and the error is not bounded.
     """
     measure = lhs.measure
     if measure == "sent_bits":
@@ -154,7 +153,7 @@ def _curvature(sizes: Sizes) -> Numbers:
 def _condition_number(sizes: Sizes) -> Numbers:
     """Return L/mu, by which sums of a gradient may cancel.
 
-    1 where it is unknown or infinite.
+    1 if it is unknown or infinite.
     """
     if sizes.L is None or sizes.mu is None:
         return 1.0
@@ -214,7 +213,7 @@ def _deviation_error(sizes: Sizes) -> Numbers:
 
 
 def _gossip_time(sizes: Sizes) -> Numbers:
-    """1/(1 - lam), infinite where rounding makes lam 1."""
+    """1/(1 - lam), infinite if rounding makes lam 1."""
     gap = 1 - np.asarray(sizes.lam, dtype=float) - 2 * sizes.eps
     return np.where(gap > 0, 1 / np.where(gap > 0, gap, 1.0), np.inf)
 
@@ -290,7 +289,7 @@ def _value_error(sizes: Sizes) -> Numbers:
 
 
 def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
-    """Return the error of a measure that is known by its unit alone.
+    """Return the error of a measure of which only the unit is known.
 
     It is half of its digits, and that of a known measure of the unit.
     """
@@ -335,7 +334,7 @@ def bound_error(
     eps : float
         Rounding unit. A constant is rounded by 8 eps of itself; mu, an eigenvalue, by
         8 eps of L; a share such as lam by 2 eps, since a weight near 1/2 is known no
-        better, so that the error is infinite where 1 - lam is less.
+        better, so that the error is infinite if 1 - lam is less.
     starts : mapping, optional
         Rounding errors of what was measured at the start.
     digits : float

@@ -202,7 +202,7 @@ def _largest_slope(run: History, gradient: float) -> float:
 def _block_weights(run: History, measure: str) -> dict[str, float]:
     """Return the weight of each block's squared gradient in a measure.
 
-    By the suffix of the block's constants.
+    Keys are the suffixes of the blocks' constants.
     """
     if measure == "two_block_weighted":
         values = run.algorithm.theory_values()

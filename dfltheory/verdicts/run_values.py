@@ -114,7 +114,7 @@ class RunValues(Mapping[str, Any]):
     def f0_gap_error(self) -> Number:
         """Absolute rounding error of f0_gap; a number, or (S,).
 
-        Of a given f0_gap: that of the differences between the starts.
+        For a given f0_gap, it is the error of the differences between the starts.
         """
         if "f0_gap" not in self.given:
             return np.zeros(()) if self.gap is None else self.gap.error
@@ -293,8 +293,8 @@ class RecordedRun(Source):
         """Return the gap of each seed, with what the run states of its rounding error.
 
         A model is rounded by eps ||x||, and a client's loss by that times its gradient,
-        for which ||grad f|| + sigma_g is taken. Where that is not finite, as in a run
-        that diverged, the error is infinite.
+        for which ||grad f|| + sigma_g is taken. If that is not finite, as in a run that
+        diverged, the error is infinite.
         """
         run = self.run
         gap = gap_at_start(run, theorem)
@@ -361,7 +361,7 @@ class RecordedRun(Source):
 
 
 def cited_push_sum_values(network: object, dim: int) -> Values:
-    """Return the cited C and q of a network; infinite where there are none."""
+    """Return the cited C and q of a network; infinite if there are none."""
     try:
         cited = graphs.cited_constants(network, dim=dim)
     except GraphError:
@@ -370,9 +370,9 @@ def cited_push_sum_values(network: object, dim: int) -> Values:
 
 
 def stated_gap(run: History, theorem: Theorem) -> Gap | None:
-    """Return the stated f0_gap of a run from elsewhere.
+    """Return the stated f0_gap of a run of another program.
 
-    For a theorem that begins at its start.
+    None if it is not stated, or if the theorem does not begin at the start of the run.
     """
     if run.stated is None or "f0_gap" not in run.stated or theorem.lhs.start != 0:
         return None

@@ -199,7 +199,7 @@ def step_sizes(
 ) -> dict[str, float]:
     """Return the scheduled hyperparameters of a theorem, by glossary name.
 
-    At one task, horizon and network.
+    They are those for this task, horizon and network.
 
     Parameters
     ----------

@@ -54,11 +54,10 @@ def running_upper_limits(
 ) -> NDArray[np.float64]:
     """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R.
 
-    Each fails with at most ``tail``.
-
-    The horizons of a block use the simultaneous limits of its last one. Where these
-    give no limit for an earlier horizon, the limit of the previous block holds: more
-    rounds have no larger minimum.
+    Each limit fails with probability at most ``tail``. The horizons of a block use the
+    simultaneous limits of its last one. If these give no limit for an earlier horizon,
+    the limit of the previous block is used: it holds because more rounds cannot have a
+    larger minimum.
     """
     rounds: int = samples.shape[1]
     ends = np.unique(
@@ -85,9 +84,9 @@ def _upper_limits_of_minimum(
     first: int,
     sure: NDArray[np.bool_] | None,
 ) -> NDArray[np.float64]:
-    """Return limits u_h with P(u_h < min_{t <= h} E Y_t) <= tail.
+    """Return limits u_h with P(u_h < min_{t <= h} E Y_t) <= tail for h = first..R.
 
-    For h = first..R, from ``samples`` (S, R).
+    ``samples`` are (S, R).
     """
     rounds: int = samples.shape[1]
     horizons = np.arange(first, rounds + 1)

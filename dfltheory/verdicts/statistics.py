@@ -230,12 +230,10 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
 
 
 def seeds_needed(interval: Interval, bound: float, seeds: int) -> int | None:
-    """Return about how many seeds would bring the interval to one side.
+    """Return about how many seeds would bring the interval to one side of ``bound``.
 
-    Of ``bound``, at the present variance.
-
-    Half-widths fall as 1/sqrt(seeds). None where the variance is unknown, or the
-    estimate is the bound.
+    The variance is taken as it is, and half-widths fall as 1/sqrt(seeds). None if the
+    variance is unknown, or if the estimate is the bound.
     """
     half = (
         interval.high - interval.estimate

@@ -67,7 +67,7 @@ class Suggestion:
     tied : dict
         Step sizes that a condition ties to a changed one, by name.
     settings : dict
-        Hyperparameters of which the theorem covers one value alone, by name: numbers,
+        Hyperparameters of which the theorem covers only one value, by name: numbers,
         text or truth values.
     """
 

@@ -86,7 +86,7 @@ def _mean_gradient(run: History, distances: Array | None, L: float | None) -> fl
 
 
 def minimum_size(run: History) -> float:
-    """|f*|, from f and f - f* where it is not stated; infinite if it is unknown."""
+    """|f*|, from f and f - f* if it is not stated; infinite if it is unknown."""
     if run.constants.f_star is not None:
         return abs(run.constants.f_star)
     gap = run.measures().get("f_gap")

@@ -43,8 +43,8 @@ class Source(ABC):
     def cited_push_sum(self) -> Values:
         """Return C and q of Assran et al. (2019), Lemma 3, on the network.
 
-        They are infinite where they cannot be computed, and absent where no network is
-        known.
+        They are infinite if they cannot be computed, and absent if the network is
+        unknown.
         """
         return {}
 

@@ -389,7 +389,7 @@ def page() -> str:
             "|---|---|---|---|",
             *rows,
             "",
-            "Where theirs differs by design:",
+            "Intended differences:",
             "",
             *differ,
             "",

@@ -67,7 +67,7 @@ Test = Callable[[Terms], bool]
 
 @dataclass(frozen=True)
 class Box:
-    """Where the sign of a polynomial is asked for.
+    """The region in which the sign of a polynomial is determined.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ _MOST_FACTS = 2
 def is_nonnegative(terms: Terms, box: Box, most_facts: int = _MOST_FACTS) -> bool:
     """Return whether a polynomial is proved to have no negative value in the region.
 
-    False where no proof was found.
+    False if no proof was found.
     """
     if not box.possible(terms):
         return False
@@ -269,8 +269,8 @@ def _divide(
 ) -> tuple[Terms, Terms]:
     """Return a factor and a rest with ``terms = factor * fact + rest``.
 
-    ``pivot`` does not divide the (negative) terms of the rest. The factor is empty
-    where there is none, or it is long.
+    ``pivot`` does not divide the (negative) terms of the rest. The factor is empty if
+    there is none, or if it is long.
     """
     rest = dict(terms)
     factor: dict[Exponents, MPQ] = {}

@@ -250,8 +250,8 @@ class _Quotient:
     def _sign(self, whole: Expr, strict: bool) -> int:
         """Return the proved sign of a polynomial: 1, -1 or 0.
 
-        It is 1 where it is proved to have no negative value (``strict``: no value <=
-        0), -1 where its opposite is, else 0.
+        It is 1 if the polynomial is proved to have no negative value (``strict``: no
+        value <= 0), -1 if this is proved for its negative, else 0.
         """
         poly = self._poly(whole)
         if poly.is_zero:
@@ -305,8 +305,8 @@ class _Quotient:
     def _fact(self, known: Expr) -> Terms | None:
         """Return a polynomial that is not negative where ``known`` is not.
 
-        It is its numerator without the factors that are positive; None where nothing is
-        known of its denominator.
+        It is its numerator without the factors that are positive; None if the sign of
+        its denominator is unknown.
         """
         over, under = sp.fraction(sp.together(known))
         sign = self._sign(under, strict=False)

@@ -322,7 +322,7 @@ def _read_exponent(
 def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
     """Return whether a symbol is a whole number.
 
-    By its assumptions, or as a quantity of the glossary.
+    Its assumptions or the glossary state this.
     """
     entry = quantity_of(n, glossary)
     return bool(n.is_integer) or (
