@@ -19,13 +19,18 @@ from dfltheory.errors import InputError
 
 
 class RuleError(InputError):
-    """A rule was asked for what it does not say."""
+    """A rule does not apply to its arguments.
+
+    ``rule`` is its name; None outside of rules.
+    """
+
+    rule: str | None = None
 
 
 def need(condition: object, message: str, *about: object) -> None:
     """Refuse with a message if the condition is false.
 
-    The message names ``about`` in place of ``{}``: a formula is written only then.
+    The message has ``about`` in place of ``{}``; formulas are written only if needed.
     """
     if not condition:
         raise RuleError(message.format(*about) if about else message)

@@ -107,7 +107,7 @@ def check(
     _check_script(script)
     facts, missing = [], []
     if script.case is not None and not _is_decided(theorem, script):
-        missing.append("the condition of the cases may be no real number")
+        missing.append("a side of the condition of the cases may not be a real number")
     for case, stated in script.cases(theorem):
         fact, lacks = _proof(stated, case)
         facts.append(fact)
@@ -164,10 +164,10 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     """Return the last fact of one case, and what it lacks to be the theorem there."""
     fact = script.prove(**script.weights)
     if not genuine(fact):
-        raise RuleError("a proof ends in a fact of the kernel")
+        raise RuleError("prove of a script must return a fact of the kernel")
     missing = []
     if stated.scope.participation != "full":
-        missing.append("the kernel covers full participation")
+        missing.append("the kernel covers only full participation")
     missing += _algorithm(stated, fact)
     missing += _meanings(stated, script, fact)
     if not fact.left or fact.left != left_moments(stated, fact):

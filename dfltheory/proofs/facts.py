@@ -7,6 +7,7 @@ among their arguments are made in the same way. ``kernel.py`` documents the mean
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
 from inspect import signature
@@ -156,6 +157,10 @@ def rule(
 
         @wraps(function)
         def apply(*arguments: object, **named: object) -> Fact:
+            with _errors_of(name):
+                return make_fact(*arguments, **named)
+
+        def make_fact(*arguments: object, **named: object) -> Fact:
             values = (*arguments, *named.values())
             premises = tuple(a for a in values if isinstance(a, Fact) and genuine(a))
             parts = [part for a in values if not genuine(a) for part in _parts_of(a)]
@@ -181,7 +186,7 @@ def rule(
                 _need_own_blocks(algorithm, claim)
             need(
                 not any(has_poles(d.expr) for d in claim.demands),
-                "{}: a demand is not a number",
+                "{}: a side condition of the rule divides by 0",
                 name,
             )
             demands = dict.fromkeys(d for p in premises for d in p.demands)
@@ -202,13 +207,25 @@ def rule(
                 of=next(iter(about), None),
             )
             need(
-                len(fact.phases) <= 1, "{}: the step k of a fact is of one phase", name
+                len(fact.phases) <= 1,
+                "{}: the step k would belong to several phases",
+                name,
             )
             return fact
 
         return apply
 
     return register
+
+
+@contextmanager
+def _errors_of(rule: str) -> Iterator[None]:
+    """Set the rule of errors that have none."""
+    try:
+        yield
+    except RuleError as error:
+        error.rule = error.rule or rule
+        raise
 
 
 def _demands_of(part: object) -> tuple[Demand, ...]:
@@ -228,7 +245,7 @@ def _need_own_blocks(algorithm: Algorithm, claim: Claim) -> None:
     for part in _parts_of(({**claim.left}, {**claim.right})):
         need(
             not isinstance(part, Atom) or part.block in algorithm.blocks,
-            "{}: {} has no such block of coordinates",
+            "{} is in a block of coordinates that {} does not have",
             part,
             algorithm.name,
         )
@@ -287,19 +304,19 @@ def over_all(linear: Form, phases: set[str], **where: str) -> Form:
         varies = m.free if steps else m.kind != "one"
         need(
             m.kind != "value" and not (varies and m.rounds),
-            "{} has nothing over {}",
+            "{} cannot be taken over {}",
             m,
             where,
         )
         need(
             steps or not (m.free or k in c.free_symbols),
-            "{} still depends on the step",
+            "{} depends on the step k: take its mean or maximum over the steps first",
             m,
         )
         if k in c.free_symbols:
             need(
                 not varies and where["steps"] == "mean",
-                "({}) {}: has no mean over the steps",
+                "({}) {}: k times a moment of step k has no mean over the steps",
                 c,
                 m,
             )

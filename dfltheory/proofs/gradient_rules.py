@@ -59,7 +59,7 @@ def descent(alg: Algorithm, u: Vec, d: Vec) -> Claim:
     value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D) for D in one block;
     where all clients share D, grad f stands for grad f_i.
     """
-    need(d.terms, "the step is 0: there is no descent")
+    need(d.terms, "the step of the descent must not be 0")
     g = alg.grad(u, d.block)
     right = {
         inner(g.mean() if d.common else g, d): sp.S.One,
@@ -78,7 +78,7 @@ def diversity(alg: Algorithm, u: Vec) -> Claim:
     """
     need(
         alg.kept is None or u == X.within("u").mean() + alg.kept,
-        "the diversity is not assumed at {}",
+        "bounded diversity of the gradients is not assumed at the point {}",
         u,
     )
     return Claim(
@@ -188,7 +188,7 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
     v = single_moment(bound, "sq").vec
     need(
         set(bound.left) == {sq(v)},
-        "the bound must be one of this round and of every step: {}",
+        "the left-hand side must be sq(V) in this round, without a mean: {}",
         bound,
     )
     need(v.noise, "{} is not the noise of one local step", v)
@@ -196,7 +196,7 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
         all(
             m.kind == "one" and k not in c.free_symbols for m, c in bound.right.items()
         ),
-        "the noise must have a bound that is the same at every step",
+        "the bound of the noise must be a constant, the same at every step",
     )
     return Claim(
         {sq(v.sum(n, weights)): sp.S.One}, form((bound.right, weights.square_sum(n)))

@@ -106,7 +106,7 @@ def one_step(fact: Fact) -> Claim:
     A fact about step k gives the same fact about the sums over the steps if K <= 1,
     because then sum_{j<K} U_j = U_k.
     """
-    need(len(fact.phases) == 1, "the fact is about no local step: {}", fact)
+    need(len(fact.phases) == 1, "the fact does not depend on a local step: {}", fact)
     (phase,) = fact.phases
     K = BLOCKS[phase].K
     left, right = _of_only_step(fact.left, K), _of_only_step(fact.right, K)
@@ -144,7 +144,7 @@ def steps_max(v: Vec, n: Expr, weights: Lag = PLAIN, upto: Expr | None = None) -
     K = v.count
     need(
         upto is None or (n == k and upto in (K - 1, K)),
-        "k < K steps are at most K - 1 or K",
+        "upto is allowed only for n = k, and must be K - 1 or K",
     )
     total = weights.whole(n if upto is None else upto)
     return Claim(
@@ -167,7 +167,7 @@ def steps_sum(fact: Fact, weights: Lag) -> Claim:
     u, each = single_moment(fact, "root").vec, weights.whole(k)
     need(
         set(fact.left) == {root(u)} and u.free,
-        "the bound must be one of this round and step: {}",
+        "the left-hand side must be root(U) at a step k of this round: {}",
         fact,
     )
     right, late, whole = {}, weights.late(u.count), weights.whole(u.count)
@@ -175,7 +175,8 @@ def steps_sum(fact: Fact, weights: Lag) -> Claim:
         size, total = (c / each, late) if k in c.free_symbols else (c, whole)
         need(
             m.kind in ("root", "one") and not m.free and k not in size.free_symbols,
-            "({}) {}: varies",
+            "({}) {}: only roots independent of k and constants are allowed, with a"
+            " coefficient a C(k) or one without k",
             c,
             m,
         )

@@ -119,7 +119,7 @@ def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFa
         tuple(d for d in demands if not d.plain),
         frozenset(RULES[name].uses).union(*(f.uses for f in facts)),
     )
-    need(len(fact.phases) <= 1, "{}: the step k of a fact is of one phase", name)
+    need(len(fact.phases) <= 1, "{}: the step k would belong to several phases", name)
     return fact
 
 

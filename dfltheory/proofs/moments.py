@@ -274,7 +274,7 @@ def form(*parts: tuple[Form, Expr | int]) -> dict[Moment, Expr]:
             total[moment] = total.get(moment, sp.S.Zero) + sp.sympify(c) * factor
     need(
         not any(map(has_poles, total.values())),
-        "a coefficient is infinite, imaginary or no number",
+        "a coefficient is infinite, imaginary or not a number",
     )
     return {moment: c for moment, c in total.items() if not is_zero(c)}
 

@@ -39,7 +39,7 @@ def gossip(alg: Algorithm) -> Claim:
     """
     need(
         alg.gossips == 1,
-        "a round of {} gossip steps multiplies as many contractions",
+        "the rule covers one gossip step per round, not {}: use gossip_steps",
         alg.gossips,
     )
     distance = root(X.within(alg.shared).dev())
@@ -144,7 +144,7 @@ def _recursion(
     need(
         all(m.kind in ("root", "one") and not m.rounds and not m.free for m in rest)
         and not now.free,
-        "the rest of the recursion must be roots of this round: {}",
+        "the other terms of the recursion must be roots or constants of this round: {}",
         fact,
     )
     signs = (Demand(c, "a coefficient of the recursion") for c in rest.values())
@@ -188,9 +188,9 @@ def invariant(fact: Fact, start: Fact) -> Claim:
     now, p, rest, demands = _recursion(fact)
     need(
         single_moment(start, "root") == now.at(rounds="start") and not start.right,
-        "the start must be 0",
+        "the second premise must be: the root at the start is at most 0",
     )
-    need(all(m.kind == "one" for m in rest), "the recursion must add constants")
+    need(all(m.kind == "one" for m in rest), "the recursion may add only constants")
     return Claim({now: sp.S.One}, {m: c / (1 - p) for m, c in rest.items()}, demands)
 
 
@@ -290,7 +290,10 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
     after = alg.following(w)
     need(after != w, "the mean model does not move: there is no change of f to sum")
     change = form(({value(after): sp.S.One}, 1), ({value(w): sp.S.One}, -1))
-    need(fact.left == change, "the left-hand side is not f's change in a round")
+    need(
+        fact.left == change,
+        "the left-hand side must be the change of f at the mean model in a round",
+    )
     need(
         all(m.kind != "root" for m in fact.right),
         "the mean over the rounds is taken of squares, not of roots: {}",

@@ -48,7 +48,7 @@ def _normed(fact: Fact, kind: str, where: dict[str, str]) -> Claim:
     for m, c in right.items():
         need(
             m.kind in (kind, "one") and k not in c.free_symbols,
-            "({}) {}: is no {} without k",
+            "({}) {} must be a {} or a constant, with a coefficient without k",
             c,
             m,
             kind,
@@ -72,7 +72,12 @@ def chain(fact: Fact, *others: Fact) -> Claim:
             by.left.items() if len(by.left) == 1 else ((one(""), sp.S.Zero),)
         )
         need(c == 1, "the left-hand side must be a single moment: {}", by)
-        need(moment in right, "{} is not in {}", moment, fact)
+        need(
+            moment in right,
+            "the left-hand side {} does not occur on the right-hand side of {}",
+            moment,
+            fact,
+        )
         here = right.pop(moment)
         demands += (
             [] if by.equal else [Demand(here, f"replaces {moment} by a bound of it")]
@@ -91,7 +96,7 @@ def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Claim:
     """
     need(
         all(m.kind in ("sq", "root", "one") for m in new),
-        "only squares, roots and constants have a sign",
+        "only squares, roots and constants are known to be nonnegative",
     )
     larger = {m: expression(c) for m, c in new.items()}
     demands = (

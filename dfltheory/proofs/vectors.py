@@ -93,7 +93,7 @@ class Atom:
         )
         need(
             self.step is not None or self.name not in SAMPLES,
-            "{} is one of a step",
+            "{} must have a step",
             self.name,
         )
         need(self.name != "xbar" or self.mean, "xbar is a mean over the clients")
@@ -104,7 +104,7 @@ class Atom:
             )
             need(
                 expression(self.step[1]) in (k, *(b.K for b in BLOCKS.values())),
-                "a sum over steps runs below k or K, not {}",
+                "a sum over steps must end at k or K, not at {}",
                 self.step[1],
             )
         else:
@@ -179,7 +179,7 @@ class Vec:
         """Return the mean over the clients, at every client."""
         need(
             not any(a.pushed for a, _ in self.terms),
-            "the mean of vectors over push-sum weights has no name",
+            "the mean of vectors over push-sum weights is not defined",
         )
         return Vec.of((replace(a, mean=True), c) for a, c in self.terms)
 
@@ -192,18 +192,18 @@ class Vec:
         phases = BLOCKS if self.phase is None else (self.phase,)
         need(
             n in (k, *(BLOCKS[b].K for b in phases)),
-            "a sum over steps runs below k or K, not {}",
+            "a sum over steps must end at k or K, not at {}",
             n,
         )
         pairs = []
         for atom, c in self.terms:
             need(
                 not isinstance(atom.step, tuple) and k not in c.free_symbols,
-                "a sum of sums has no name",
+                "a sum over steps of a sum over steps is not defined",
             )
             need(
                 atom.point is None or not atom.point.free,
-                "gradients at points of each step have no sum",
+                "a sum of gradients at points that depend on the step k is not defined",
             )
             moved = atom if atom.step is None else replace(atom, step=(weights, n))
             pairs.append((moved, c * (weights.whole(n) if atom.step is None else 1)))
@@ -225,7 +225,7 @@ class Vec:
         """Every client's vector divided by its push-sum weight."""
         need(
             not any(a.pushed for a, _ in self.terms),
-            "a vector is divided by the weights once",
+            "a vector is divided by the push-sum weights only once",
         )
         return Vec.of((replace(a, pushed=True), c) for a, c in self.terms)
 
@@ -241,7 +241,9 @@ class Vec:
     def block(self) -> str:
         """The block of its coordinates."""
         block_names = {a.block for a, _ in self.terms} or {""}
-        need(len(block_names) == 1, "{} is of several blocks", self)
+        need(
+            len(block_names) == 1, "{} has parts in several blocks of coordinates", self
+        )
         return block_names.pop()
 
     @property
@@ -257,7 +259,7 @@ class Vec:
             stepping = a.step == "k" or (isinstance(a.step, tuple) and a.step[1] == k)
             phases |= {a.block} if stepping else set()
             phases |= {a.point.phase} if a.point is not None else set()
-        need(len(phases - {None}) <= 1, "one step index k is of one phase")
+        need(len(phases - {None}) <= 1, "the step k would belong to several phases")
         return next(iter(phases - {None}), None)
 
     @property

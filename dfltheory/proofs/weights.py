@@ -86,13 +86,13 @@ class Lag:
         used_names |= set(names) & {str(x) for x in (k, lag, count)}
         need(
             not used_names,
-            f"{', '.join(sorted(used_names))}: a sum of weights has a symbol of its"
-            " own",
+            f"{', '.join(sorted(used_names))}: the symbols of sums of weights must be"
+            " new and different",
         )
         plain = {x: sp.Symbol(x.name, nonnegative=True) for x in symbols}
         need(
             all(x == y for x, y in plain.items()),
-            "of a sum of weights its symbol says that it is >= 0",
+            "the symbol of a sum of weights must be nonnegative by its assumptions",
         )
         sums = [(self.total, self.weight), (self.squares, self.weight**2)]
         if self.path is not None:
@@ -121,7 +121,7 @@ class Lag:
         """
         need(
             all(type(x) is sp.Symbol for x in variables),
-            "of a sum of weights the symbols are plain symbols",
+            "the symbols of sums of weights must be plain SymPy symbols",
         )
         for name, expr, absent in (
             ("weight", self.weight, {count, k}),
@@ -139,7 +139,13 @@ class Lag:
                 {self.at, self.before, self.squared} if name == "partial" else set()
             )
             strange = expression(expr).free_symbols & (absent | other)
-            need(not strange, "{} = {} of a sum of weights has {}", name, expr, strange)
+            need(
+                not strange,
+                "{} = {} of a sum of weights must not contain {}",
+                name,
+                expr,
+                strange,
+            )
 
     @property
     def symbol_of_squares(self) -> sp.Symbol | None:
@@ -169,7 +175,9 @@ class Lag:
     def late(self, n: Expr) -> Expr:
         """``sum_{j<K} c(K - j) C(j)``, C(j) the sum of the weights of j steps."""
         if n != s.K or self.path is None:
-            raise RuleError("the sums of these weights before each step have no name")
+            raise RuleError(
+                "the weights need the fields path and partial for sums before each step"
+            )
         return self.path
 
     def square_sum(self, n: Expr) -> Expr:

@@ -48,8 +48,8 @@ VALUE_STEPS = 16
 class RoundingError:
     """Rounding error of a measured value v >= 0.
 
-    ``root`` is the error of sqrt(v); ``shift`` and ``relative`` are the errors of
-    v, absolute and relative to v. ``bounded`` is False if the error is an estimate because
+    ``root`` is the error of sqrt(v); ``shift`` and ``relative`` are the errors of v,
+    absolute and relative to v. ``bounded`` is False if the error is an estimate because
     the sizes of the models are unknown. Then no lower end of the true value is known.
     """
 

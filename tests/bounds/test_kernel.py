@@ -861,88 +861,93 @@ def test_fact_cannot_be_forged():
     for name in r.Fact.__slots__[1:]:
         object.__setattr__(blank, name, getattr(fact, name))
     for forged in (blank, copy.copy(fact) if hasattr(fact, "__copy__") else blank):
-        with pytest.raises(RuleError, match="premise"):
+        with pytest.raises(RuleError) as rejected:
             r.square(forged)
+        assert rejected.value.rule == "square"
     assert not r.genuine(blank)
     assert r.genuine(fact)
 
 
 @pytest.mark.drawn(43)
 @pytest.mark.parametrize(
-    ("refused", "why"),
+    ("refused", "rule"),
     [
-        (lambda: r.unbiased(RUN, RUN.local, NOISE), "not known at the start"),
-        (lambda: r.unbiased(RUN, X, E), "not the noise"),
-        (lambda: r.unbiased(RUN, X, N + E), "not the noise"),
-        (lambda: r.pythagoras(RUN, SAMPLED, N), "not known before"),
-        (lambda: r.pythagoras(RUN, N.sum(s.K), N), "not known before"),
-        (lambda: r.clients(RUN, G), "not the noise"),
-        (lambda: r.clients(RUN, N.mean()), "mean over clients already"),
-        (lambda: r.martingale(r.sam(RUN, E), s.K), "must be one sq"),
-        (lambda: r.martingale(r.square(r.sam(RUN, E)), s.K), "not the noise"),
-        (lambda: r.unbiased(TWO, TWO.local, N_U), "not known at the start"),
-        (lambda: r.unbiased(TWO, TWO.grad(TURN), N_V), "not known at the start"),
-        (lambda: r.pythagoras(TWO, TWO.local, N_V), "not known before"),
-        (lambda: r.minkowski((1, N_U), (1, N_V)), "is of one phase"),
-        (lambda: r.steps_max(N_U, s.K_v), "below k or K"),
-        (lambda: r.diversity(TWO, TWO.mean_model), "not assumed at"),
-        (lambda: r.variance(TWO, G_U), "not the noise"),
-        (lambda: r.sam(TWO, E.within("v")), "what SAM adds"),
-        (lambda: r.lipschitz(TWO, TWO.local, X_U + X_V), "several blocks"),
-        (lambda: TWO.grad(TURN, ""), "has no block"),
-        (lambda: r.diversity(RUN, X), "common point"),
-        (lambda: r.sam(RUN, SAMPLED), "what SAM adds"),
-        (lambda: r.convolution(r.minkowski((1, U), (1, V))), "at the next round"),
+        (lambda: r.unbiased(RUN, RUN.local, NOISE), "unbiased"),
+        (lambda: r.unbiased(RUN, X, E), "unbiased"),
+        (lambda: r.unbiased(RUN, X, N + E), "unbiased"),
+        (lambda: r.pythagoras(RUN, SAMPLED, N), "pythagoras"),
+        (lambda: r.pythagoras(RUN, N.sum(s.K), N), "pythagoras"),
+        (lambda: r.clients(RUN, G), "clients"),
+        (lambda: r.clients(RUN, N.mean()), "clients"),
+        (lambda: r.martingale(r.sam(RUN, E), s.K), "martingale"),
+        (lambda: r.martingale(r.square(r.sam(RUN, E)), s.K), "martingale"),
+        (lambda: r.unbiased(TWO, TWO.local, N_U), "unbiased"),
+        (lambda: r.unbiased(TWO, TWO.grad(TURN), N_V), "unbiased"),
+        (lambda: r.pythagoras(TWO, TWO.local, N_V), "pythagoras"),
+        (lambda: r.minkowski((1, N_U), (1, N_V)), "minkowski"),
+        (lambda: r.steps_max(N_U, s.K_v), "steps_max"),
+        (lambda: r.diversity(TWO, TWO.mean_model), "diversity"),
+        (lambda: r.variance(TWO, G_U), "variance"),
+        (lambda: r.sam(TWO, E.within("v")), "sam"),
+        (lambda: r.lipschitz(TWO, TWO.local, X_U + X_V), "lipschitz"),
+        (lambda: TWO.grad(TURN, ""), None),
+        (lambda: r.diversity(RUN, X), "diversity"),
+        (lambda: r.sam(RUN, SAMPLED), "sam"),
+        (lambda: r.convolution(r.minkowski((1, U), (1, V))), "convolution"),
         (
             lambda: r.telescope(RUN, r.descent(RUN, X.mean(), DUAL.mean())),
-            "change in a round",
+            "telescope",
         ),
         (
             lambda: r.telescope(a := replace(RUN, mean_model=X), r.variance(a)),
-            "mean of states",
+            "telescope",
         ),
         (
             lambda: r.telescope(a := replace(RUN, mean_model=N.mean()), r.variance(a)),
-            "mean of states",
+            "telescope",
         ),
-        (lambda: r.chain(r.variance(RUN), r.variance(PUSH)), "different algorithms"),
-        (lambda: r.chain(r.mean_of(U), r.mean_of(V)), "is not in"),
-        (lambda: r.solve(r.mean_of(U), {sq(U): 1}), "alone must be wanted"),
-        (lambda: r.square(r.minkowski((1, U), (1, V)), {root(U): 1}), "needs a weight"),
-        (lambda: r.young((R(1, 2),), (1, U), (1, V)), "as many weights"),
-        (lambda: r.average(r.steps_max(UK, s.K), "k"), "does not depend on the step"),
+        (lambda: r.chain(r.variance(RUN), r.variance(PUSH)), "chain"),
+        (lambda: r.chain(r.mean_of(U), r.mean_of(V)), "chain"),
+        (lambda: r.solve(r.mean_of(U), {sq(U): 1}), "solve"),
+        (lambda: r.square(r.minkowski((1, U), (1, V)), {root(U): 1}), "square"),
+        (lambda: r.young((R(1, 2),), (1, U), (1, V)), "young"),
+        (
+            lambda: r.average(r.steps_max(UK, s.K), "k"),
+            "average",
+        ),
         (
             lambda: r.invariant(
                 given_fact({root(U).at(rounds="next"): 1}, {root(U): R(1, 2)}),
                 r.dual_start(RUN),
             ),
-            "must be 0",
+            "invariant",
         ),
-        (lambda: r.dual_start(RUN, X), "of the dual"),
-        (lambda: r.next_dual(RUN, DUAL - X.mean()), "of the dual"),
-        (lambda: replace(TURNED[0], partial=count * (count + 1) / 2), "is not the sum"),
-        (lambda: r.steps_sum(r.variance(RUN), PLAIN), "have no name"),
+        (lambda: r.dual_start(RUN, X), "dual_start"),
+        (lambda: r.next_dual(RUN, DUAL - X.mean()), "next_dual"),
+        (lambda: replace(TURNED[0], partial=count * (count + 1) / 2), None),
+        (lambda: r.steps_sum(r.variance(RUN), PLAIN), "steps_sum"),
         (
             lambda: r.steps_sum(given_fact({root(UK): 1}, {one("c"): k**2}), TURNED[0]),
-            "varies",
+            "steps_sum",
         ),
         (
             lambda: r.steps_sum(given_fact({root(UK): 1}, {root(VK): 1}), TURNED[0]),
-            "varies",
+            "steps_sum",
         ),
         (
             lambda: r.steps_sum(given_fact({root(U): 1}, {one("c"): k}), TURNED[0]),
-            "of this round and step",
+            "steps_sum",
         ),
-        (lambda: Lag(lag, count), "is not the sum"),
-        (lambda: Lag(2 * lag, count * (count + 1), count), "is not the sum"),
-        (lambda: N.sum(s.K).sum(s.K), "sum of sums"),
-        (lambda: X.pushed().mean(), "no name"),
+        (lambda: Lag(lag, count), None),
+        (lambda: Lag(2 * lag, count * (count + 1), count), None),
+        (lambda: N.sum(s.K).sum(s.K), None),
+        (lambda: X.pushed().mean(), None),
     ],
 )
-def test_rule_rejects_premises_that_do_not_imply_its_conclusion(refused, why):
-    with pytest.raises(RuleError, match=why):
+def test_rule_rejects_premises_that_do_not_imply_its_conclusion(refused, rule):
+    with pytest.raises(RuleError) as rejected:
         refused()
+    assert rejected.value.rule == rule
 
 
 def test_rules_demand_the_ranges_of_weights_and_coefficients():

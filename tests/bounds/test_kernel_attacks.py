@@ -30,10 +30,12 @@ A = dfedsam.A
 
 def test_rule_rejects_a_premise_that_is_no_fact():
     forged = SimpleNamespace(left={root(N): sp.S.One}, right={}, equal=False)
-    with pytest.raises(RuleError, match="premise"):
+    with pytest.raises(RuleError) as rejected:
         r.chain(forged, r.variance(A))
-    with pytest.raises(RuleError, match="premise"):
+    assert rejected.value.rule == "chain"
+    with pytest.raises(RuleError) as rejected:
         r.square(fact=forged)
+    assert rejected.value.rule == "square"
 
 
 def test_rule_rejects_weights_of_a_subclass():
@@ -50,8 +52,10 @@ def test_rule_rejects_weights_of_a_subclass():
 def test_what_bounds_half_of_a_moment_does_not_take_its_place():
     mean, noise = r.mean_of(N), r.variance(A)
     assert r.chain(mean, noise).right == noise.right
-    with pytest.raises(RuleError, match="a single moment"):
-        r.chain(mean, r.add([sp.S.Half], noise))
+    half = r.add([sp.S.Half], noise)
+    with pytest.raises(RuleError) as rejected:
+        r.chain(mean, half)
+    assert rejected.value.rule == "chain"
 
 
 def test_sides_of_a_fact_are_immutable():
@@ -84,7 +88,7 @@ def test_rule_rejects_a_subclass_that_equals_a_fact():
 
 def test_gradients_at_points_that_move_with_the_step_have_no_sum():
     moving = A.grad(A.local.dev())
-    with pytest.raises(RuleError, match="gradients at points of each step"):
+    with pytest.raises(RuleError):
         moving.sum(s.K)
     assert A.grad(X).sum(s.K) == A.grad(X) * s.K
 
@@ -284,7 +288,7 @@ def test_a_sum_of_weights_has_a_symbol_of_its_own():
         {"at": s.L},
         {"before": sp.Symbol("count")},
     ):
-        with pytest.raises(RuleError, match="symbol of its own"):
+        with pytest.raises(RuleError):
             replace(weights, **names)
 
 
@@ -382,7 +386,7 @@ def test_a_range_is_new_to_the_proof_too():
 
 def test_the_symbol_of_a_sum_says_no_more_than_its_sign():
     for name in ("at", "before", "path"):
-        with pytest.raises(RuleError, match="its symbol says that it is >= 0"):
+        with pytest.raises(RuleError):
             replace(sgpsm.MOMENTUM, **{name: sp.Symbol("x", positive=True)})
 
 
@@ -430,8 +434,9 @@ def test_a_round_that_starts_at_0_is_no_count():
 def test_a_bound_of_a_mean_is_none_of_every_step():
     mean = r.average(r.square(r.variance(A)), "k")
     for bound in (mean, r.average(mean, "t")):
-        with pytest.raises(RuleError, match="one of this round and of every step"):
+        with pytest.raises(RuleError) as rejected:
             r.martingale(bound, s.K)
+        assert rejected.value.rule == "martingale"
 
 
 def test_coefficients_are_demanded_before_they_add_up():

@@ -612,8 +612,9 @@ def test_the_one_step_contraction_of_push_sum_does_not_cover_windows():
 def test_the_rule_of_one_gossip_step_is_not_for_several():
     step = X - s.eta * SAMPLED.sum(s.K)
     several = Algorithm("DFedSAM", step, step, X.mean(), gossips=s.Q)
-    with pytest.raises(RuleError, match="gossip"):
+    with pytest.raises(RuleError) as rejected:
         r.gossip(several)
+    assert rejected.value.rule == "gossip"
     assert h.FRESH in r.gossip_steps(several).uses
     one = replace(several, gossips=sp.S.One)
     assert h.FRESH not in r.gossip(one).uses
