@@ -266,7 +266,7 @@ def theorem_from_document(document: object) -> Theorem:
     """
     # that the statement itself has brought, for its formulas
     symbols: dict[str, sp.Symbol] = {}
-    quantities: set[str] = set()  # those of them that are no definitions
+    quantities: set[str] = set()  # those of them that are not definitions
 
     def quantity(place: str, data: object) -> Quantity:
         """One of the glossary, or one that the statement adds.

@@ -56,7 +56,7 @@ def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
     Raises
     ------
     FormulaError
-        The text is no formula; a name is not in ``symbols``; a limit of size is
+        The text is not a formula; a name is not in ``symbols``; a limit of size is
         exceeded.
     """
     tokens = tokens_of(text)

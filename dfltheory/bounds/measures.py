@@ -1,9 +1,9 @@
 """Left-hand sides of statements: measures, and how rounds are aggregated.
 
-Every name has one unit, except ``definition``, which stands for the quantity that a
+Every name has one unit, except ``definition``, which denotes the quantity that a
 definition defines. The measures of runs are those that
 :class:`~dfltheory.training.metrics.Recorder` records and those that follow from them;
-the others occur in lemmas and in proofs, or are no measures of the training core.
+the others occur in lemmas and in proofs, or are not measures of the training core.
 """
 
 from __future__ import annotations

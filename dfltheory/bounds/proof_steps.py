@@ -110,7 +110,7 @@ def read_claim(
     Raises
     ------
     FormulaError
-        The text is no comparison of formulas.
+        The text is not a comparison of formulas.
     InputError
         The comparison is strict, not linear in the moments, or too large.
     """

@@ -54,8 +54,8 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     Raises
     ------
     InputError
-        The file cannot be read, or is no theorem file: one line with the file, the line
-        and the column for each problem.
+        The file cannot be read, or is not a theorem file. The message has a line for
+        each problem, with the file, the line and the column.
     """
     path = Path(path)
     try:

@@ -182,7 +182,7 @@ def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
     ------
     InputError
         A power, an exponential or another number is too large; Max, Min, floor or Abs
-        has an argument that is no rational number, of which only digits could decide.
+        has an argument that is not a rational number, so that only digits could decide.
     """
     if isinstance(formula, sp.Float):
         return decimal_value(formula)

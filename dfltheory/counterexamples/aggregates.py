@@ -36,7 +36,7 @@ def at_T(
         Round until which they repeat; later rounds count as 0.
     """
     span = theorem.lhs.rounds(T)
-    if not span:  # no round is covered, as the round T/2 at an odd T
+    if not span:  # no round is covered, such as the round T/2 at an odd T
         return np.full(data.shape[1:], np.nan)
     still = np.asarray(still, dtype=int)
     aggregate = theorem.lhs.aggregate

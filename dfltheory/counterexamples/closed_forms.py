@@ -6,9 +6,9 @@ family does not apply. All problems have L = 1 and satisfy every assumption of t
 statements. :func:`strongest` returns the family with the largest ratio.
 
 *Far valley.* The clients of each family stay in a bounded range forever. Outside of
-that range, all clients may share an additional valley of any depth, with gradients that
-are no steeper, which no run visits. So f(x^0) - f* can be any number that is at least
-its value without the valley, and the left-hand side does not change.
+that range, all clients may share an additional valley of any depth that is not steeper.
+No run visits it. So f(x^0) - f* can be any number that is at least its value without
+the valley, and the left-hand side does not change.
 """
 
 from __future__ import annotations

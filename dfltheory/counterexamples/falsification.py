@@ -54,7 +54,7 @@ def falsify(
     The budget is shared among the readings of the statement (:func:`readings`), the
     strictest first. Corollaries are searched under their schedule. For statements in
     O(.) the search looks for a one-parameter family along which measured / expression
-    grows, which is no refutation (:attr:`Finding.growing`).
+    grows, which is not a refutation (:attr:`Finding.growing`).
 
     Parameters
     ----------

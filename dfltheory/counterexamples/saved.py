@@ -43,8 +43,9 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
     Raises
     ------
     DataError, UnknownNameError
-        The file is no such document, is about another statement than ``theorem``, needs
-        code that it does not contain, or has an invalid field (:mod:`.document`).
+        The file is not such a document, is about another statement than ``theorem``,
+        needs code that it does not contain, or has an invalid field
+        (:mod:`.document`).
     """
     started, document = time.monotonic(), read_document(path)
     theorem = _statement(path, document, theorem)
@@ -109,7 +110,7 @@ def instance_of(
     Raises
     ------
     DataError, UnknownNameError
-        The file is no such document, or contains no single instance.
+        The file is not such a document, or does not contain a single instance.
     """
     document = read_document(path, parse_float=WrittenNumber)
     if document.get("instance") is None:
@@ -134,7 +135,7 @@ def single_instance(
     Raises
     ------
     DataError, UnknownNameError
-        The file is no such document, or contains a family of problems instead of an
+        The file is not such a document, or contains a family of problems instead of an
         instance.
     """
     document = read_document(path)

@@ -323,8 +323,8 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
 def _lost_mechanisms(theorem: Theorem, source: Theorem) -> dict[sp.Symbol, int]:
     """Return the quantities that a corollary has and that are absent in its source.
 
-    What enters by the schedule of a hyperparameter that the source has, as rho0 in rho
-    = rho0/sqrt(T), is no mechanism of its own.
+    A quantity of the schedule of a hyperparameter that the source has, such as rho0 in
+    rho = rho0/sqrt(T), is not a mechanism of its own.
     """
     absent, without = _values_of_absent(theorem), _values_of_absent(source)
     entered: set[Expr] = set()

@@ -165,7 +165,7 @@ class ScriptRegion:
     def _find_positive_totals(self, script: Script) -> None:
         """Note which totals of weights are positive.
 
-        The sum of K >= 1 weights is no less than the first of them, which is positive.
+        The sum of K >= 1 weights is at least the first of them, which is positive.
         """
         for weights in script.lags:
             if weights.at is None or weights.at in self._totals:

@@ -105,7 +105,7 @@ def image_task(
     Raises
     ------
     InputError
-        If an argument is out of range, or the images cannot be divided so.
+        If an argument is out of range, or the images cannot be divided in this way.
     DataError
         If an official file is missing or damaged.
 
@@ -135,7 +135,7 @@ def image_task(
         (ready(images.test_x[indices]), images.test_y[indices])
         for indices in parts.test
     ]
-    # torch warns of arrays that cannot be written, as those that a file was read into
+    # torch warns of arrays that are not writable, such as those read from a file
     all_of_test = ready(np.require(images.test_x, requirements="W")), images.test_y
     return Supervised(
         _network(images, model, seed),

@@ -96,8 +96,8 @@ def find_obstacle(
     if theorem.kind == "lower bound":
         return Obstacle(
             "form",
-            "it is no upper bound: it says how hard some problem is, which need not be"
-            " this one",
+            "it is a lower bound, which states how hard some problem is; it does not"
+            " bound this run from above",
         )
     changing = sorted(OF_ONE_ROUND.intersection(theorem.needs))
     if changing:
@@ -259,8 +259,8 @@ def absent_values(theorem: Theorem) -> Mapping[str, object]:
     """Values at which mechanisms are absent.
 
     A hyperparameter that a statement does not contain must have its value here. One
-    without such a value, as the order of the update, must occur in the statement or in
-    its scope. Step sizes are an exception: see :func:`unrestricted_steps`.
+    without such a value, such as the order of the update, must occur in the statement
+    or in its scope. Step sizes are an exception: see :func:`unrestricted_steps`.
     """
     return {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
 

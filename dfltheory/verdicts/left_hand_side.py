@@ -102,8 +102,8 @@ class LeftHandSide:
         """The measure at these rounds, (S, R).
 
         An upper end: infinite if it is unknown, because the run had diverged before
-        that round, or because the value is not finite. Overflow is no measurement: an
-        intermediate result may overflow where the measure does not.
+        that round, or because the value is not finite. Overflow is not a measurement:
+        an intermediate result may overflow where the measure does not.
         """
         data = measured(self.run, self.theorem.lhs.measure)
         if data is None:

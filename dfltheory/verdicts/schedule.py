@@ -52,7 +52,7 @@ class PlannedRun(Source):
     rounds : int
     topology : graph, matrix or sequence, optional
     needed : collection of str
-        Names that are needed in addition to those of the theorem, as a schedule's.
+        Names that are needed in addition to those of the theorem, such as a schedule's.
     """
 
     def __init__(
@@ -205,7 +205,8 @@ def step_sizes(
     ----------
     known : mapping
         Values that complete the task's constants, such as rho0, K, or an L that the
-        task does not know. What is no number of the glossary is ignored.
+        task does not know. Values that are not numbers, and names that are not in the
+        glossary, are ignored.
     topology : graph, matrix or sequence, optional
         Needed where the schedule contains a constant of the network.
 

@@ -11,7 +11,7 @@ import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.counterexamples import falsify
 from dfltheory.errors import DFLTheoryError
-from dfltheory.verdicts.applicability import obstacle_of
+from dfltheory.verdicts.applicability import find_obstacle
 from dfltheory.verdicts.compare import compare
 
 L = 2.0
@@ -97,8 +97,10 @@ def test_a_lower_bound_is_no_upper_bound(key):
     )
     verdict = compare(run, floor)
     assert verdict.kind == "not applicable"
-    assert "no upper bound" in verdict.reason
-    assert "no upper bound" in (obstacle_of(run, floor, {}) or "")
+    obstacle = find_obstacle(run, floor, {})
+    assert obstacle is not None
+    assert obstacle.kind == "form"
+    assert verdict.reason == obstacle.reason
     with pytest.raises(
         DFLTheoryError, match="is a lower bound: falsify searches theorems"
     ):

@@ -83,9 +83,9 @@ class Region:
 
     Parameters
     ----------
-    conditions : in the glossary's symbols; one that is no exact, real expression, as
-        NaN, is not used
-    intervals : those of symbols that are no quantities of the glossary, or have other
+    conditions : in the glossary's symbols; one that is not an exact, real expression,
+        such as NaN, is not used
+    intervals : those of symbols that are not quantities of the glossary, or have other
         ends
     inductions : how many inductions a proof may nest
     glossary : the ranges of quantities; ``Theorem.glossary`` has those that a theorem
@@ -112,8 +112,8 @@ class Region:
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Return whether ``expr >= 0`` (``> 0``) is proved in the region.
 
-        Points at which it is not defined do not count. What is no exact, real
-        expression is not proved.
+        Points at which it is not defined do not count. Expressions that are not exact
+        and real are not proved.
 
         Raises
         ------

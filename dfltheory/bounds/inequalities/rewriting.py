@@ -41,7 +41,7 @@ class Rewriting:
     ----------
     expressions : everything that is to be rewritten
     holds : is an expression without symbolic exponents proved not to be negative?
-    intervals : those of symbols that are no quantities of the glossary, or have other
+    intervals : those of symbols that are not quantities of the glossary, or have other
         ends
     glossary : the ranges of quantities
 
@@ -271,7 +271,7 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
     Raises
     ------
     NoProofError
-        The symbol may be negative and is no quantity.
+        The symbol may be negative and is not a quantity.
     """
     entry = quantity_of(symbol, glossary)
     if entry is not None and entry.symbol == symbol:

@@ -87,7 +87,7 @@ def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
 
 
 def _nested_numbers(place: Place, value: object) -> Iterator[tuple[Place, float]]:
-    """Yield the numbers in nested lists; flags such as ``fresh`` are no numbers."""
+    """Yield the numbers in nested lists; flags such as ``fresh`` are not numbers."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _nested_numbers((*place, index), inner)
