@@ -31,7 +31,7 @@ Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 _FENCED = re.compile(r"^(```|~~~).*?^\1", flags=re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"\n-{3,}$", flags=re.MULTILINE)
 _LIST_ITEM = re.compile(r"^ *(?:[-*]|\d+\.) +", flags=re.MULTILINE)
-_NOT_PROSE = re.compile(r"(=|#|\||<|!\[|>>>|:?-{3,}|\$\$)")
+_NOT_PROSE = re.compile(r"(=|#|\||<|!\[|>>>|:?-{3,}|\$\$|\{\{)")
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"(])")
 
 
@@ -54,8 +54,13 @@ def tracked_files(root: Path, suffix: str) -> list[Path]:
 
 
 def sentences_of(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph; empty for tables, headings and code."""
+    """Return the sentences of a paragraph.
+
+    Tables, headings, templates, and indented formulas and code have none.
+    """
     if _NOT_PROSE.match(paragraph) or _HEADING.search(paragraph):
+        return []
+    if all(line.startswith("    ") for line in paragraph.splitlines()):
         return []
     sentences: list[str] = []
     for item in _LIST_ITEM.split(paragraph):

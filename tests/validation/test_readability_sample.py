@@ -81,6 +81,17 @@ def test_heading_of_a_docstring_is_no_sentence():
     assert sentences_of("Parameters of the function\n-----------") == []
 
 
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "    y <- x;  K times:  y <- y - eta g\n    x <- mean of y over the clients",
+        "{{ source of the class DPSGD }}",
+    ],
+)
+def test_formulas_and_templates_have_no_sentences(paragraph):
+    assert sentences_of(paragraph) == []
+
+
 def test_seed_determines_the_sample(repository):
     drawn = {seed: draw(seed, repository, 2, 1) for seed in map(str, range(8))}
     assert all(draw(seed, repository, 2, 1) == drawn[seed] for seed in drawn)
