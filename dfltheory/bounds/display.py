@@ -1,4 +1,4 @@
-"""Formulas for people, in LaTeX."""
+"""Formulas and conditions of a theorem as LaTeX or plain text."""
 
 from __future__ import annotations
 

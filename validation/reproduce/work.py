@@ -55,7 +55,7 @@ def perform_all(
     work = {name: _work(document) for name, document in different.items()}
     order = sorted(work, key=work.__getitem__, reverse=True)
     runs = Parallel(n_jobs=options.jobs, return_as="generator")(
-        delayed(_one)(
+        delayed(_perform_cell)(
             different[name], options.out / "cells", options.data_root, options.device
         )
         for name in order
@@ -68,7 +68,7 @@ def perform_all(
     return {place: by_name[digest(document)] for place, document in documents.items()}
 
 
-def _one(
+def _perform_cell(
     document: Document, folder: Path, data_root: Path | None, device: str
 ) -> Result:
     import torch
