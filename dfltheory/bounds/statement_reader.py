@@ -231,7 +231,8 @@ class StatementReader:
             (exact,) = conditions_of(
                 EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
             )
-            if not any((c.left, c.right) == (exact.left, exact.right) for c in conditions):
+            stated = [(c.left, c.right) for c in conditions]
+            if (exact.left, exact.right) not in stated:
                 conditions.append(exact)
         return tuple(conditions)
 
