@@ -226,7 +226,9 @@ class StatementReader:
                 comparison = self._reading(
                     place, text, read_comparison, text, self._symbols
                 )
-                conditions += self._reading(place, text, conditions_of, name, *comparison)
+                conditions += self._reading(
+                    place, text, conditions_of, name, *comparison
+                )
         if self._table.scope.noise == "none":
             (exact,) = conditions_of(
                 EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
