@@ -276,8 +276,7 @@ def _default_document(
     from dfltheory.experiments.cases import VARIANTS, statements
     from dfltheory.training.options import builder, name_of, options_of
     from dfltheory.verdicts.admissible_steps import supplied_names
-    from dfltheory.verdicts.applicability import quantities_of
-    from dfltheory.verdicts.hyperparameters import hyperparameter_fields
+    from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
     from dfltheory.verdicts.schedule import (
         algorithm_class,
         fixed_hyperparameters,

@@ -19,7 +19,7 @@ from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.symbols import GLOSSARY, LENGTH, STEP
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import own_name
-from dfltheory.verdicts.applicability import (
+from dfltheory.verdicts.hyperparameters import (
     absent_values,
     quantities_of,
     unrestricted_steps,

@@ -24,9 +24,8 @@ from dfltheory.tasks.task import Task
 from dfltheory.training.instance import Instance
 from dfltheory.training.options import options_of
 from dfltheory.training.sections import make_network, make_task
-from dfltheory.verdicts.applicability import quantities_of
 from dfltheory.verdicts.given_values import TWO_BLOCKS
-from dfltheory.verdicts.hyperparameters import hyperparameter_fields
+from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
 from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
 from dfltheory.verdicts.verdict import Kind, Verdict
 

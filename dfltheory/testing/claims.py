@@ -42,8 +42,8 @@ from dfltheory.testing.networks import mixing_matrices
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.instance import Instance
 from dfltheory.verdicts.admissible_steps import largest_steps, network_values
-from dfltheory.verdicts.applicability import unrestricted_steps
 from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.hyperparameters import unrestricted_steps
 from dfltheory.verdicts.network_scope import law_obstacle
 from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.schedule import (

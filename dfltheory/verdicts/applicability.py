@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.symbols import OF_ONE_ROUND
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.training.history import History
+from dfltheory.verdicts.hyperparameters import (
+    absent_values,
+    hyperparameter_values,
+    quantities_of,
+    unrestricted_steps,
+)
 from dfltheory.verdicts.measures import precision
 from dfltheory.verdicts.missing import missing_statements
 from dfltheory.verdicts.network_scope import law_obstacle
@@ -255,55 +259,6 @@ def _contained_hyperparameters(algorithm: Algorithm[Any], theorem: Theorem) -> s
     return contained | unrestricted_steps(theorem, type(algorithm))
 
 
-def absent_values(theorem: Theorem) -> Mapping[str, object]:
-    """Values at which mechanisms are absent.
-
-    A hyperparameter that a statement does not contain must have its value here. One
-    without such a value, such as the order of the update, must occur in the statement
-    or in its scope. Step sizes are an exception: see :func:`unrestricted_steps`.
-    """
-    return {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
-
-
-def quantities_of(theorem: Theorem) -> set[str]:
-    """Return the quantities in a theorem's bound, conditions and schedule."""
-    names = {*theorem.needs, *theorem.schedule}
-    names |= symbol_names(theorem.schedule.values())
-    if "rho0" in theorem.needs:
-        names.add("rho")
-    return names
-
-
-def unrestricted_steps(theorem: Theorem, kind: type[Algorithm[Any]]) -> set[str]:
-    """Return the step sizes of an algorithm that a statement covers at every value.
-
-    They are given by glossary name. A statement with constants that contains no step
-    size at all holds for all of them. One that contains some of them leaves the others
-    undefined; one in O(.), or with a schedule, is about step sizes that it chooses
-    itself.
-    """
-    if theorem.order or theorem.schedule or theorem.kind == "lower bound":
-        return set()
-    field_names = {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}
-    glossary = theorem.glossary
-    steps = {name for name in field_names if name in glossary and glossary[name].step}
-    contained = quantities_of(theorem) | set(theorem.scope.hyperparameters)
-    if contained & (steps | set(kind.summed_up)):
-        return set()
-    return steps
-
-
-def hyperparameter_values(algorithm: Algorithm[Any]) -> dict[str, object]:
-    """Every hyperparameter by glossary name, or by the field's name if it has none."""
-    values: dict[str, object] = {}
-    for entry in fields(algorithm):
-        values[algorithm.glossary.get(entry.name, entry.name)] = getattr(
-            algorithm, entry.name
-        )
-    values.update(algorithm.theory_values())
-    return values
-
-
 # -- values ----------------------------------------------------------------------------
 
 
@@ -391,11 +346,7 @@ __all__ = [
     "OBSTACLE_KINDS",
     "Obstacle",
     "ObstacleKind",
-    "absent_values",
     "common_start",
     "find_obstacle",
-    "hyperparameter_values",
     "obstacle_of",
-    "quantities_of",
-    "unrestricted_steps",
 ]

@@ -1,4 +1,4 @@
-"""Hyperparameters by glossary name, and runs with changed ones."""
+"""Hyperparameters by glossary name, those that a statement covers, and changed runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dfltheory.algorithms.base import Algorithm
+from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.clauses import symbol_names
+from dfltheory.bounds.theorem import Theorem
 from dfltheory.training.history import History
 
 WHOLE_NUMBERS = frozenset({"Q", "K", "K_u", "K_v"})
@@ -54,4 +57,61 @@ def changed_run(run: History, changes: Mapping[str, Any]) -> History:
     return changed
 
 
-__all__ = ["changed_run", "hyperparameter_fields", "settable_names"]
+def absent_values(theorem: Theorem) -> Mapping[str, object]:
+    """Values at which mechanisms are absent.
+
+    A hyperparameter that a statement does not contain must have its value here. One
+    without such a value, such as the order of the update, must occur in the statement
+    or in its scope. Step sizes are an exception: see :func:`unrestricted_steps`.
+    """
+    return {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
+
+
+def quantities_of(theorem: Theorem) -> set[str]:
+    """Return the quantities in a theorem's bound, conditions and schedule."""
+    names = {*theorem.needs, *theorem.schedule}
+    names |= symbol_names(theorem.schedule.values())
+    if "rho0" in theorem.needs:
+        names.add("rho")
+    return names
+
+
+def unrestricted_steps(theorem: Theorem, kind: type[Algorithm[Any]]) -> set[str]:
+    """Return the step sizes of an algorithm that a statement covers at every value.
+
+    They are given by glossary name. A statement with constants that contains no step
+    size at all holds for all of them. One that contains some of them leaves the others
+    undefined; one in O(.), or with a schedule, is about step sizes that it chooses
+    itself.
+    """
+    if theorem.order or theorem.schedule or theorem.kind == "lower bound":
+        return set()
+    field_names = {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}
+    glossary = theorem.glossary
+    steps = {name for name in field_names if name in glossary and glossary[name].step}
+    contained = quantities_of(theorem) | set(theorem.scope.hyperparameters)
+    if contained & (steps | set(kind.summed_up)):
+        return set()
+    return steps
+
+
+def hyperparameter_values(algorithm: Algorithm[Any]) -> dict[str, object]:
+    """Every hyperparameter by glossary name, or by the field's name if it has none."""
+    values: dict[str, object] = {}
+    for entry in fields(algorithm):
+        values[algorithm.glossary.get(entry.name, entry.name)] = getattr(
+            algorithm, entry.name
+        )
+    values.update(algorithm.theory_values())
+    return values
+
+
+__all__ = [
+    "absent_values",
+    "changed_run",
+    "hyperparameter_fields",
+    "hyperparameter_values",
+    "quantities_of",
+    "settable_names",
+    "unrestricted_steps",
+]

@@ -15,15 +15,17 @@ from dfltheory.training.history import History
 from dfltheory.training.stated_values import DISCRETE
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.measures import (
-    MissingMeasure,
     ceiling,
     gap_excess,
-    invalid_measure,
     is_deterministic,
     measured,
-    missing_measure,
     rounds_ahead,
     stated_digits,
+)
+from dfltheory.verdicts.missing_measures import (
+    MissingMeasure,
+    invalid_measure,
+    missing_measure,
 )
 from dfltheory.verdicts.rounding import RoundingError, measure_error
 from dfltheory.verdicts.run_sizes import Sizes, run_sizes

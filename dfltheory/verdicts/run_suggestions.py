@@ -20,13 +20,13 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.training.history import History
-from dfltheory.verdicts.applicability import (
-    Obstacle,
-    find_obstacle,
-    hyperparameter_values,
-)
+from dfltheory.verdicts.applicability import Obstacle, find_obstacle
 from dfltheory.verdicts.given_values import NETWORK_NAMES
-from dfltheory.verdicts.hyperparameters import changed_run, settable_names
+from dfltheory.verdicts.hyperparameters import (
+    changed_run,
+    hyperparameter_values,
+    settable_names,
+)
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.network_scope import covered_sequences
 from dfltheory.verdicts.obstacle_notes import note_on

@@ -26,7 +26,7 @@ from dfltheory.bounds.measures import MEASURES, MEASURES_OF_RUNS
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.verdicts.applicability import hyperparameter_values
+from dfltheory.verdicts.hyperparameters import hyperparameter_values
 from dfltheory.verdicts.measures import DERIVED, METRICS
 from tests.bounds.texts import STATEMENTS
 

@@ -17,7 +17,7 @@ from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.units import ONE
 from dfltheory.errors import InputError
-from dfltheory.verdicts.applicability import absent_values
+from dfltheory.verdicts.hyperparameters import absent_values
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import DERIVED
 

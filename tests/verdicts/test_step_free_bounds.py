@@ -20,7 +20,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Unit
 from dfltheory.errors import InputError
 from dfltheory.plugin import Claim
-from dfltheory.verdicts.applicability import unrestricted_steps
+from dfltheory.verdicts.hyperparameters import unrestricted_steps
 
 B, LAM, T, X0_SPREAD, ETA = (
     GLOSSARY[name].symbol for name in ("B", "lam", "T", "x0_spread", "eta")
