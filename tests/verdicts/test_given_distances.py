@@ -46,6 +46,13 @@ def test_distance_that_is_too_short_for_the_measures_is_rejected(distance):
         measured(x_star_sq=distance)
 
 
+def test_distance_that_the_gradient_allows_and_the_decrease_of_f_does_not():
+    first, second = 9.0 * (1 + 1e-4), 9.0 * (1 + 0.01) - 0.09 * 0.99**20
+    assert first < 9.01 < second
+    with pytest.raises(InputError, match="x_star_sq"):
+        dfl.compare(run(), CONVEX, x_star_sq=9.01)
+
+
 @pytest.mark.parametrize("distance", [DISTANCE, 2 * DISTANCE])
 def test_distance_that_is_long_enough_is_accepted(distance):
     verdict = dfl.compare(run(), CONVEX, x_star_sq=distance)

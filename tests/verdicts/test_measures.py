@@ -218,3 +218,14 @@ def test_a_gap_of_rounding_is_zero_and_a_true_one_stays(f_star):
     )
     assert gap[0, 0] == 0.0 < gap[0, 1] < 2e-9  # 16 eps (|f| + |f*|) = 7.1e-9
     assert gap[0, 2:] == pytest.approx([-1e-3, 1e-3], rel=1e-5)
+
+
+def test_weighted_squares_of_two_blocks_have_step_sizes_times_local_steps():
+    task = dfl.tasks.get("coupled", m=4, p=2, seed=1)
+    algorithm = dfl.algorithms.DFedMDC(eta_u=0.01, eta_v=0.03, K_u=2, K_v=5)
+    run = dfl.train(algorithm, task, RING, rounds=3, x0=np.ones(task.d))
+    parts = run.measures()
+    expected = (0.02 * parts["grad_u_sq_next"] + 0.15 * parts["grad_v_sq"]) / 4
+    weighted = DERIVED["two_block_weighted"].compute(run)
+    np.testing.assert_allclose(weighted, expected, rtol=1e-13)
+    assert np.isfinite(weighted[:, :-1]).all()

@@ -1,0 +1,47 @@
+"""A gap f(x^0) - f* that is given must be at least the decrease of f in the run."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dfltheory as dfl
+from dfltheory.algorithms import DPSGD
+from dfltheory.errors import InputError
+from dfltheory.tasks.supervised import Supervised
+from tests.verdicts.statements import SYMBOL, TO_LAST, statement
+
+THEOREM = statement(
+    "grad_norm_sq",
+    "min",
+    SYMBOL["L"] * SYMBOL["f0_gap"],
+    algorithm="DPSGD",
+    hyperparameters={"order": "adapt-then-combine", "eta": "any"},
+    rounds=TO_LAST,
+)
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Return a run in single precision whose f is near 10^6 and decreases by less than
+    20, which is a few times its rounding error.
+    """
+    torch.manual_seed(0)
+    data = [(np.ones((2, 1)), np.full((2, 1), 1000.0))]
+    task = Supervised(nn.Linear(1, 1), data, loss="mse", dtype=torch.float32)
+    algorithm = DPSGD(eta=5e-7, order="adapt-then-combine")
+    return dfl.train(algorithm, task, np.ones((1, 1)), rounds=3)
+
+
+def test_gap_of_the_decrease_is_accepted_up_to_the_rounding_of_f(run):
+    decrease = float(run.loss[0, 0] - run.loss[0].min())
+    assert 0 < decrease < 20
+    for gap in (decrease, decrease * (1 + 1e-3)):
+        verdict = dfl.compare(run, THEOREM, f0_gap=gap, L=4.0)
+        assert verdict.given["f0_gap"] == gap
+
+
+def test_gap_below_the_decrease_is_rejected(run):
+    decrease = float(run.loss[0, 0] - run.loss[0].min())
+    with pytest.raises(InputError, match="f0_gap"):
+        dfl.compare(run, THEOREM, f0_gap=decrease / 4, L=4.0)
