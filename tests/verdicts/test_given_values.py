@@ -9,6 +9,7 @@ import dfltheory as dfl
 from dfltheory.algorithms import DPSGD
 from dfltheory.errors import InputError
 from dfltheory.tasks.supervised import Supervised
+from dfltheory.verdicts.given_values import refuse_contradictions
 from tests.verdicts.statements import SYMBOL, TO_LAST, statement
 
 THEOREM = statement(
@@ -45,3 +46,18 @@ def test_gap_below_the_decrease_is_rejected(run):
     decrease = float(run.loss[0, 0] - run.loss[0].min())
     with pytest.raises(InputError, match="f0_gap"):
         dfl.compare(run, THEOREM, f0_gap=decrease / 4, L=4.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "fixed"), [(0.5, 0.3), (0.3 * (1 + 1e-5), 0.3), (1e-6, 0.0)]
+)
+def test_value_that_differs_from_that_of_the_run_is_refused(given, fixed):
+    with pytest.raises(InputError, match="contradicts"):
+        refuse_contradictions({"lam": given}, {"lam": fixed})
+
+
+@pytest.mark.parametrize(
+    ("given", "fixed"), [(0.3 * (1 + 1e-9), 0.3), (1e-13, 0.0), (0.3, 0.3)]
+)
+def test_value_that_differs_by_rounding_is_accepted(given, fixed):
+    refuse_contradictions({"lam": given, "L": 2.0}, {"lam": fixed})
