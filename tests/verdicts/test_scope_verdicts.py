@@ -29,7 +29,7 @@ from dfltheory.tasks import registry
 from dfltheory.training import setup
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
-from dfltheory.verdicts import applicability, hyperparameters
+from dfltheory.verdicts import applicability
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.schedule import scheduled_algorithm
 
