@@ -10,6 +10,7 @@ from dfltheory.algorithms import DPSGD
 from dfltheory.errors import InputError
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.verdicts.given_values import refuse_contradictions
+from dfltheory.verdicts.measures import gap_above_minimum
 from tests.verdicts.statements import SYMBOL, TO_LAST, statement
 
 THEOREM = statement(
@@ -61,3 +62,19 @@ def test_value_that_differs_from_that_of_the_run_is_refused(given, fixed):
 )
 def test_value_that_differs_by_rounding_is_accepted(given, fixed):
     refuse_contradictions({"lam": given, "L": 2.0}, {"lam": fixed})
+
+
+def test_estimated_constant_of_a_random_network_may_be_replaced():
+    network = dfl.graphs.RandomNeighbors(12, 3)
+    estimate = dfl.graphs.network_constants(network)
+    assert estimate.standing_of("lam") == "estimate"
+    refuse_contradictions({"lam": 0.5}, {"lam": 0.9}, network)
+    with pytest.raises(InputError, match="contradicts"):
+        refuse_contradictions({"lam": 0.5}, {"lam": 0.9}, dfl.graphs.ring(12))
+
+
+def test_gap_is_unknown_without_the_minimum_of_f():
+    algorithm = DPSGD(eta=0.1, order="adapt-then-combine")
+    elsewhere = dfl.History.from_measurements([1.0, 0.5], algorithm=algorithm)
+    assert elsewhere.constants.f_star is None
+    assert gap_above_minimum(np.ones((1, 2)), elsewhere) is None
