@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import dfltheory as dfl
 from dfltheory.algorithms import DPSGD, DFedAvg
@@ -50,3 +51,19 @@ def test_number_of_clients_can_be_given_only_if_the_run_does_not_fix_it():
     run = dfl.train(algorithm, TASK, RING, rounds=3, x0=np.ones((3, 2)))
     with pytest.raises(InputError, match="m = 4"):
         dfl.compare(run, theorem, m=4)
+
+
+def test_rounds_that_were_not_measured_are_named():
+    theorem = statement(
+        "grad_norm_sq",
+        "mean",
+        SYMBOL["L"] * SYMBOL["f0_gap"],
+        algorithm="DPSGD",
+        hyperparameters={"order": "adapt-then-combine", "eta": "any"},
+        rounds={"first": sp.Integer(1), "last": sp.Integer(2)},
+    )
+    algorithm = DPSGD(eta=0.1, order="adapt-then-combine")
+    run = dfl.train(algorithm, TASK, RING, rounds=5, evaluate_every=5)
+    verdict = dfl.compare(run, theorem)
+    assert verdict.kind == "not applicable"
+    assert "none of the rounds" in verdict.reason
