@@ -41,6 +41,8 @@ GRID_SIZES = {0: 1, 1: 601, 2: 76}
 FINE_GRID = 10 ** (np.arange(-8, 9) / 40)
 """Multiples on the second grid, around the best of two step sizes on the first."""
 POINTS_AT_ONCE = 1_000_000
+TYPICAL_ROUNDS = 10_000.0
+"""Rounds T at which theorems are compared if none are given."""
 
 
 # -- typical constants
@@ -67,6 +69,7 @@ class TypicalConstants(Source):
         lam = self._given.get("lam", everyday(["lam"])["lam"])
         known: Values = {**everyday(names, theorem.glossary), **theorem.neutral}
         known.update({"x0_spread": 0.0, "delta": 1.0, "C": 1.0, "q": lam})
+        known["T"] = TYPICAL_ROUNDS
         known.update(self._given)
         given_steps = [name for name in theorem.step_names if name in self._given]
         return {name: known[name] for name in [*names, *given_steps]}

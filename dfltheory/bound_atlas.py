@@ -123,19 +123,17 @@ class Entry:
         return {"key": self.theorem.key, "variant": self.theorem.variant, **document}
 
     def __str__(self) -> str:
-        numbers = (
-            f" {self.bound:.4g} ({self.share:.3g} of the trivial)"
-            if math.isfinite(self.bound)
-            else ""
-        )
+        numbers = f" {self.bound:.4g}" if math.isfinite(self.bound) else ""
+        if numbers and math.isfinite(self.share):
+            numbers += f" ({self.share:.3g} of the trivial)"
         truth = (
             f", left-hand side {self.truth:.3g}" if math.isfinite(self.truth) else ""
         )
-        kind = self.theorem.status.kind
+        label = self.theorem.status.label
         known = (
             f" (refuted in general: {self.refuted})"
             if self.refuted
-            else f" (statement: {kind})"
+            else f" (statement: {label})"
         )
         return f"{self.theorem}: {self.status}{known}{numbers}{truth}: {self.reason}"
 

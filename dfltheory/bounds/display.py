@@ -11,6 +11,8 @@ from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
 
+_RELATIONS = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
+
 
 def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
     """Return ``expr`` in LaTeX with the symbols of the theorem or the glossary."""
@@ -33,11 +35,11 @@ def _symbols_in_latex(theorem: Statement | None) -> dict[str, str]:
 
 
 def condition_latex(condition: Condition, theorem: Statement | None = None) -> str:
-    r"""Return a condition as ``left \le right`` in LaTeX."""
-    relation = "<" if condition.strict else r"\le"
+    r"""Return a condition in LaTeX as a reader writes it, as ``\sigma_g = 0``."""
+    left, sign, right = condition.comparison
     return (
-        f"{expression_latex(condition.left, theorem)} {relation}"
-        f" {expression_latex(condition.right, theorem)}"
+        f"{expression_latex(left, theorem)} {_RELATIONS[sign]}"
+        f" {expression_latex(right, theorem)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""SymPy formulas as text of theorem files.
+"""SymPy formulas as text of theorem files, and names of these files in LaTeX.
 
 :mod:`dfltheory.bounds.formulas` reads it.
 """
@@ -64,4 +64,11 @@ class _Printer(sp.StrPrinter):
         return super()._print_Function(expr)
 
 
-__all__ = ["write_formula"]
+def name_in_latex(name: str) -> str:
+    r"""Return a name in LaTeX: ``\kappa`` for kappa, ``\mathrm{gap}`` for gap."""
+    latex = sp.latex(sp.Symbol(name))
+    is_word = len(name) > 1 and latex == name
+    return rf"\mathrm{{{name}}}" if is_word else latex
+
+
+__all__ = ["name_in_latex", "write_formula"]

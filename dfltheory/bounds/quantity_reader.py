@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.file_reader import CODE, FileReader
+from dfltheory.bounds.formula_writer import name_in_latex
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.symbols import checked_new
 from dfltheory.bounds.unit_text import read_range, read_unit
@@ -47,7 +48,7 @@ def _read_quantity(
     neutral = None if table.neutral is None else float(table.neutral)
     quantity = Quantity(
         name=name,
-        latex=table.latex or name,
+        latex=table.latex or name_in_latex(name),
         unit=unit,
         meaning=table.meaning,
         low=interval.low,

@@ -15,6 +15,7 @@ from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.file_reader import CODE, FileReader, KeyPath, P, R
+from dfltheory.bounds.formula_writer import name_in_latex
 from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.left_side_reader import LeftSideReader
 from dfltheory.bounds.numeric_functions import numeric_function
@@ -213,7 +214,12 @@ class StatementReader:
                 place, None, numeric_function, str(table.function)
             )
         return Definition(
-            symbol, expression, table.latex or name, table.meaning, takes, numeric
+            symbol,
+            expression,
+            table.latex or name_in_latex(name),
+            table.meaning,
+            takes,
+            numeric,
         )
 
     # -- conditions

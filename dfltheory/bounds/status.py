@@ -73,6 +73,12 @@ class Status:
         }
 
     @property
+    def label(self) -> str:
+        """The kind in text, which distinguishes statements that were searched."""
+        searched = self.kind == "not examined" and self.search
+        return "neither refuted nor proved" if searched else self.kind
+
+    @property
     def show_command(self) -> str:
         """The command that prints the stored counterexample."""
         return (
@@ -86,7 +92,7 @@ class Status:
             command = f", `{self.show_command}`" if self.name else ""
             return f"refuted ({self.how}{command})"
         details = "; ".join(part for part in (self.how, self.search) if part)
-        return f"{self.kind} ({details})" if details else self.kind
+        return f"{self.label} ({details})" if details else self.label
 
 
 _FIELDS = ("kind", "how", "ratio", "counterexample", "command", "search", "name")

@@ -11,7 +11,7 @@ from sympy import Expr
 from dfltheory.bounds.canonical import PACKAGE
 from dfltheory.bounds.clauses import Definition, LeftSide
 from dfltheory.bounds.comparisons import comparisons_of, conditions_of
-from dfltheory.bounds.formula_writer import write_formula
+from dfltheory.bounds.formula_writer import name_in_latex, write_formula
 from dfltheory.bounds.measures import MEASURES, latex_of_left
 from dfltheory.bounds.numeric_functions import name_of
 from dfltheory.bounds.paper import Paper
@@ -269,7 +269,7 @@ def _definition(definition: Definition) -> object:
         )
     entries = {
         "formula": formula,
-        "latex": None if definition.latex == name else definition.latex,
+        "latex": None if definition.latex == name_in_latex(name) else definition.latex,
         "meaning": definition.meaning or None,
         "sign": _sign(definition),
         "function": function,

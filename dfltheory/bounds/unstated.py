@@ -32,9 +32,11 @@ def unstated(statement: Statement) -> list[str]:
                 stated.add(hyperparameter)
                 warnings.append(_explain_missing_neutral_value(hyperparameter, name))
     if at_neutral:
-        values = ", ".join(f"{name} = {value}" for name, value in at_neutral.items())
+        values = ", ".join(map(_assignment, at_neutral.items()))
         warnings.append(
-            f"not stated, and judged at {values}: scope.hyperparameters says otherwise"
+            "only runs with these values are covered, because neither the bound nor the"
+            f" scope contains the hyperparameters: {values}; scope.hyperparameters"
+            " states others"
         )
     return warnings
 
@@ -55,6 +57,12 @@ def _stated_names(statement: Statement) -> set[str]:
     if not stated.intersection(steps) and not statement.order:
         stated.update(steps)  # a bound without any step size holds for all
     return stated
+
+
+def _assignment(item: tuple[str, object]) -> str:
+    name, value = item
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{name} = {shown}"
 
 
 def _explain_missing_neutral_value(name: str, algorithm: str) -> str:

@@ -11,7 +11,7 @@ from dfltheory.cli.output import AsJson, Trust, emit, leave
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
-    from dfltheory.checks.finding import Finding
+    from dfltheory.bounds.theorem import Theorem
 
 
 def audit(
@@ -75,6 +75,7 @@ def audit(
         dfltheory audit my_theorems.py:mine
     """
     from dfltheory.checks.run import audit as find
+    from dfltheory.cli.audit_search import left_open, searched
 
     if (key is None) == (not every):
         raise InputError(
@@ -82,32 +83,34 @@ def audit(
             " dfedsam), or --all"
         )
     findings = find(key, variant, tuple(check or ()), trust=trust)
-    if key is not None and search and not check:
-        findings += _searches(key, variant, trust)
+    if key is not None and not check:
+        unregistered = _unregistered(key, variant, trust)
+        findings += [note for theorem in unregistered for note in left_open(theorem, key)]
+        if search:
+            findings += [searched(theorem, key) for theorem in unregistered]
     severities = Counter(finding.severity for finding in findings)
     counts = {name: severities[name] for name in ("error", "warning", "note")}
     document = {"counts": counts, "findings": [f.as_dict() for f in findings]}
     shown = [f for f in findings if notes or f.severity != "note"]
-    summary = (
-        f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']}"
-        " notes"
+    summary = ", ".join(
+        f"{count} {severity}{'' if count == 1 else 's'}"
+        for severity, count in counts.items()
     )
     text = "\n".join([*(str(f) for f in shown), summary])
     emit(document, text, json)
     leave(not counts["error"])
 
 
-def _searches(key: str, variant: str | None, trust: bool) -> list[Finding]:
-    """Return the finding of a search for each statement that is not registered."""
+def _unregistered(key: str, variant: str | None, trust: bool) -> list[Theorem]:
+    """Return the statements that are not registered."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load_all
-    from dfltheory.cli.audit_search import searched
 
     if key in registry.papers():
         return []
     chosen = None if variant is None else (variant,)
     return [
-        searched(theorem, key)
+        theorem
         for theorem in load_all(key, chosen, trust=trust)
         if not registry.known(theorem.key, theorem.variant)
     ]

@@ -1,8 +1,12 @@
-"""The short search for a counterexample that ``dfltheory audit`` adds to its checks."""
+"""What ``dfltheory audit`` adds to its checks for statements that are not registered.
+
+A short search for a counterexample, and what the statement leaves open.
+"""
 
 from __future__ import annotations
 
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.unstated import unstated
 from dfltheory.checks.finding import Finding, Severity
 from dfltheory.errors import DFLTheoryError
 
@@ -38,6 +42,22 @@ def searched(theorem: Theorem, reference: str) -> Finding:
     return _finding(theorem, "note", message, command, counts)
 
 
+def left_open(theorem: Theorem, reference: str) -> list[Finding]:
+    """Return a note for each point that a statement leaves open about its runs."""
+    return [
+        Finding(
+            check="scope",
+            severity="note",
+            key=theorem.key,
+            variant=theorem.variant,
+            place="scope.hyperparameters",
+            message=message,
+            evidence={"command": f"dfltheory bound {reference}"},
+        )
+        for message in unstated(theorem)
+    ]
+
+
 def _finding(
     theorem: Theorem,
     severity: Severity,
@@ -57,4 +77,4 @@ def _finding(
     )
 
 
-__all__ = ["SECONDS", "searched"]
+__all__ = ["SECONDS", "left_open", "searched"]

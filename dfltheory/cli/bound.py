@@ -23,6 +23,7 @@ from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
+    from dfltheory.bounds.clauses import LeftSide
     from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.scope import Scope
     from dfltheory.bounds.theorem import Theorem
@@ -277,6 +278,7 @@ def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:
     lines = [
         f"{theorem.title}\n{theorem.source}",
         f"bounds: {plain(theorem.lhs.words, theorem)}",
+        f"  measured at t = {_measured_at(theorem.lhs)}; t = 0 is the start",
     ]
     lines += [f"  {name}: {term}" for name, term in document["terms"].items()]
     lines += [
@@ -297,6 +299,16 @@ def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:
     lines += [f"LaTeX: {document['latex']}", f"status: {theorem.status}"]
     lines += [f"warning: {warning}" for warning in document["warnings"]]
     return emit(document, "\n".join(lines), as_json)
+
+
+def _measured_at(left: LeftSide) -> str:
+    """Return the rounds of a left-hand side, as ``0 .. T - 1``."""
+    from dfltheory.bounds.formula_writer import write_formula
+
+    last = write_formula(left.last)
+    if left.aggregate == "last":
+        return last
+    return f"{write_formula(left.first)} .. {last}"
 
 
 def _quantity(quantity: Quantity) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -239,8 +239,12 @@ def _search(
     ):
         finding = falsify(theorem, **budget._asdict(), progress=search_progress(update))
     is_hit = finding.violated or finding.growing
-    document = finding.to_dict() | {"file": str(file) if is_hit else None}
-    emit(document, partial(_print, finding), as_json)
+    warnings = _warnings(theorem)
+    document = finding.to_dict() | {
+        "file": str(file) if is_hit else None,
+        "warnings": warnings,
+    }
+    emit(document, partial(_print, finding, warnings), as_json)
     if not is_hit:
         return
     _save(finding, file, document, as_json)
@@ -251,6 +255,16 @@ def _search(
     if not as_json:
         print(f"{_describe_contents(finding)}: {file}")
     leave(not finding.violated)
+
+
+def _warnings(theorem: Theorem) -> list[str]:
+    """Return what a statement that is not registered leaves open about its runs."""
+    from dfltheory.bounds import registry
+    from dfltheory.bounds.unstated import unstated
+
+    if registry.known(theorem.key, theorem.variant):
+        return []
+    return unstated(theorem)
 
 
 def _describe_contents(finding: Finding) -> str:
@@ -324,8 +338,8 @@ def _best_first(family: tuple[str, dict[str, float]]) -> float:
     return math.inf if math.isnan(ratio) else -ratio
 
 
-def _print(finding: Finding) -> None:
-    """Print a finding with tables of its families and conditions."""
+def _print(finding: Finding, warnings: Sequence[str] = ()) -> None:
+    """Print a finding with tables of its families and conditions, then warnings."""
     from rich.console import Console
     from rich.table import Table
 
@@ -347,6 +361,8 @@ def _print(finding: Finding) -> None:
             f"condition {condition['condition']}: slack {condition['slack']:.3g}",
             markup=False,
         )
+    for warning in warnings:
+        console.print(f"warning: {warning}", markup=False)
 
 
 __all__ = []

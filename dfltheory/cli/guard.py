@@ -110,6 +110,10 @@ class Group(TyperGroup):
         """Return the names in the order of ``--help``, by :data:`HEADINGS`."""
         return sorted(self.commands, key=self._position)
 
+    def get_params(self, ctx):
+        """Return the parameters; flags are shown without a type."""
+        return _without_types_of_flags(super().get_params(ctx))
+
     def _position(self, name: str) -> int:
         panel = getattr(self.commands[name], "rich_help_panel", None)
         return HEADINGS.index(panel) if panel in HEADINGS else len(HEADINGS)
@@ -136,6 +140,10 @@ class Group(TyperGroup):
 
 class Command(TyperCommand):
     """A command that rejects options given twice and numbers out of range."""
+
+    def get_params(self, ctx):
+        """Return the parameters; flags are shown without a type."""
+        return _without_types_of_flags(super().get_params(ctx))
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
         """Return the remaining arguments.
@@ -192,6 +200,14 @@ class Command(TyperCommand):
             elif position + 1 < len(args):
                 args[position + 1] = _whole_number(name, args[position + 1])
         return args
+
+
+def _without_types_of_flags(parameters):
+    """Remove the type from the help of flags, which take no value."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = ""
+    return parameters
 
 
 def _takes_whole_numbers(parameter: TyperOption) -> bool:

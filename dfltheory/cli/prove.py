@@ -23,8 +23,8 @@ def prove(
         str,
         typer.Argument(
             help=(
-                "KEY or KEY:VARIANT of the registry, FILE.toml:KEY:VARIANT or"
-                " FILE.toml."
+                "KEY or KEY:VARIANT of the registry, or a theorem file: FILE.toml, or"
+                " with the KEY of one of its statements after another colon."
             )
         ),
     ],

@@ -99,7 +99,8 @@ def falsify(
         if what != "lower bound":
             what += " inside a proof"
         raise InputError(
-            f"{theorem} is a {what}: falsify searches theorems and corollaries"
+            f"{theorem} is a {what}: falsify searches theorems and corollaries; to"
+            ' search it, state it with kind = "theorem"'
         )
     if theorem.lhs.aggregate == "each" and not theorem.order:
         raise InputError(

@@ -121,9 +121,12 @@ class Report:
         return tuple(names)
 
     def raise_if_failed(self) -> None:
-        """Raise :class:`GraphError` with the first failure, if there is one."""
+        """Raise :class:`GraphError` with all broken laws, if there are any."""
         if self.failures:
-            raise GraphError(self.failures[0].message)
+            broken = "; ".join(
+                f"{failure.law}: {failure.message}" for failure in self.failures
+            )
+            raise GraphError(f"{self.subject}: {broken}")
 
     def __str__(self) -> str:
         details = "".join(f", {name} = {value}" for name, value in self.details.items())

@@ -80,8 +80,14 @@ def axes(ax: Axes | None, columns: int = 1) -> Axes:
         Columns of a paper that a new figure spans.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
 
     if ax is not None:
+        if not isinstance(ax, Axes):
+            raise InputError(
+                f"ax = {ax!r} must be matplotlib axes; dfl.plots.save(axes.figure, path)"
+                " writes a file"
+            )
         return ax
     if columns not in (1, 2):
         raise InputError(f"columns = {columns!r} must be 1 or 2, the columns of a page")

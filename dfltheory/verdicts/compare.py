@@ -304,7 +304,7 @@ class _Comparison:
             ratio=ratio.estimate,
             ratio_ci=(ratio.low, ratio.high),
             terms={name: float(term) for name, term in terms.items()},
-            at=point,
+            at={name: _plain(value) for name, value in point.items()},
             method=assumed,
             seeds_needed=needed,
             **self.fields(),
@@ -318,6 +318,11 @@ def _ratio(measured: Interval, bound: float) -> Interval:
     if measured.high == 0:
         return Interval(1.0, 1.0, 1.0)
     return Interval(math.inf, math.inf, math.inf)
+
+
+def _plain(value: object) -> object:
+    """Return a NumPy number as a number of Python, and other values unchanged."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _interval_of_start(left: LeftHandSide, start: int) -> Interval:

@@ -192,7 +192,7 @@ class Verdict:
 def general_status(status: Status) -> str:
     """Return the status of a statement, in words that follow a result on one run."""
     if not status.refuted:
-        return f"the statement is {status.kind}"
+        return f"the statement is {status.label}"
     return f"the statement is {str(status).replace('refuted', 'refuted in general', 1)}"
 
 

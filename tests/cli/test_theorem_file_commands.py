@@ -68,7 +68,7 @@ def test_new_prints_a_file_that_bound_reads(folder, capsys):
         "LaTeX",
     ):
         assert words in shown
-    assert "warning: not stated, and judged at" in shown
+    assert "warning: only runs with these values are covered" in shown
 
 
 def test_bound_warns_of_an_order_that_is_not_stated(folder, capsys):
