@@ -85,7 +85,9 @@ def audit(
     findings = find(key, variant, tuple(check or ()), trust=trust)
     if key is not None and not check:
         unregistered = _unregistered(key, variant, trust)
-        findings += [note for theorem in unregistered for note in left_open(theorem, key)]
+        findings += [
+            note for theorem in unregistered for note in left_open(theorem, key)
+        ]
         if search:
             findings += [searched(theorem, key) for theorem in unregistered]
     severities = Counter(finding.severity for finding in findings)

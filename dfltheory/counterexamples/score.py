@@ -97,9 +97,8 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
         gradient = theorem.lhs.measure in GRADIENT_MEASURES
         long_horizons = (*LONG, *FARTHEST) if gradient else LONG
         long = [far for far in long_horizons if far <= NOISY or not batch.is_random]
-        horizons = np.array(
-            [*np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int)), *long]
-        )
+        short = np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int))
+        horizons = np.array([1, *short, *long])  # T = 1 shows an index that is off by 1
     first = int(min(T, batch.longest)) if 0 < T <= SIMULATED else rounds
     path = run(batch, simulated_rounds(theorem, first), "S2" in theorem.needs)
     best = compared(theorem, batch, path, horizons)

@@ -330,6 +330,23 @@ def test_quantities_of_a_theorem_have_ranges_signs_and_neutral_values():
         own.evaluate(**values | {"lam_min_test": -2})
 
 
+def test_latex_of_a_comparison_with_zero_has_a_zero():
+    from dfltheory.bounds.comparisons import conditions_of
+    from dfltheory.bounds.display import condition_latex
+
+    zero = s.L - s.L
+    for sign, latex in (("==", "L = 0"), (">", "L > 0"), ("<=", "L = 0")):
+        (condition,) = conditions_of("name", s.L, sign, zero)
+        assert condition_latex(condition) == latex
+
+
+def test_names_of_several_letters_are_upright_in_latex():
+    from dfltheory.bounds.formula_writer import name_in_latex
+
+    assert name_in_latex("gap") == r"\mathrm{gap}"
+    assert (name_in_latex("kappa"), name_in_latex("x")) == (r"\kappa", "x")
+
+
 def test_latex_has_the_notation_of_the_paper():
     printed = bounds.get("dfedadmm.theorem_1", "corrected").latex()
     assert r"\psi" in printed  # the network's contraction

@@ -202,6 +202,15 @@ def test_every_help_teaches_with_an_example(capsys, command):
     assert "--json" in said.out
 
 
+def test_help_has_neither_emoji_nor_types_of_flags(capsys):
+    names = [command.callback.__name__ for command in cli.app.registered_commands]
+    for command in ([], *([name] for name in names)):
+        said = status_of(capsys, *command, "--help")[1].out
+        unusual = {c for c in said if ord(c) > 127 and not "\u2500" <= c <= "\u257f"}
+        assert not unusual, command
+        assert "<bool>" not in said, command
+
+
 def test_a_theorem_that_assumes_bounded_gradients_has_a_default_problem_that_bounds_them(
     capsys,
 ):

@@ -71,6 +71,39 @@ def test_new_prints_a_file_that_bound_reads(folder, capsys):
     assert "warning: only runs with these values are covered" in shown
 
 
+LAST = (
+    TRUE.replace('aggregate = "mean"', 'aggregate = "last"')
+    .replace("grad_norm_sq", "f_gap")
+    .replace("40*f0_gap/(eta*T)", "f0_gap*(1 - eta*mu)^T")
+    .replace("20*eta*L*sigma_l^2", "eta*L*sigma_l^2/(2*mu)")
+    .replace('homogeneous = "sigma_g == 0"', 'convex = "mu > 0"')
+    .partition("[statement.schedule]")[0]
+)
+"""Gradient descent after T rounds, but measured at the default round T - 1."""
+
+
+@pytest.mark.parametrize(("last", "found"), [("", 1), ('last = "T"\n', 0)])
+def test_falsify_finds_a_round_that_is_off_by_one(folder, capsys, last, found):
+    text = LAST.replace('aggregate = "last"\n', f'aggregate = "last"\n{last}')
+    (folder / "last.toml").write_text(text)
+    arguments = ("falsify", "last.toml", "--candidates", "500", "--enough", "1.01")
+    finding = answer(capsys, *arguments, status=found)
+    assert (finding["ratio"] > 1.01) == bool(found)
+    measured = {0: "measured at t = T;", 1: "measured at t = T - 1;"}
+    assert cli.run(["bound", "last.toml"]) == 0
+    assert measured[found] in capsys.readouterr().out
+
+
+def test_audit_and_falsify_state_the_hyperparameters_that_are_covered(folder, capsys):
+    only_one_step = TRUE.replace(", K = 1", "")
+    (folder / "open.toml").write_text(only_one_step)
+    audited = answer(capsys, "audit", "open.toml", "--no-search")
+    notes = [f["message"] for f in audited["findings"] if f["check"] == "scope"]
+    assert any("K = 1" in message for message in notes)
+    assert cli.run(["falsify", "open.toml", "--candidates", "50"]) == 0
+    assert "K = 1" in capsys.readouterr().out
+
+
 def test_bound_warns_of_an_order_that_is_not_stated(folder, capsys):
     path = folder / "open.toml"
     path.write_text(TRUE.replace('order = "any", ', ""))

@@ -371,3 +371,11 @@ def test_every_picture_is_there_and_is_shown():
     shown = {f"{name}.png" for name in atlas_page.PLANES}
     assert {p.name for p in (DOCS / "atlas").iterdir()} == shown
     assert all(f"(atlas/{name})" in PAGE for name in shown)
+
+
+def test_atlas_compares_after_many_rounds_and_shows_no_nan_by_default():
+    result = dfl.atlas(theorems=["dfedsam.theorem_4_5:corrected"])
+    assert result.assumed["T"] > 1000
+    assert result.best is not None
+    convex = dfl.atlas(measure="f_gap", theorems=["bottou2018.theorem_4_6"])
+    assert "nan" not in str(convex)

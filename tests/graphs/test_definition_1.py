@@ -113,8 +113,10 @@ def test_the_message_of_the_issue():
     assert report.failures[0].message == "entry (3, 4) is 0.5 but (4, 3) is 0.333333"
     assert report.failures[2].place == "column 4"
     assert report.breaks == ("definition 1", "symmetric", "doubly stochastic")
-    with pytest.raises(GraphError, match=r"\(3, 4\).*0\.5"):
+    with pytest.raises(GraphError, match=r"\(3, 4\).*0\.5") as caught:
         report.raise_if_failed()
+    for part in (report.subject, *(failure.law for failure in report.failures)):
+        assert part in str(caught.value)
 
 
 def test_a_tiny_excess_is_shown_with_digits_enough():

@@ -443,3 +443,8 @@ def test_several_runs_differ_by_marker_and_not_by_color_alone(corrected):
     assert len(first) == len(second) == 1
     assert first != second
     assert "None" not in first | second
+
+
+def test_a_path_in_place_of_axes_is_an_input_error(corrected):
+    with pytest.raises(InputError, match="axes"):
+        corrected["complete"].plot("figure.png")
