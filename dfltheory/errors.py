@@ -78,7 +78,7 @@ class UnknownNameError(DFLTheoryError):
         quoted = repr(name) if len(repr(name)) <= 100 else f"{repr(name)[:100]}..."
         near = difflib.get_close_matches(
             str(name)[:100], sorted(known), n=3, cutoff=0.5
-        )
+        ) or _with_part(str(name), known)
         listed = sorted(known)
         some = ", ".join(
             listed
@@ -87,6 +87,13 @@ class UnknownNameError(DFLTheoryError):
         )
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
         super().__init__(f"no {what} is called {quoted}; {hint}")
+
+
+def _with_part(part: str, names: Iterable[str]) -> list[str]:
+    """Return the first three names that contain ``part``, in any case."""
+    if not part:
+        return []
+    return [name for name in sorted(names) if part.lower() in name.lower()][:3]
 
 
 class GraphError(DFLTheoryError):

@@ -56,9 +56,12 @@ _SPOKEN = (
     (r"\mathbb{E}", "E"),
     (r"\|", "||"),
     (r"\le ", "<= "),
+    (r"\ge ", ">= "),
+    (r"^\top", "^T"),
     (r"\cdot\,", "."),
 )
-_WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\w|\{\w+\}))?")
+_WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\w|\{\\?\w+\}))?")
+_FONT = re.compile(r"\\math(?:bf|rm|it|cal)\{([^{}]*)\}")
 
 
 def plain(text: str, theorem: Statement) -> str:
@@ -78,7 +81,7 @@ def plain(text: str, theorem: Statement) -> str:
         return names[word] if word in names else re.sub(r"[\\{}]", "", word)
 
     def formula(match: re.Match[str]) -> str:
-        latex = re.sub(r"\\bar (\w)", r"\1bar", match[1])
+        latex = _FONT.sub(r"\1", re.sub(r"\\bar (\w)", r"\1bar", match[1]))
         for written, spoken in _SPOKEN:
             latex = latex.replace(written, spoken)
         return _WORD.sub(plain_word, latex)

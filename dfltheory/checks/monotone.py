@@ -131,10 +131,12 @@ def _summary(
     proofs: list[str], samples: list[str], left: Iterable[str], undecided: list[str]
 ) -> str:
     """Return in which constants a bound is monotone, and how this is known."""
-    text = (
-        f"monotone as it should be in: {', '.join(proofs) or 'none'} (proved); "
-        f"{', '.join(samples) or 'none'} (sampled)"
-    )
+    known = [
+        f"{', '.join(names)} ({how})"
+        for names, how in ((proofs, "proved"), (samples, "sampled"))
+        if names
+    ]
+    text = f"monotone as it should be in: {'; '.join(known) or 'no constant'}"
     if left:
         text += f"; no proof was found for the terms: {', '.join(left)}"
     if undecided:

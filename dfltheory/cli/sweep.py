@@ -162,9 +162,8 @@ def _list(experiment: Experiment, as_json: bool) -> None:
         code = list(cell.references.values())
         key = None if code else cell.key
         cells.append({"hash": key, "settings": dict(cell.settings), "code": code})
-        settings = "  ".join(f"{name}={value}" for name, value in cell.settings.items())
         name = f"names {', '.join(code)}" if key is None else key
-        lines.append(f"{name}  {settings}")
+        lines.append(f"{name}  {cell.label}")
     emit({"title": experiment.title, "cells": cells}, "\n".join(lines), as_json)
 
 

@@ -85,8 +85,8 @@ def axes(ax: Axes | None, columns: int = 1) -> Axes:
     if ax is not None:
         if not isinstance(ax, Axes):
             raise InputError(
-                f"ax = {ax!r} must be matplotlib axes; dfl.plots.save(axes.figure, path)"
-                " writes a file"
+                f"ax = {ax!r} must be matplotlib axes; to write a file, pass the"
+                " figure of the returned axes to dfl.plots.save"
             )
         return ax
     if columns not in (1, 2):

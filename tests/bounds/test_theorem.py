@@ -340,6 +340,14 @@ def test_latex_of_a_comparison_with_zero_has_a_zero():
         assert condition_latex(condition) == latex
 
 
+def test_prose_for_a_terminal_has_no_words_of_latex():
+    from dfltheory.bounds.display import plain
+
+    theorem = bounds.get("wang_joshi2021.corollary_3")
+    text = plain(r"$F(x) \ge F_{\inf}$, $W \mathbf{1} = \mathbf{1}$, $W^\top$", theorem)
+    assert text == "F(x) >= F_inf, W 1 = 1, W^T"
+
+
 def test_names_of_several_letters_are_upright_in_latex():
     from dfltheory.bounds.formula_writer import name_in_latex
 
