@@ -334,6 +334,14 @@ def _best_first(family: tuple[str, dict[str, float]]) -> float:
     return math.inf if math.isnan(ratio) else -ratio
 
 
+def _by_reason(refused: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the families without candidates, by reason."""
+    families: dict[str, list[str]] = {}
+    for name, reason in refused.items():
+        families.setdefault(reason, []).append(name)
+    return families
+
+
 def _print(finding: Finding, warnings: Sequence[str] = ()) -> None:
     """Print a finding with tables of its families and conditions, then warnings."""
     from rich.console import Console
@@ -349,8 +357,9 @@ def _print(finding: Finding, warnings: Sequence[str] = ()) -> None:
             table.add_row(name, shown_ratio(row["ratio"]), f"{row['evaluations']:.0f}")
         console.print(table)
     if finding.refused:
-        refused = [f"{name} ({reason})" for name, reason in finding.refused.items()]
-        console.print(f"families without candidates: {'; '.join(refused)}")
+        console.print("families without candidates:")
+        for reason, names in _by_reason(finding.refused).items():
+            console.print(f"  {reason}: {', '.join(names)}", markup=False)
     conditions = () if finding.certificate is None else finding.certificate.conditions
     for condition in conditions:
         console.print(

@@ -83,10 +83,18 @@ def simplify_hit(
             checks=checks,
             family=finding.family,
         )
-        simpler.finding.save(_simple_file(file))
+        if simpler.steps:
+            simpler.finding.save(_simple_file(file))
     except (OSError, DFLTheoryError) as wrong:
         if not as_json:
             print(f"not simplified: {wrong}")
+        return
+    if not simpler.steps:
+        if not as_json:
+            print(
+                "no simpler counterexample was found in the time of the search;"
+                f" dfltheory falsify --simplify {file} has no limit"
+            )
         return
     if not as_json:
         lines = [str(simpler), *hand_check_lines(simpler.finding)]

@@ -80,10 +80,6 @@ def _start_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
     return "start all clients at the same model, as by default"
 
 
-def _unstated_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
-    return f"state them: {_how_to_give(left.run, obstacle.names, left.theorem)}"
-
-
 def _unknown_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
     return _how_to_give(left.run, obstacle.names, left.theorem)
 
@@ -120,7 +116,7 @@ _REMEDIES: dict[ObstacleKind, Callable[[LeftHandSide, Obstacle], str]] = {
     "gradients": _gradients_remedy,
     "network": _network_remedy,
     "start": _start_remedy,
-    "unstated": _unstated_remedy,
+    "unstated": _unknown_remedy,
     "unknown": _unknown_remedy,
     "range": _range_remedy,
     "measurement": _measurement_remedy,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dfltheory.errors import GraphError
+
 PAGE = Path(__file__).parents[2] / "docs" / "property-testing.md"
 BLOCKS = re.findall(
     r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
@@ -14,7 +16,7 @@ PRINTED = re.findall(
 )
 
 
-OWN_MATRIX, OWN_LAW, OWN_RULE, OWN_CHECK = BLOCKS[:4]
+OWN_MATRIX, OWN_LAW, OWN_RULE, OWN_CHECK, OWN_DIRECTED_RULE = BLOCKS[:5]
 REPORT_ON_MATRIX, REPORT_ON_LAW, REPORT_ON_RULE = PRINTED[:3]
 
 
@@ -76,3 +78,10 @@ def test_table_lists_every_strategy():
     }
     networks = {n for n in testing.__all__ if getattr(testing, n).__module__ in modules}
     assert listed == networks - {"NearMiss"}
+
+
+def test_example_of_a_directed_rule_passes_and_fails_for_rows():
+    names_after(OWN_DIRECTED_RULE)["test_columns_sum_to_one"]()
+    with_rows = OWN_DIRECTED_RULE.replace("keepdims=True)).T", "keepdims=True))")
+    with pytest.raises(GraphError):
+        names_after(with_rows)["test_columns_sum_to_one"]()
