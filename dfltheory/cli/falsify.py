@@ -240,7 +240,8 @@ def _search(
         finding = falsify(theorem, **budget._asdict(), progress=search_progress(update))
     is_hit = finding.violated or finding.growing
     document = finding.to_dict() | {"file": str(file) if is_hit else None}
-    emit(document, partial(_print, finding, _warnings(theorem)), as_json)
+    warnings = [] if is_hit else _warnings(theorem)
+    emit(document, partial(_print, finding, warnings), as_json)
     if not is_hit:
         return
     _save(finding, file, document, as_json)

@@ -16,6 +16,7 @@ from pathlib import Path
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from dfltheory.cli.help_text import FlagsWithoutType, copyable_examples
 from dfltheory.cli.output import FIELD_VALUE
 from dfltheory.errors import (
     LARGEST_WHOLE,
@@ -100,7 +101,7 @@ class StoppedError(DFLTheoryError):
     """A command was stopped: by a disk, by lack of memory, or by ctrl-C."""
 
 
-class Group(TyperGroup):
+class Group(FlagsWithoutType, TyperGroup):
     """The root of the command line.
 
     It raises system errors as :class:`StoppedError`.
@@ -109,10 +110,6 @@ class Group(TyperGroup):
     def list_commands(self, ctx: object) -> list[str]:
         """Return the names in the order of ``--help``, by :data:`HEADINGS`."""
         return sorted(self.commands, key=self._position)
-
-    def get_params(self, ctx):
-        """Return the parameters; flags are shown without a type."""
-        return _without_types_of_flags(super().get_params(ctx))
 
     def _position(self, name: str) -> int:
         panel = getattr(self.commands[name], "rich_help_panel", None)
@@ -138,12 +135,15 @@ class Group(TyperGroup):
             raise StoppedError(stop_message(memory_error(error))) from error
 
 
-class Command(TyperCommand):
-    """A command that rejects options given twice and numbers out of range."""
+class Command(FlagsWithoutType, TyperCommand):
+    """A command that rejects options given twice and numbers out of range.
 
-    def get_params(self, ctx):
-        """Return the parameters; flags are shown without a type."""
-        return _without_types_of_flags(super().get_params(ctx))
+    Examples of its help that are too long for a line are continued by a backslash.
+    """
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.help = copyable_examples(self.help or "")
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
         """Return the remaining arguments.
@@ -200,14 +200,6 @@ class Command(TyperCommand):
             elif position + 1 < len(args):
                 args[position + 1] = _whole_number(name, args[position + 1])
         return args
-
-
-def _without_types_of_flags(parameters):
-    """Remove the type from the help of flags, which take no value."""
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False) and parameter.metavar is None:
-            parameter.metavar = ""
-    return parameters
 
 
 def _takes_whole_numbers(parameter: TyperOption) -> bool:

@@ -142,6 +142,8 @@ def _ramps(problem: Ramps, function: str, variable: str) -> str:
             for i, text in enumerate(texts, start=1)
         )
         gradients = ", ".join(numbered)
+    if "clip(" not in gradients:
+        return gradients
     return f"{gradients}; clip(x, a, b) = min(max(x, a), b)"
 
 

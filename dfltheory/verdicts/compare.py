@@ -320,9 +320,9 @@ def _ratio(measured: Interval, bound: float) -> Interval:
     return Interval(math.inf, math.inf, math.inf)
 
 
-def _plain(value: object) -> object:
+def _plain(value: float) -> float:
     """Return a NumPy number as a number of Python, and other values unchanged."""
-    return value.item() if isinstance(value, np.generic) else value
+    return float(value) if isinstance(value, np.floating) else value
 
 
 def _interval_of_start(left: LeftHandSide, start: int) -> Interval:

@@ -14,6 +14,7 @@ import typer
 
 from dfltheory import cli
 from dfltheory.cli import guard
+from dfltheory.cli.help_text import copyable_examples
 from dfltheory.cli.output import assignments, emit
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.files import json_text
@@ -200,6 +201,19 @@ def test_every_help_teaches_with_an_example(capsys, command):
     assert code == 0
     assert f"dfltheory {command} " in said.out
     assert "--json" in said.out
+
+
+def test_long_examples_of_help_can_be_pasted():
+    text = "What it does.\n\nExamples:\n\n    dfltheory bound a.b"
+    assert copyable_examples(text) == text
+    values = [f"value_{number}=1" for number in range(20)]
+    split = "\n    ".join(["dfltheory bound a.b --set", *values])
+    lines = copyable_examples(f"Examples:\n\n    {split}").splitlines()[2:]
+    assert len(lines) > 1
+    assert max(map(len, lines)) < 80
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    words = " ".join(lines).replace("\\", "").split()
+    assert words == ["dfltheory", "bound", "a.b", "--set", *values]
 
 
 def test_help_has_neither_emoji_nor_types_of_flags(capsys):
