@@ -118,7 +118,11 @@ def invalid_measure(
 def how_to_record(run: History, measure: str) -> str:
     """Return how a run records a measure."""
     if run.stated is not None:
-        return f"record {measure} in every round, as a measure of that name"
+        recorded = ", ".join(run.measures()) or "none"
+        return (
+            f"record {measure} in every round, as a measure of that name (the run has"
+            f" {recorded})"
+        )
     if measure in METRICS:
         return (
             f"record it: train(..., metrics=[dfl.verdicts.{measure}]), on a task with a"
