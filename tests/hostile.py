@@ -1,10 +1,11 @@
 """Documents of unknown origin: every field of a valid one is changed, and errors must
-have one line.
+have one line for each problem.
 """
 
 import copy
 
 from dfltheory.errors import DFLTheoryError
+from dfltheory.problems import ProblemsError
 
 
 def places(node, path=(), most=1):
@@ -32,12 +33,17 @@ def put(document, path, value=None, drop=False):
 
 
 def refused(read, *arguments):
-    """Return the one-line error message, or None if the document is accepted."""
+    """Return the error message, or None if the document is accepted.
+
+    It has one line, or one for each of several problems.
+    """
     try:
         read(*arguments)
     except DFLTheoryError as wrong:
-        line = str(wrong)
-        assert "\n" not in line
-        assert len(line) < 1000
-        return line
+        lines = str(wrong).split("\n")
+        assert len(lines) == (
+            len(wrong.problems) if isinstance(wrong, ProblemsError) else 1
+        )
+        assert all(0 < len(line) < 1000 for line in lines)
+        return str(wrong)
     return None

@@ -16,7 +16,7 @@ import dfltheory as dfl
 
 PACKAGE = Path(dfl.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
-LIMITS = {"train": 32, "compare": 36, "falsify": 104}
+LIMITS = {"train": 32, "compare": 38, "falsify": 104}
 """Maximum number of the package's files that one call may enter. A limit is lowered
 when a call needs fewer.
 """

@@ -18,7 +18,7 @@ Numbers = float | np.ndarray
 """A number of one problem, or an array of the numbers of many."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoisyParabola:
     """One coordinate of identical noisy parabolas, or many such problems.
 

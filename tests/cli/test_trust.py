@@ -145,7 +145,7 @@ def test_references_on_the_command_line_need_no_trust_and_allow_no_others(
     )
     assert (folder / "marker").exists()
     (folder / "marker").unlink()
-    (folder / "other.py").write_text(MODULE)
+    (folder / "other.py").write_text(MODULE.replace("marker", "marker of other"))
     assert (
         run(
             [

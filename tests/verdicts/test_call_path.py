@@ -9,7 +9,7 @@ from pathlib import Path
 import dfltheory as dfl
 
 PACKAGE = Path(dfl.__file__).parent
-LARGEST_NUMBER_OF_FILES = 25
+LARGEST_NUMBER_OF_FILES = 27
 
 
 def files_entered(call):

@@ -30,6 +30,7 @@ from dfltheory.training import setup
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts import applicability
+from dfltheory.verdicts.hyperparameters import hyperparameter_values
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.schedule import scheduled_algorithm
 
@@ -532,7 +533,7 @@ def test_hyperparameters_have_names_that_a_scope_can_carry(kind):
         if f.default is MISSING and f.default_factory is MISSING
     }
     made = kind(**{n: v for n, v in hyperparameters.items() if n in needed})
-    own = hyperparameters.hyperparameter_values(made)
+    own = hyperparameter_values(made)
     assert "lam" not in own  # the glossary's lam is the network's
     assert own.get("lam_admm") == (0.5 if kind is DFedADMM else None)
     assert {"decay", "weight_decay", *made.theory_values()} <= set(own)
