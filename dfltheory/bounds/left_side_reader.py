@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
 from dfltheory.bounds.clauses import LeftSide
-from dfltheory.bounds.file_reader import FileReader, KeyPath, P, R
+from dfltheory.bounds.file_reader import FileReader, KeyPath
 from dfltheory.bounds.formulas import read_formula
 from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
+from dfltheory.bounds.part_reader import PartReader
 from dfltheory.bounds.unit_text import read_unit
 from dfltheory.bounds.units import Expr
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:  # the data models are slow to import
     from dfltheory.bounds.theorem_models import LeftTable
 
 
-class LeftSideReader:
+class LeftSideReader(PartReader):
     """Reads the table ``left`` of one statement.
 
     Parameters
@@ -37,14 +38,12 @@ class LeftSideReader:
         path: KeyPath,
         table: LeftTable,
         one_step: bool,
-        symbols: Mapping[str, Expr],
+        symbols: dict[str, Expr],
         known: Mapping[sp.Symbol, Expr],
     ):
-        self._file = file
-        self._path: KeyPath = (*path, "left")
+        super().__init__(file, (*path, "left"), symbols)
         self._table = table
         self._one_step = one_step
-        self._symbols = symbols
         self._known = known
 
     def left_side(self) -> LeftSide:
@@ -118,21 +117,6 @@ class LeftSideReader:
         if given != expected:
             message = f"parts must be {' and '.join(known)}, the factors of {measure}"
             self._file.stop((*self._path, "parts"), message)
-
-    def _reading(
-        self,
-        path: KeyPath,
-        value: object,
-        read: Callable[P, R],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> R:
-        """Return ``read(*arguments, **named)``; its errors get their place."""
-        place = (*self._path, *path)
-        return self._file.reading(place, value, read, *arguments, **named)
-
-    def _formula(self, path: KeyPath, text: str) -> Expr:
-        return self._reading(path, text, read_formula, text, self._symbols)
 
 
 __all__ = ["LeftSideReader"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from dfltheory.bounds.clauses import Condition, Definition, symbol_names
 from dfltheory.bounds.comparisons import conditions_of
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
-from dfltheory.bounds.file_reader import CODE, FileReader, KeyPath, P, R
+from dfltheory.bounds.file_reader import CODE, FileReader, KeyPath
 from dfltheory.bounds.formula_writer import name_in_latex
-from dfltheory.bounds.formulas import read_comparison, read_formula
+from dfltheory.bounds.formulas import read_comparison
 from dfltheory.bounds.left_side_reader import LeftSideReader
 from dfltheory.bounds.numeric_functions import numeric_function
 from dfltheory.bounds.paper import Paper
+from dfltheory.bounds.part_reader import PartReader
 from dfltheory.bounds.plain_tables import plain_table
 from dfltheory.bounds.proof_steps import (
     ProofStep,
@@ -48,7 +49,7 @@ EXACT_GRADIENTS = "exact gradients"
 _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-class StatementReader:
+class StatementReader(PartReader):
     """Reads one statement of a file."""
 
     def __init__(
@@ -59,17 +60,16 @@ class StatementReader:
         quantities: tuple[Quantity, ...],
         paper: Paper,
     ):
-        self._file = file
+        symbols: dict[str, Expr] = {
+            name: quantity.symbol
+            for name, quantity in with_quantities(quantities).items()
+        }
+        super().__init__(file, ("statement", number), symbols)
         self._table = table
-        self._path: KeyPath = ("statement", number)
         self._quantities = quantities
         self._paper = paper
         self._problems = Problems()
         self._known: dict[sp.Symbol, Expr] = {}
-        self._symbols: dict[str, Expr] = {
-            name: quantity.symbol
-            for name, quantity in with_quantities(quantities).items()
-        }
 
     def theorem(self, parent: tuple[str, str] | None) -> Theorem:
         """Return the statement.
@@ -122,21 +122,6 @@ class StatementReader:
             steps=steps,
             moments=dict(table.moments),
         )
-
-    def _reading(
-        self,
-        path: KeyPath,
-        value: object,
-        read: Callable[P, R],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> R:
-        """Return ``read(*arguments, **named)``; its errors get their place."""
-        place = (*self._path, *path)
-        return self._file.reading(place, value, read, *arguments, **named)
-
-    def _formula(self, path: KeyPath, text: str) -> Expr:
-        return self._reading(path, text, read_formula, text, self._symbols)
 
     def _formulas(self, section: str, texts: Mapping[str, str]) -> dict[str, Expr]:
         """Return the formulas of a table by name; problems are recorded."""

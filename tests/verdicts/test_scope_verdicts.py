@@ -30,8 +30,8 @@ from dfltheory.training import setup
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts import applicability
-from dfltheory.verdicts.hyperparameters import hyperparameter_values
 from dfltheory.verdicts.compare import compare
+from dfltheory.verdicts.hyperparameters import hyperparameter_values
 from dfltheory.verdicts.schedule import scheduled_algorithm
 
 OWN_ORDER = Scope(
