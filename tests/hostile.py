@@ -5,7 +5,6 @@ have one line for each problem.
 import copy
 
 from dfltheory.errors import DFLTheoryError
-from dfltheory.problems import ProblemsError
 
 
 def places(node, path=(), most=1):
@@ -40,10 +39,10 @@ def refused(read, *arguments):
     try:
         read(*arguments)
     except DFLTheoryError as wrong:
-        lines = str(wrong).split("\n")
-        assert len(lines) == (
-            len(wrong.problems) if isinstance(wrong, ProblemsError) else 1
-        )
-        assert all(0 < len(line) < 1000 for line in lines)
-        return str(wrong)
-    return None
+        error = wrong
+    else:
+        return None
+    lines = str(error).split("\n")
+    assert len(lines) == len(getattr(error, "problems", [error]))
+    assert all(0 < len(line) < 1000 for line in lines)
+    return str(error)
