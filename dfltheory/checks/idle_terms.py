@@ -10,7 +10,7 @@ The terms that vanish are idle.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +102,7 @@ def _summands(theorem: Theorem) -> Iterator[_Summand]:
     degree, scaling = Degree(_units(theorem), DIRECTIONS), Scaling(_units(theorem))
     by_unit: dict[Unit, list[Expr]] = {}
     parts: dict[Unit, set[str]] = {}
+    units: dict[str, set[Unit]] = {}
     for name, term in theorem.terms.items():
         for summand in sp.Add.make_args(sp.expand(term)):
             unit = scaling.of(summand)
@@ -113,21 +114,23 @@ def _summands(theorem: Theorem) -> Iterator[_Summand]:
             else:
                 by_unit.setdefault(unit, []).append(summand)
                 parts.setdefault(unit, set()).add(name)
+                units.setdefault(name, set()).add(unit)
     for unit, together in by_unit.items():
         left = [x for x in sp.Add.make_args(sp.Add(*together)) if x != 0]
         if left:
-            positive = _is_nonnegative(left, theorem)
+            whole = all(units[name] == {unit} for name in parts[unit])
+            positive = not any(x.could_extract_minus_sign() for x in left) or (
+                whole and _are_nonnegative(theorem, parts[unit])
+            )
             yield _Summand(frozenset(parts[unit]), degree.of_unit(unit), positive)
 
 
-def _is_nonnegative(summands: list[Expr], theorem: Theorem) -> bool:
-    """Return whether a sum has no negative summand, or its factors are non-negative.
+def _are_nonnegative(theorem: Theorem, names: Iterable[str]) -> bool:
+    """Return whether the form of named terms shows that none is negative.
 
-    A factor 1 - 1/K is one, although its last summand is negative.
+    A factor 1 - 1/K is not, although its last summand is.
     """
-    if not any(summand.could_extract_minus_sign() for summand in summands):
-        return True
-    return nonnegative(sp.factor(sp.Add(*summands)), theorem.glossary)
+    return all(nonnegative(theorem.terms[name], theorem.glossary) for name in names)
 
 
 def _units(theorem: Theorem) -> dict[str, Unit]:

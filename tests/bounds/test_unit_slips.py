@@ -11,6 +11,7 @@ import sympy as sp
 from dfltheory.bounds.reference import load_all
 from dfltheory.checks.idle_terms import parts_with_idle_terms
 from dfltheory.checks.units import check_units
+from tests.bounds.drawn_slips import slipped, statements
 
 SLIPS = Path(__file__).parent / "slips"
 
@@ -37,3 +38,11 @@ def test_idle_term_is_one_that_cannot_be_negative(lowest, is_idle):
     drift = theorem.parts["drift"].subs(1 - 1 / K, 1 - sp.Integer(lowest) / K)
     changed = replace(theorem, parts={**theorem.parts, "drift": drift})
     assert parts_with_idle_terms(changed) == ({"drift"} if is_idle else set())
+
+
+def test_unit_of_a_long_bound_is_checked_without_factoring_it():
+    """Its expanded terms have hundreds of summands."""
+    [theorem] = [t for t in statements() if t.key == "dfedsgpsm.theorem_1"]
+    wrong = slipped(theorem, "unit", "sharpness: L")
+    assert list(check_units(theorem)) == []
+    assert [finding.severity for finding in check_units(wrong)] == ["error"]
