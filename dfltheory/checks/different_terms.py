@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
 import sympy as sp
-from sympy.parsing.sympy_parser import parse_expr
 
 from dfltheory.bounds.inequalities.region import LimitError, Region
 from dfltheory.bounds.monomials import LARGE, Monomial, Shares
@@ -15,6 +14,8 @@ from dfltheory.bounds.rates import covered, expanded, scheduled_region
 from dfltheory.bounds.regions import conditions_of
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.tree import from_text
+from dfltheory.errors import InputError
 
 _ORDER = 4
 _LARGEST_CONSTANT = 100
@@ -126,19 +127,17 @@ def _is_constant(atom: str, theorem: Theorem) -> bool:
 
     A gap of a share, such as 1 - lam, does not.
     """
-    symbols: Mapping[str, sp.Symbol] = {
-        name: entry.symbol for name, entry in theorem.glossary.items()
-    }
+    symbols = {name: entry.symbol for name, entry in theorem.glossary.items()}
     if not _names(atom) <= set(symbols):
-        return False
-    expr = parse_expr(atom, local_dict=dict(symbols))
-    if not expr.is_Add:
         return False
     region = Region(conditions_of(theorem), glossary=theorem.glossary)
     least = sp.Rational(1, _LARGEST_CONSTANT)
     try:
+        expr = from_text(atom, symbols)
+        if not expr.is_Add:
+            return False
         return region.holds(expr - least) and region.holds(_LARGEST_CONSTANT - expr)
-    except LimitError:
+    except (InputError, LimitError):  # too long to be read or decided
         return False
 
 
