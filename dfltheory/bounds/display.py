@@ -19,14 +19,14 @@ def expression_latex(expr: Expr, theorem: Statement | None = None) -> str:
     glossary = GLOSSARY if theorem is None else theorem.glossary
     names = {
         glossary[name].symbol: latex
-        for name, latex in _symbols_in_latex(theorem).items()
+        for name, latex in symbols_in_latex(theorem).items()
     }
     if theorem is not None:
         names.update({d.symbol: d.latex for d in theorem.definitions})
     return sp.latex(expr, symbol_names=names, fold_short_frac=False)
 
 
-def _symbols_in_latex(theorem: Statement | None) -> dict[str, str]:
+def symbols_in_latex(theorem: Statement | None) -> dict[str, str]:
     """Return the LaTeX of each glossary name, in the notation of the theorem."""
     if theorem is None:
         return {name: quantity.latex for name, quantity in GLOSSARY.items()}
@@ -72,7 +72,7 @@ def plain(text: str, theorem: Statement) -> str:
     meant = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
     names = {
         latex: name
-        for name, latex in _symbols_in_latex(theorem).items()
+        for name, latex in symbols_in_latex(theorem).items()
         if name in meant
     }
 

@@ -74,7 +74,9 @@ class Theorem(Statement):
         relation = r"\ge" if self.kind == "lower bound" else relation
         lines = [f"{self.lhs.latex} &{relation} {right}"]
         lines += [
-            f"{d.latex} &= {expression_latex(d.expr, self)}" for d in self.definitions
+            f"{d.latex} &= {expression_latex(d.expr, self)}"
+            for d in self.definitions
+            if not self._is_root_of_its_square(d)
         ]
         if conditions:
             lines += [
@@ -82,6 +84,10 @@ class Theorem(Statement):
             ]
         body = " \\\\ ".join(lines)
         return rf"\begin{{aligned}} {body} \end{{aligned}}"
+
+    def _is_root_of_its_square(self, definition: Definition) -> bool:
+        """Return whether the symbols themselves state a definition, as S of S^2."""
+        return expression_latex(definition.expr**2, self) == f"{definition.latex}^2"
 
     def to_toml(self) -> str:
         """Return the statement as a theorem file.

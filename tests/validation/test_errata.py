@@ -16,7 +16,12 @@ from dfltheory.errors import InputError, UnknownNameError
 from validation.pages import audit as audit_page
 from validation.pages import errata as page
 from validation.pages import errata_entries as entries_page
-from validation.pages.errata_statements import growth_caption, in_terms_of
+from validation.pages.errata_statements import (
+    exact_ratios,
+    growth_caption,
+    has_exact_family,
+    in_terms_of,
+)
 from validation.papers import PAPERS, appendix, examination, findings, statement
 from validation.papers.__main__ import main as papers_command
 from validation.papers.erratum import (
@@ -31,6 +36,7 @@ from validation.papers.erratum import (
     notes,
     read_errata,
 )
+from validation.papers.witness_comparison import compare
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENTRIES = [(paper, erratum) for paper in PAPERS for erratum in errata(paper)]
@@ -274,8 +280,9 @@ def test_every_false_statement_in_o_has_a_picture_and_says_what_its_growth_prove
             section = pages[paper].split(f"{{: #{page.anchor(note)} }}")[1]
             section = section.split("\n## ")[0]
             assert f"({page.picture_name(note)})" in section
-            proves = "family in closed form" in section
-            assert proves or "whose ratios are exact" in section, note.claim
+            closed = "family in closed form" in section
+            exact = has_exact_family(note) and "grow without limit" in section
+            assert closed or exact, note.claim
 
 
 def test_growth_without_a_closed_form_is_not_called_a_proof():
@@ -321,7 +328,7 @@ def test_a_page_counts_the_lines_that_were_examined():
     [
         ("dfedsam.theorem_4_5", "false", ["DFedSAM-E1"]),
         ("dfedsam.rate_abstract", "does not follow", []),
-        ("dfedadmm.theorem_1", "false", ["DFedADMM-E1", "DFedADMM-E5"]),
+        ("dfedadmm.theorem_1", "false", ["DFedADMM-E1", "DFedADMM-E4", "DFedADMM-E5"]),
         ("dfedmdc.theorem_1", "false", ["DFedMDC-E10", "DFedMDC-E22"]),
         ("dfedmdc.theorem_2", "false", ["DFedMDC-E6", "DFedMDC-E9", "DFedMDC-E10"]),
         ("dfedsam.corollary_4_8", "false", ["DFedSAM-E1", "DFedSAM-E13"]),
@@ -395,3 +402,38 @@ def test_statements_of_appendices_are_known_by_their_claims():
         assert {"lemma", "equation"} <= {t.kind for t in appendix(paper)}
     assert sum(len(appendix(paper)) for paper in PAPERS) == 48
     assert appendix("lian2017") == errata("lian2017") == ()
+
+
+def test_ratios_of_an_exact_family_are_those_of_its_witness():
+    note = next(n for n in notes("dfedadmm") if n.claim == "dfedadmm.corollary_1")
+    name, values, ratios = exact_ratios(note)
+    rows = compare(erratum(note.example)).rows
+    assert name == "K"
+    assert values == [16, 256, 4096]
+    assert ratios == pytest.approx([float(left / right) for left, right, _ in rows])
+
+
+def test_ratios_of_a_family_are_taken_against_the_statement_of_the_note():
+    """Corollary 4.8 has one term more than 4.6, by which the example divides."""
+    by_claim = {note.claim: note for note in notes("dfedsam")}
+    one, several = (
+        exact_ratios(by_claim[f"dfedsam.corollary_{number}"])
+        for number in ("4_6", "4_8")
+    )
+    assert one[:2] == several[:2]
+    assert all(other <= ratio for ratio, other in zip(one[2], several[2], strict=True))
+    assert has_exact_family(by_claim["dfedsam.corollary_4_8"])
+    assert not has_exact_family(by_claim["dfedsam.theorem_4_5"])
+
+
+def test_definition_that_its_symbols_state_is_not_printed():
+    theorem = statement("dfedadmm.corollary_1:corrected")
+    assert any(d.latex == "S" for d in theorem.definitions)
+    assert "S &=" not in theorem.latex()
+    assert "V &=" in theorem.latex()
+
+
+def test_hypotheses_that_two_statements_share_are_printed_once(pages):
+    page_text = pages["dfedadmm"]
+    assert page_text.count("every $f_i$ is $L$-smooth; 2:") == 1
+    assert page_text.count("under the assumptions of Theorem 1") == 3

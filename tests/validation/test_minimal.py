@@ -85,3 +85,10 @@ def test_page_says_where_a_correction_is_larger():
     assert "1.27" in "".join(size_of_correction(note))
     other = next(n for n in notes("dfedsam") if n.claim == "dfedsam.corollary_4_6")
     assert list(size_of_correction(other)) == []
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.claim)
+def test_stated_factor_of_the_shown_variant_is_needed_and_suffices(region):
+    ratio = excess(region).of_variants["corrected"]
+    assert ratio <= region.of_corrected * (1 + ROUNDING)
+    assert region.of_corrected == 1 or ratio >= 0.95 * region.of_corrected

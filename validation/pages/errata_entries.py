@@ -8,14 +8,35 @@ from pathlib import Path
 import numpy as np
 import sympy as sp
 
+from dfltheory.bounds.display import symbols_in_latex
 from dfltheory.bounds.growth import growth_words
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.files import read_json
-from validation.papers.erratum import FALSE, SEVERITIES, TYPO, Erratum, errata
-from validation.papers.lines import Side
+from validation.papers import statement
+from validation.papers.erratum import (
+    BY_CHECKS,
+    BY_COUNTEREXAMPLE,
+    BY_LINES,
+    BY_READING,
+    BY_WITNESS,
+    FALSE,
+    SEVERITIES,
+    TYPO,
+    Erratum,
+    errata,
+    notes,
+)
+from validation.papers.lines import Side, refuted_lines
 from validation.papers.witness_comparison import Comparison, compare
 
+_VERIFIED = {
+    BY_WITNESS: "its witness",
+    BY_CHECKS: "the check, repeated",
+    BY_LINES: "random values",
+    BY_COUNTEREXAMPLE: "a saved counterexample",
+    BY_READING: "reading alone",
+}
 _SIMPLE = 10**5
 """Largest numerator and denominator of a number that is shown as a fraction."""
 
@@ -23,7 +44,7 @@ _SIMPLE = 10**5
 def entry_lines(erratum: Erratum) -> list[str]:
     """Return the lines of an entry: heading, what is wrong, and the correction."""
     provenance = (
-        f"Found by {erratum.found_by}; verified by {', '.join(erratum.verified_by)}"
+        f"Found by {erratum.found_by}. {_verified_in_words(erratum.verified_by)}"
     )
     return [
         f"### {erratum.id} {{: #{erratum.id.lower()} }}",
@@ -32,9 +53,14 @@ def entry_lines(erratum: Erratum) -> list[str]:
         f" {_sentence(erratum.quotation)} {erratum.cause}",
         "",
         f"**Correction.** {_sentence(erratum.correction)} {witness_words(erratum)}"
-        f" *{provenance}.*",
+        f" *{provenance}*",
         "",
     ]
+
+
+def _verified_in_words(ways: Sequence[str]) -> str:
+    """Say in a sentence how a correction was verified."""
+    return f"The correction is verified by {', '.join(_VERIFIED[way] for way in ways)}."
 
 
 def typo_line(erratum: Erratum) -> str:
@@ -77,16 +103,44 @@ def _sides(erratum: Erratum, compared: Comparison) -> str:
     if isinstance(left, np.ndarray):
         deviation = float(np.max(np.abs(left - printed)))
         return (
-            f"the sides differ by ${number(sp.Float(deviation))}$ (`{witness.line}`), and"
+            f"{_inputs(erratum)}the sides differ by ${number(sp.Float(deviation))}$, and"
             " by nothing as corrected"
         )
-    where = f" (`{witness.line}`)" if witness.line else ""
-    shown = f"left side ${number(left)}$, printed right side ${number(printed)}${where}"
+    shown = (
+        f"{_inputs(erratum)}left side ${number(left)}$, printed right side"
+        f" ${number(printed)}$"
+    )
     if witness.excluded_by:
         return f"{shown}; the added assumption excludes it"
     if witness.corrected_left or corrected == printed:
         return f"{shown}; with the correction the line holds"
     return f"{shown}, corrected ${number(corrected)}$"
+
+
+def _inputs(erratum: Erratum) -> str:
+    """Say where the sides of a line are evaluated: at which values, or problem."""
+    witness = erratum.witness
+    assert witness is not None
+    values = dict(witness.at)
+    if witness.line:
+        arguments = refuted_lines(erratum.paper).exact_arguments(witness.line)
+        if "problem" in arguments:
+            return f"at a stored problem (`python -m validation.papers {erratum.id}`), "
+        point = arguments.get("point", arguments)
+        assert isinstance(point, dict)
+        values = {name: str(value) for name, value in point.items()}
+    glossary = statement(notes(erratum.paper)[0].claim)
+    symbols = symbols_in_latex(glossary)
+    shown = ",\\ ".join(
+        f"{symbols.get(name, _in_latex(name))}={value.replace('*', '')}"
+        for name, value in values.items()
+    )
+    return f"at ${shown}$, " if shown else ""
+
+
+def _in_latex(name: str) -> str:
+    """Return a name that no statement has: words upright, symbols as they are."""
+    return name if len(name) == 1 or "_" in name else rf"\mathrm{{{name}}}"
 
 
 def example_lines(erratum: Erratum) -> list[str]:
@@ -128,7 +182,9 @@ def number(value: Side) -> str:
     if isinstance(exact, sp.Rational) and max(abs(exact.p), exact.q) <= _SIMPLE:
         if exact.q % 5 == 0 and 10**4 % exact.q == 0:
             return f"{float(exact):g}"
-        return str(exact) if exact.q == 1 else rf"\frac{{{exact.p}}}{{{exact.q}}}"
+        sign = "-" if exact.p < 0 else ""
+        fraction = rf"{sign}\frac{{{abs(exact.p)}}}{{{exact.q}}}"
+        return str(exact) if exact.q == 1 else fraction
     digits = f"{float(exact):.3g}"
     if "e" not in digits:
         return digits
@@ -141,8 +197,8 @@ def saved_growth(file: Path) -> str:
     family = read_json(file)["divergence"]
     ratios = ", ".join(f"{ratio:.3g}" for ratio in family["ratios"])
     return (
-        f"along {family['member']}, measured/claimed is {ratios}: it grows"
-        f" {growth_words(family)}"
+        f"along problems that a search found ({family['member']}), measured/claimed is"
+        f" {ratios}: it grows {growth_words(family)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from dfltheory.bounds.growth import paces
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.files import read_json
+from validation.pages.errata_statements import exact_ratios, has_exact_family
 from validation.papers import statement
 from validation.papers.erratum import Erratum, StatementNote, erratum
 from validation.papers.witness_comparison import bound_at, evaluate, points
@@ -36,9 +38,13 @@ def draw(note: StatementNote, docs: Path, file: Path) -> None:
     name = f"{theorem.key}-{theorem.variant}.json"
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=SIZE, layout="constrained")
-        if theorem.order:
+        if has_exact_family(note):
+            _growth(figure.subplots(), *exact_ratios(note))
+        elif theorem.order:
             saved = read_json(docs / "counterexamples" / name)
-            _growth(figure.subplots(), saved["divergence"])
+            family = saved["divergence"]
+            growing = next(iter(paces(family["parameter"])))
+            _growth(figure.subplots(), growing, family["values"], family["ratios"])
         else:
             simple = docs / "counterexamples" / "simple" / name
             slopes, bounds = figure.subplots(1, 2)
@@ -86,10 +92,11 @@ def _bounds(axes: Axes, entry: Erratum, corrected: Theorem) -> None:
     axes.legend()
 
 
-def _growth(axes: Axes, family: Outcome) -> None:
+def _growth(
+    axes: Axes, growing: str, values: Sequence[float], ratios: Sequence[float]
+) -> None:
     """Draw measured/claimed along the members of a family."""
-    axes.loglog(family["values"], family["ratios"], "ko-")
-    growing = next(iter(paces(family["parameter"])))
+    axes.loglog(values, ratios, "ko-")
     axes.set(
         title="measured / claimed along a family of problems",
         xlabel=growing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +10,16 @@ from pathlib import Path
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, symbol_names
+from dfltheory.bounds.display import expression_latex, symbols_in_latex
 from dfltheory.bounds.formulas import read_formula
 from dfltheory.bounds.symbols import NEUTRAL
 from dfltheory.bounds.theorem import Theorem
 from validation.counterexamples.growth_laws import GrowthLaw, growth_laws
-from validation.pages.errata_entries import saved_growth
+from validation.pages.errata_entries import number, saved_growth
 from validation.papers import statement
 from validation.papers.erratum import StatementNote, erratum
 from validation.papers.minimal import region_of
+from validation.papers.witness_comparison import bound_at, evaluate, points
 
 
 def in_terms_of(theorem: Theorem, printed: Theorem) -> tuple[Theorem, dict[str, int]]:
@@ -69,18 +72,63 @@ def growth_caption(note: StatementNote, file: Path) -> str:
     law = growth_laws().get(theorem.key)
     if law is not None and theorem.variant == "printed":
         return f"{shown}. {meaning}: {_closed_form(law)}"
-    witness = erratum(note.example).witness
-    if witness is not None and witness.along:
-        name, values = next(iter(witness.along.items()))
-        return (
-            f"{shown}. {meaning}. The fit covers this range alone; what refutes the"
-            f" statement is {note.example}, whose ratios are exact at"
-            f" ${name}={','.join(values)}$"
-        )
     return (
         f"{shown}. {meaning}, but the fit covers this range alone and does not prove"
         " that the growth goes on"
     )
+
+
+def has_exact_family(note: StatementNote) -> bool:
+    """Return whether the example of a note is a family for a statement in O(.)."""
+    if not (statement(note.claim).order and note.example):
+        return False
+    witness = erratum(note.example).witness
+    return witness is not None and bool(witness.along)
+
+
+def exact_ratios(note: StatementNote) -> tuple[str, list[float], list[float]]:
+    """Return what grows along the family of a note's example, and measured/claimed.
+
+    The claimed expression is that of the note's own statement.
+    """
+    witness = erratum(note.example).witness
+    assert witness is not None
+    (name,) = witness.along
+    theorem = statement(note.claim)
+    members = list(points(witness))
+    ratios = [
+        float(evaluate(witness.left, values) / bound_at(theorem, values))
+        for values in members
+    ]
+    return name, [float(values[name]) for values in members], ratios
+
+
+def exact_growth_caption(note: StatementNote) -> str:
+    """Return the caption of the picture of a family whose ratios are exact."""
+    name, values, ratios = exact_ratios(note)
+    power = math.log(ratios[-1] / ratios[-2]) / math.log(values[-1] / values[-2])
+    theorem = statement(note.claim)
+    symbol = symbols_in_latex(theorem)[name]
+    shown = ", ".join(f"${number(sp.Float(ratio))}$" for ratio in ratios)
+    file = f"{theorem.key}-{theorem.variant}.json"
+    return (
+        f"the measured value of {note.example} over the claimed expression at"
+        f" ${symbol}={','.join(f'{value:.0f}' for value in values)}$: {shown}. From the"
+        f" second to the third it grows like ${symbol}^{{{power:.2f}}}$. Expressions in"
+        " $\\mathcal O(\\cdot)$ have no constant, so that one ratio says nothing; that"
+        " the ratios grow without limit says that no constant is large enough. Along"
+        f" [problems that a search found](../counterexamples/{file}) the ratio grows, too,"
+        " over the range searched"
+    )
+
+
+def schedule_latex(theorem: Theorem) -> list[tuple[str, str]]:
+    """Return the choices of a statement's schedule, symbol and value in LaTeX."""
+    symbols = symbols_in_latex(theorem)
+    return [
+        (symbols[name], expression_latex(sp.sympify(value), theorem))
+        for name, value in theorem.schedule.items()
+    ]
 
 
 def _closed_form(law: GrowthLaw) -> str:
@@ -102,14 +150,24 @@ def size_of_correction(note: StatementNote) -> Iterator[str]:
         return
     where = f"At random points where nothing refutes the print ({region.words})"
     if region.factor == 1:
-        size = "no corrected variant with its assumptions was larger than it"
+        size = "the corrected bound was never larger than the printed one"
     else:
         size = (
-            f"the smallest corrected variant was up to ${region.factor:g}$ times as"
-            f" large as it, because {region.reason}"
+            f"the corrected bound was up to ${region.of_corrected:g}$ times as large as"
+            " the printed one, and the smallest of its"
+            f" [variants](../corrected-variants.md) up to ${region.factor:g}$ times,"
+            f" because {region.reason}"
         )
     yield f"**Size of the correction.** {where}, {size}."
     yield ""
 
 
-__all__ = ["growth_caption", "in_terms_of", "size_of_correction"]
+__all__ = [
+    "exact_growth_caption",
+    "exact_ratios",
+    "growth_caption",
+    "has_exact_family",
+    "in_terms_of",
+    "schedule_latex",
+    "size_of_correction",
+]

@@ -46,6 +46,10 @@ def _compare(name: str) -> int:
         )
         return 0
     found = compare(entry)
+    if entry.witness.line:
+        arguments = refuted_lines(entry.paper).exact_arguments(entry.witness.line)
+        print(f"{entry.witness.line}, evaluated at:")
+        print("\n".join(f"  {name} = {value}" for name, value in arguments.items()))
     for left, printed, corrected in found.rows:
         print(f"left {left}, printed {printed}, corrected {corrected}")
     print(f"printed line holds: {found.printed_holds}")

@@ -48,7 +48,8 @@ class UnrefutedRegion:
     where : comparisons of quantities
     given : quantity of corrected variants -> formula in the quantities of the print
     factor : the smallest corrected variant is at most this many times the print
-    reason : why it is larger than the print; empty if it is not
+    of_corrected : the variant ``corrected`` is at most this many times the print
+    reason : why they are larger than the print; empty if they are not
     weaker : corrected variants with weaker assumptions, which may be larger
     """
 
@@ -58,6 +59,7 @@ class UnrefutedRegion:
     where: tuple[str, ...] = ()
     given: dict[str, str] = field(default_factory=dict)
     factor: float = 1.0
+    of_corrected: float = 1.0
     reason: str = ""
     weaker: tuple[str, ...] = ()
 
