@@ -78,7 +78,7 @@ class CommonCase:
         A step size that the conditions of one set is put into both.
         """
         steps = _step_sizes(one) | _step_sizes(other)
-        return absent(one, self.values, steps), absent(other, self.values, steps)
+        return at_values(one, self.values, steps), at_values(other, self.values, steps)
 
 
 def common_case(theorem: Theorem, other: Theorem) -> CommonCase | None:
@@ -197,7 +197,7 @@ def _step_sizes(statement: Theorem) -> dict[sp.Symbol, Expr]:
     }
 
 
-def absent(
+def at_values(
     statement: Theorem,
     values: Mapping[str, Expr | int],
     step_sizes: Mapping[sp.Symbol, Expr] = MappingProxyType({}),
@@ -209,12 +209,12 @@ def absent(
         if name in statement.glossary
     }
 
-    def at_values(expr: Expr) -> Expr:
+    def substituted(expr: Expr) -> Expr:
         return sp.sympify(expr).subs(known).subs(dict(step_sizes))
 
-    terms = {part: at_values(term) for part, term in statement.terms.items()}
+    terms = {part: substituted(term) for part, term in statement.terms.items()}
     conditions = (
-        Condition(c.name, at_values(c.left), at_values(c.right), c.strict)
+        Condition(c.name, substituted(c.left), substituted(c.right), c.strict)
         for c in conditions_of(statement)
     )
     return replace(
@@ -225,4 +225,4 @@ def absent(
     )
 
 
-__all__ = ["CommonCase", "absent", "common_case"]
+__all__ = ["CommonCase", "at_values", "common_case"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.common_case import CommonCase, absent, common_case
+from dfltheory.checks.common_case import CommonCase, at_values, common_case
 from dfltheory.checks.different_terms import different_terms
 from dfltheory.checks.finding import Finding, check, note
 
@@ -38,7 +38,7 @@ def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
         yield from _difference(case.place, other, *case.statements(theorem, other))
     for name, value in ABSENT.items():
         others = _displays_without(theorem, name, registry)
-        pairs = [(absent(theorem, {name: value}), other) for other in others]
+        pairs = [(at_values(theorem, {name: value}), other) for other in others]
         if any(different_terms(*pair) == ([], []) for pair in pairs):
             continue  # it is that display; others are other steps of the proof
         for other, pair in zip(others, pairs, strict=True):
@@ -53,8 +53,9 @@ def _difference(
     if extra or lost:
         yield note(
             place,
-            f"against {registered}: only here {'; '.join(extra) or 'nothing'}; only"
-            f" there {'; '.join(lost) or 'nothing'}",
+            f"compared with {registered}, terms that only this bound has:"
+            f" {'; '.join(extra) or 'none'}; that only the other has:"
+            f" {'; '.join(lost) or 'none'}",
             term=str(registered),
             extra=extra,
             lost=lost,

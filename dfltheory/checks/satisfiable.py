@@ -123,9 +123,9 @@ class SmallSteps:
         names = " and ".join(c.name for c in self.demands)
         given = f" with {names}" if names else ""
         return (
-            f"met together for every value of the other quantities{given}, by"
-            f" {', '.join(way)} for every small e > 0 (proved: the lowest coefficient"
-            " in e of each slack is positive, or none negative)"
+            f"they can be met together: for all values of the other quantities{given},"
+            f" every small enough e > 0 does so with {', '.join(way)} (proved, by the"
+            " lowest power of e in each)"
         )
 
 

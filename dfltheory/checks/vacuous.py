@@ -80,14 +80,14 @@ def vacuous(theorem: Theorem, points: Points) -> Iterator[Finding]:
         yield warning(
             "vacuous region",
             f"no admissible point was found at which the bound says more than {words}:"
-            f" least ratio {best:.4g} at {numbers(place)}",
+            f" at best it is {best:.4g} times that, at {numbers(place)}",
             point=place,
         )
     else:
         yield note(
             "vacuous region",
-            f"{share:.0%} of random admissible points are vacuous ({words}); least"
-            f" ratio found {best:.3g}",
+            f"at {share:.0%} of random admissible points the bound says no more than"
+            f" {words}; at best it is {best:.3g} times that",
             point=place,
         )
 
@@ -220,7 +220,7 @@ def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
             "vacuous region",
             f"for all T <= {until} it says no more than {words}, whatever the"
             f" constants: under {', '.join(used)} its term {term} alone exceeds that"
-            " (proved, linear in logarithms)",
+            " (proved)",
             until=until,
             term=term,
         )

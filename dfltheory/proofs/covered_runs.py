@@ -10,7 +10,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.proofs.algorithm_rounds import REQUIRED_HYPERPARAMETERS, ROUNDS
 from dfltheory.proofs.moments import Algorithm
 
-SPECIAL_CASES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+SHARED_ROUNDS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "DFedSAM": {"DFedAvg": (), "DPSGD": ()},
         "DFedADMMSAM": {"DFedADMM": ()},
@@ -19,8 +19,8 @@ SPECIAL_CASES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "DFedSMDC": {"DFedMDC": ()},
     }
 )
-"""Class -> the classes whose rounds are special cases of its rounds, and the quantities
-that a statement must not have for that.
+"""Class -> the classes whose rounds the proofs on its ``ROUNDS`` cover, and the
+quantities that a statement must not have for that.
 """
 _OTHER_RELATIONS = ("lower bound", "definition")
 
@@ -59,10 +59,10 @@ def _is_special_case(theorem: Theorem, first: str, other: str | type) -> bool:
     if isinstance(other, type) and not other.__module__.startswith(package):
         return False
     name = other if isinstance(other, str) else other.__name__
-    if name not in SPECIAL_CASES.get(first, {}):
+    if name not in SHARED_ROUNDS.get(first, {}):
         return False
     used = {*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule}
-    return not used & set(SPECIAL_CASES[first][name])
+    return not used & set(SHARED_ROUNDS[first][name])
 
 
 def _other_hyperparameters(
@@ -100,4 +100,4 @@ def _symbols(algorithm: Algorithm) -> set[str]:
     return names | {symbol.name for symbol in symbols}
 
 
-__all__ = ["SPECIAL_CASES", "uncovered_runs"]
+__all__ = ["SHARED_ROUNDS", "uncovered_runs"]

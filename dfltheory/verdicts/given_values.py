@@ -188,8 +188,8 @@ def _least_distance(run: History, theorem: Theorem) -> tuple[float, str]:
     """
     L = run.constants.L
     at_start = run.rounds_measured.size > 0 and run.rounds_measured[0] == 0
-    known = L is not None and run.constants.standing_of("L") != "estimate"
-    if L is None or not known or not at_start or not 0 < L < math.inf:
+    estimated = run.constants.standing_of("L") == "estimate"
+    if L is None or estimated or not at_start or not 0 < L < math.inf:
         return -math.inf, ""
     squares, values = run.grad_norm_sq[:, 0], run.loss
     seen = values[np.isfinite(values)]

@@ -28,7 +28,7 @@ from dfltheory.bounds.regions import (
 from dfltheory.bounds.registry import REGISTRY
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.common_case import absent
+from dfltheory.checks.common_case import at_values
 from validation.papers import FOLDER, PAPERS, statement
 from validation.papers.erratum import read_records
 
@@ -133,7 +133,7 @@ def _points(
     region: UnrefutedRegion, printed: Theorem, variants: list[Theorem], seed: int
 ) -> Points:
     names = {*printed.needs}.union(*(variant.needs for variant in variants))
-    conditions = [*absent(printed, region.at).conditions]
+    conditions = [*at_values(printed, region.at).conditions]
     for text in region.where:
         conditions += comparison_conditions(text, *read_comparison(text, _SYMBOLS))
     rng = np.random.default_rng(seed)
