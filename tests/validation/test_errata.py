@@ -8,11 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dfltheory import bounds
 from dfltheory.checks.finding import Finding
 from dfltheory.errors import InputError, UnknownNameError
+from validation.counterexamples.growth_laws import growth_laws
 from validation.pages import audit as audit_page
 from validation.pages import errata as page
 from validation.pages import errata_entries as entries_page
@@ -36,7 +38,7 @@ from validation.papers.erratum import (
     notes,
     read_errata,
 )
-from validation.papers.witness_comparison import compare
+from validation.papers.witness_comparison import bound_at, compare, points
 
 DOCS = Path(__file__).parents[2] / "docs"
 ENTRIES = [(paper, erratum) for paper in PAPERS for erratum in errata(paper)]
@@ -437,3 +439,31 @@ def test_hypotheses_that_two_statements_share_are_printed_once(pages):
     page_text = pages["dfedadmm"]
     assert page_text.count("every $f_i$ is $L$-smooth; 2:") == 1
     assert page_text.count("under the assumptions of Theorem 1") == 3
+
+
+def test_two_clients_with_flat_pieces_stay_apart_as_e24_says():
+    """f' = max(1 - |x|, 0) and starts at +-2: the mean stays where f' = 1."""
+    T = 400
+    keep = 1 - 1 / (4 * T)
+    W = np.array([[keep, 1 - keep], [1 - keep, keep]])
+    x = np.array([2.0, -2.0])
+    for _ in range(T):
+        x = W @ (x - np.maximum(1 - np.abs(x), 0) / np.sqrt(T))
+        assert x.mean() == pytest.approx(0, abs=1e-12)
+    assert 1 < np.abs(x).min() < 1.3
+    assert sorted(np.abs(np.linalg.eigvalsh(W)))[0] == pytest.approx(1 - 1 / (2 * T))
+
+
+def test_bound_that_holds_is_shown_with_the_example(pages):
+    entry = erratum("DFedSAM-E1")
+    (point,) = points(entry.witness)
+    holds = float(bound_at(statement(entry.corrected), point))
+    assert "6.56" in pages["dfedsam"]
+    assert holds == pytest.approx(6.56e-10, rel=1e-3)
+    assert holds > float(compare(entry).rows[0][0])
+
+
+def test_family_in_closed_form_is_on_the_page_once(pages):
+    for line in growth_laws()["dfedsam.corollary_4_6"].lines:
+        assert pages["dfedsam"].count(line[1:]) == 1
+    assert "family-corollary-4-6" in pages["dfedsam"]

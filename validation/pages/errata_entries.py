@@ -28,7 +28,12 @@ from validation.papers.erratum import (
     notes,
 )
 from validation.papers.lines import Side, refuted_lines
-from validation.papers.witness_comparison import Comparison, compare
+from validation.papers.witness_comparison import (
+    Comparison,
+    bound_at,
+    compare,
+    points,
+)
 
 _VERIFIED = {
     BY_WITNESS: "its witness",
@@ -155,6 +160,9 @@ def example_lines(erratum: Erratum) -> list[str]:
         "{ratio}": _ratio(left, printed),
         "{growth}": _growth(compared),
     }
+    if any("{holds}" in line for line in witness.words):
+        (point,) = points(witness)
+        values["{holds}"] = number(bound_at(statement(erratum.corrected), point))
     lines = []
     for line in witness.words:
         for name, value in values.items():

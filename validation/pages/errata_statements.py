@@ -17,7 +17,7 @@ from dfltheory.bounds.theorem import Theorem
 from validation.counterexamples.growth_laws import GrowthLaw, growth_laws
 from validation.pages.errata_entries import number, saved_growth
 from validation.papers import statement
-from validation.papers.erratum import StatementNote, erratum
+from validation.papers.erratum import StatementNote, erratum, notes
 from validation.papers.minimal import region_of
 from validation.papers.witness_comparison import bound_at, evaluate, points
 
@@ -76,6 +76,36 @@ def growth_caption(note: StatementNote, file: Path) -> str:
         f"{shown}. {meaning}, but the fit covers this range alone and does not prove"
         " that the growth goes on"
     )
+
+
+def family_in_closed_form(note: StatementNote) -> Iterator[str]:
+    """Yield the family in closed form that refutes a statement in O(.).
+
+    Lines that a section before it has are not repeated.
+    """
+    if not note.family:
+        return
+    law = growth_laws()[note.claim]
+    anchor = note.claim.partition(".")[2].replace("_", "-")
+    yield f"**A family in closed form.**{{: #family-{anchor} }}"
+    yield ""
+    earlier = [growth_laws()[other.claim] for other in before(note) if other.family]
+    known = {line for other in earlier for line in other.lines}
+    if known & set(law.lines):
+        yield "1. The family above."
+    new = [line for line in law.lines if line not in known]
+    first = 1 + bool(known & set(law.lines))
+    for place, line in enumerate(new, start=first):
+        yield f"{place}. {line[0].upper()}{line[1:]}."
+    yield ""
+    yield f"*Why:* {' '.join(law.derivation.split())}"
+    yield ""
+
+
+def before(note: StatementNote) -> list[StatementNote]:
+    """Return the notes whose sections precede that of ``note``."""
+    all_notes = notes(note.claim.split(".")[0])
+    return list(all_notes[: all_notes.index(note)])
 
 
 def has_exact_family(note: StatementNote) -> bool:
@@ -148,7 +178,10 @@ def size_of_correction(note: StatementNote) -> Iterator[str]:
     region = region_of(note.claim)
     if region is None:
         return
-    where = f"At random points where nothing refutes the print ({region.words})"
+    where = (
+        "At random points with $m\\ge2$ where nothing refutes the print"
+        f" ({region.words})"
+    )
     if region.factor == 1:
         size = "the corrected bound was never larger than the printed one"
     else:
@@ -164,7 +197,9 @@ def size_of_correction(note: StatementNote) -> Iterator[str]:
 
 __all__ = [
     "exact_growth_caption",
+    "before",
     "exact_ratios",
+    "family_in_closed_form",
     "growth_caption",
     "has_exact_family",
     "in_terms_of",

@@ -199,6 +199,7 @@ class StatementNote:
     unaffected : what the mistakes do not touch
     corrected : the claim of the statement that holds instead
     example, also : ids of the errata whose witnesses are shown
+    family : whether the family in closed form that refutes an O(.) is shown as well
     """
 
     claim: str
@@ -210,6 +211,7 @@ class StatementNote:
     unaffected: str = ""
     example: str = ""
     also: str = ""
+    family: bool = False
 
 
 @cache
