@@ -302,7 +302,8 @@ def _corrected(note: StatementNote) -> Iterator[str]:
             for condition in theorem.conditions
         )
         choices = [f"${latex}={value}$" for latex, value in schedule_latex(theorem)]
-        scheduled = f"with {', '.join(choices)}, " if choices else ""
+        is_scheduled = theorem.kind in ("corollary", "rate") and choices
+        scheduled = f"with {', '.join(choices)}, " if is_scheduled else ""
         yield (
             f"{scheduled}if {conditions}; and {'; '.join(theorem.assumptions)}. Left"
             f" side: {theorem.lhs.averaging}."
