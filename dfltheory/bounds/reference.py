@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from importlib.util import find_spec
+from os import PathLike, fspath
 from pathlib import Path
+from typing import TypeAlias
 
 from dfltheory.bounds.registry import REGISTRY, Registry, refuse_loose_steps
 from dfltheory.bounds.theorem import Theorem
@@ -17,6 +19,8 @@ from dfltheory.bounds.theorem_file import read_theorem_file, with_parents
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.own import Trust, own, own_module
 
+Reference: TypeAlias = Theorem | str | PathLike[str]
+"""What :func:`load` accepts."""
 _FILE = re.compile(
     r"(?P<path>.+\.toml)(?::(?P<key>[^:]+))?(?::(?P<variant>[^:]+))?", re.IGNORECASE
 )
@@ -69,14 +73,14 @@ def names_theorem_file(reference: object) -> bool:
 
 
 def load(
-    reference: Theorem | str, variant: str | None = None, *, trust: Trust = False
+    reference: Reference, variant: str | None = None, *, trust: Trust = False
 ) -> Theorem:
     """Return the theorem that ``reference`` names.
 
     Parameters
     ----------
     reference : a Theorem, which is taken as it is; ``KEY`` or ``KEY:VARIANT`` of the
-        registry; ``FILE.toml``, the only statement of a theorem file;
+        registry; ``FILE.toml`` or its path, the only statement of a theorem file;
         ``FILE.toml:KEY`` or ``FILE.toml:KEY:VARIANT``, one of several; or
         ``FILE.py:NAME`` or ``MODULE:NAME``, a user's own object. That file or module is
         imported: it is code that the caller trusts
@@ -94,6 +98,7 @@ def load(
         several statements and none is named; a ``variant`` is given with a theorem that
         has another one.
     """
+    reference = _named(reference)
     registered = _registered_name(reference, REGISTRY)
     if registered is not None:
         key, named = registered
@@ -113,7 +118,7 @@ def load(
 
 
 def load_all(
-    reference: Theorem | str,
+    reference: Reference,
     variants: Iterable[str] | None = None,
     *,
     trust: Trust = False,
@@ -129,6 +134,7 @@ def load_all(
     variants : only these variants, in this order; None: all
     registry : where keys are looked up
     """
+    reference = _named(reference)
     registered = _registered_name(reference, registry)
     if registered is not None:
         key, named = registered
@@ -154,6 +160,11 @@ def load_all(
             raise UnknownNameError(f"variant of {reference}", variant, known)
         chosen += [theorem for theorem in stated if theorem.variant == variant]
     return tuple(chosen)
+
+
+def _named(reference: Reference) -> Theorem | str:
+    """Return a path as a text, and any other reference as it is."""
+    return fspath(reference) if isinstance(reference, PathLike) else reference
 
 
 def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
@@ -195,4 +206,4 @@ def _object(reference: Theorem | str) -> Theorem:
     return theorem
 
 
-__all__ = ["is_registered_key", "load", "load_all", "names_theorem_file"]
+__all__ = ["Reference", "is_registered_key", "load", "load_all", "names_theorem_file"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dfltheory.bounds.reference import load_all
+from dfltheory.bounds.reference import Reference, load_all
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.agreement import check_agreement, has_agreement
@@ -90,7 +90,7 @@ def audit_statement(
 
 
 def audit(
-    key: str | Theorem | None = None,
+    key: Reference | None = None,
     variant: str | None = None,
     checks: tuple[str, ...] = (),
     registry: Registry = REGISTRY,

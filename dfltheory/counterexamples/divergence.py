@@ -37,7 +37,7 @@ LEVELS = 0.8
 """A ratio levels off if its local exponent falls below this fraction of the preceding
 one.
 """
-STRUCTURE = ("T", "K", "K_u", "K_v", "gap", "alpha")
+STRUCTURE = ("T", "K", "K_u", "K_v", "m", "gap", "alpha")
 """Parameters that no O(.) may hide. All others are constants of the problem, which
 authors may intend to hide.
 """

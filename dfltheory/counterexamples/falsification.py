@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory.bounds.reference import load
+from dfltheory.bounds.reference import Reference, load
 from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.divergence import steepest
@@ -40,7 +40,7 @@ Progress = Callable[[str, float, int], None]
 
 
 def falsify(
-    key: str | Theorem,
+    key: Reference,
     variant: str | None = None,
     *,
     seconds: float = 60.0,

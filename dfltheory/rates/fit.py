@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from dfltheory.bounds.reference import load
+from dfltheory.bounds.reference import Reference, load
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -153,7 +153,7 @@ class RateFit:
 
 
 def rate_fit(
-    theorem: Theorem | str,
+    theorem: Reference,
     experiment: Instance | Callable[[float], Run],
     vary: str,
     over: Sequence[float],

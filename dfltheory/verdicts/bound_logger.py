@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dfltheory.bounds.reference import load
-from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.reference import Reference, load
 from dfltheory.errors import InputError, one_of, whole_number
 from dfltheory.training.history import History
 from dfltheory.training.loggers import Tracker
@@ -78,7 +77,7 @@ class BoundLogger:
 
     def __init__(
         self,
-        theorem: Theorem | str,
+        theorem: Reference,
         logger: object,
         *,
         variant: str | None = None,

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds.clauses import Number
-from dfltheory.bounds.reference import load
+from dfltheory.bounds.reference import Reference, load
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
@@ -77,7 +77,7 @@ _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 def compare(
     run: History,
-    theorem: Theorem | str,
+    theorem: Reference,
     *,
     variant: str | None = None,
     confidence: float = 0.95,

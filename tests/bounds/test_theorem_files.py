@@ -285,6 +285,13 @@ def test_papers_of_the_package_are_theorem_files(path):
 # -- names
 
 
+def test_a_theorem_file_is_named_by_a_text_or_by_a_path():
+    path = EXAMPLES / "example_1.toml"
+    (by_path,), (by_text,) = load_all(path), load_all(str(path))
+    assert statement_hash(load(path)) == statement_hash(load(str(path)))
+    assert statement_hash(by_path) == statement_hash(by_text)
+
+
 def test_a_file_with_several_statements_needs_a_key(tmp_path):
     path = tmp_path / "two.toml"
     one = HEAD + 'terms = { x = "L" }\n'

@@ -16,6 +16,7 @@ from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.two_wells import well_limit
 from dfltheory.counterexamples.growth import MEMBERS, Member, kinds
+from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.errors import DFLTheoryError, InputError
 
 
@@ -168,6 +169,91 @@ def test_the_ratio_to_a_theorem_with_the_noise_of_the_heads_does_not_grow():
         assert max(found.ratios) < 1
 
 
+def with_noise_term(formula, tmp_path):
+    """Return an O(.) on DFedAvg from round 0 on, with this noise term."""
+    file = tmp_path / "theorem.toml"
+    file.write_text(NOISY_RATE.format(noise=formula))
+    return dfl.bounds.load(file)
+
+
+NOISY_RATE = """
+format = 1
+[source]
+citation = "A draft"
+[[statement]]
+key = "draft.rate"
+kind = "corollary"
+title = "DFedAvg"
+source = "a draft"
+order = true
+assumptions = ["smooth"]
+scope = {{ algorithms = ["DFedAvg"], network = "symmetric", common_start = true }}
+left = {{ measure = "grad_norm_sq", aggregate = "mean" }}
+[statement.terms]
+optimization = "f0_gap/sqrt(K*T)"
+noise = "{noise}"
+[statement.schedule]
+eta = "1/(L*sqrt(K*T))"
+"""
+NOISE_ALONE = {"T": 16.0, "K": 2.0, "m": 2.0, "gap": 2.0, "L": 0.5, "sigma": 300.0}
+
+
+@pytest.mark.parametrize(
+    ("formula", "parameter"),
+    [
+        ("sigma_l^2/(m^2*sqrt(K*T))", "m"),
+        ("sigma_l^2/(m*K*sqrt(K*T))", "T*K"),
+        ("sigma_l^2/(m*K*T)", "m*T"),
+    ],
+)
+def test_noise_at_the_minimum_outgrows_a_noise_term_that_is_too_small(
+    formula, parameter, tmp_path
+):
+    member = MEMBERS["noisy clients"]
+    assert parameter in member.varied
+    theorem = with_noise_term(formula, tmp_path)
+    found = along(theorem, member, NOISE_ALONE, parameter)
+    assert found.grows, str(found)
+    assert found.exponent > 0.4
+
+
+@pytest.mark.parametrize("parameter", MEMBERS["noisy clients"].varied)
+def test_noise_at_the_minimum_stays_below_the_true_noise_term(parameter, tmp_path):
+    member = MEMBERS["noisy clients"]
+    true = with_noise_term("sigma_l^2/(m*sqrt(K*T))", tmp_path)
+    found = along(true, member, NOISE_ALONE, parameter)
+    assert not found.grows
+    assert max(found.ratios) < 1
+
+
+def test_noisy_clients_have_the_expectation_of_the_closed_form():
+    theorem = dfl.bounds.get("dfedsam.corollary_4_6", "printed")
+    measured, values = MEMBERS["noisy clients"].measure(theorem, NOISE_ALONE)
+    eta = theorem.step_sizes(L=0.5, K=2, T=16, rho0=0)["eta"]
+    problem = NoisyParabola(0.5, 0.0, 300.0, eta, 2, 2)
+    least = min(problem.expected(t) for t in range(1, 17))
+    assert measured == pytest.approx(least, rel=1e-9)
+    assert values["sigma_l"] == 300.0
+
+
+def test_sam_never_moves_the_clients_of_a_trap_and_their_ratio_grows():
+    """As T grows, rho = rho0/sqrt(T) and f - f* shrink together (DFedSAM-E13)."""
+    theorem = dfl.bounds.get("dfedsam.corollary_4_6", "printed")
+    member = MEMBERS["SAM trap"]
+    at = {"T": 64.0, "K": 1.0, "gap": 2.0, "L": 2.0, "rho0": 3.0}
+    measured, values = member.measure(theorem, at)
+    assert measured == pytest.approx((2.0 * 3.0) ** 2 / 64)
+    assert values["f0_gap"] == pytest.approx(2.0 * 3.0**2 / 64 / 2)
+    assert along(theorem, member, at, "T*K").grows
+
+
+def test_a_sam_trap_needs_a_radius():
+    theorem = dfl.bounds.get("dfedadmm.corollary_1", "printed_admm")
+    member = MEMBERS["SAM trap"]
+    with pytest.raises(InputError):
+        member.measure(theorem, member.draw(np.random.default_rng(0)))
+
+
 # the command line writes and replays a known one in tests/cli/test_falsify.py
 @pytest.mark.slow
 def test_a_family_is_saved_and_replays_to_the_last_digit(tmp_path):
@@ -210,7 +296,7 @@ def test_each_statement_is_tried_with_the_kinds_that_its_algorithm_allows():
         for k in ("dfedmdc.theorem_1", "dfedadmm.corollary_1", "dfedsgpsm.corollary_1")
     }
     assert names["dfedmdc.theorem_1"] == {"noisy heads", "parting clients"}
-    plain = {"clipped clients", "opposing clients"}
+    plain = {"clipped clients", "opposing clients", "noisy clients", "SAM trap"}
     assert names["dfedadmm.corollary_1"] == plain
     assert names["dfedsgpsm.corollary_1"] == plain | {"long slope"}
 

@@ -16,7 +16,9 @@ from dfltheory.counterexamples.growth.different_clients import (
     OPPOSING_CLIENTS,
 )
 from dfltheory.counterexamples.growth.member import Member, Numbers
+from dfltheory.counterexamples.growth.noisy_clients import NOISY_CLIENTS
 from dfltheory.counterexamples.growth.noisy_heads import NOISY_HEADS
+from dfltheory.counterexamples.growth.sam_traps import SAM_TRAP
 from dfltheory.counterexamples.growth.slopes import (
     LONG_SLOPE,
     MANY_LOCAL_STEPS,
@@ -39,6 +41,8 @@ MEMBERS = MappingProxyType(
             LONG_SLOPE,
             CLIPPED_CLIENTS,
             NOISY_HEADS,
+            NOISY_CLIENTS,
+            SAM_TRAP,
             PARTING_CLIENTS,
             SEPARATE_WELLS,
             SHARED_PARTS,

@@ -18,7 +18,9 @@ from dfltheory.counterexamples.problems import RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.errors import InputError
+from dfltheory.exact import exact_history
 from dfltheory.tasks.task import Task
+from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
 from dfltheory.verdicts.measures import measured
 from dfltheory.verdicts.run_values import RecordedRun, run_values, with_larger
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 Numbers = dict[str, float]
-COUNTS = ("T", "K", "K_u", "K_v")
+COUNTS = ("T", "K", "K_u", "K_v", "m")
 """Numbers of a member that are integers."""
 SEEDS = 16
 """Number of runs of the training core that are compared with an expectation."""
@@ -58,6 +60,8 @@ class Member:
         Whether the clients start at different points.
     drawn : bool
         Whether searches draw this kind. Saved families are replayed in any case.
+    is_noisy : bool
+        Whether the expectation over the noise of one block is computed exactly.
     plain : mapping or None
         A first member whose numbers have one or two digits, with a ratio in closed form
         along the first entry of ``varied``; None if there is none.
@@ -72,6 +76,7 @@ class Member:
     needs: str = ""
     different_starts: bool = False
     drawn: bool = True
+    is_noisy: bool = False
     plain: Mapping[str, float] | None = None
 
     def draw(self, rng: np.random.Generator) -> Numbers:
@@ -95,13 +100,13 @@ class Member:
     def measure(self, theorem: Theorem, at: Numbers) -> tuple[float, Numbers]:
         """Return the expected left-hand side, and the quantities of the expression.
 
-        One run of the training core measures problems without noise. For two blocks the
-        expectation follows from an exact recursion.
+        One run of the training core measures problems without noise. For two blocks and
+        for noise the expectation follows from an exact recursion.
         """
         instance, known = self.make(theorem, at)
         if isinstance(instance.task, SplitTask):
             return _exactly(theorem, instance, known)
-        history = instance.run(progress=False)
+        history = self._history(instance)
         data = measured(history, theorem.lhs.measure)
         values = {
             name: value
@@ -120,7 +125,11 @@ class Member:
         return left, {name: float(values[name]) for name in theorem.needs}
 
     def core(self, theorem: Theorem, at: Numbers) -> float | None:
-        """Return the left-hand side in the training core; None for one block."""
+        """Return the left-hand side in the training core; None for one block.
+
+        There :meth:`measure` has it from the training core, or from
+        :func:`dfltheory.exact_history`.
+        """
         instance, _ = self.make(theorem, at)
         if not isinstance(instance.task, SplitTask):
             return None
@@ -130,6 +139,14 @@ class Member:
         if data is None:
             return None
         return float(at_T(theorem, data.T, T, False).mean())
+
+    def _history(self, instance: Instance) -> History:
+        """Return the run of one block, with expectations where it has noise."""
+        if not self.is_noisy:
+            return instance.run(progress=False)
+        return exact_history(
+            instance.algorithm, instance.task, instance.network, instance.rounds
+        )
 
 
 def _exactly(
@@ -178,9 +195,9 @@ def hyperparameter(chosen: Algorithm, name: str) -> float:
 
 
 def counts(at: Numbers) -> Numbers:
-    """Return the integer parameters of a member, for two clients without SAM."""
+    """Return the integer parameters of a member without SAM, by default m = 2."""
     whole = {name: round(at[name]) for name in COUNTS if name in at}
-    return {**whole, "m": 2, "rho0": 0.0}
+    return {"m": 2, "rho0": 0.0, **whole}
 
 
 def chosen_algorithm(
