@@ -19,9 +19,9 @@ from validation.pages import audit as audit_page
 from validation.pages import errata as page
 from validation.pages import errata_entries as entries_page
 from validation.pages.errata_statements import (
-    exact_ratios,
+    exact_family,
+    exact_growth_caption,
     growth_caption,
-    has_exact_family,
     in_terms_of,
 )
 from validation.papers import PAPERS, appendix, examination, findings, statement
@@ -282,18 +282,19 @@ def test_every_false_statement_in_o_has_a_picture_and_says_what_its_growth_prove
             section = pages[paper].split(f"{{: #{page.anchor(note)} }}")[1]
             section = section.split("\n## ")[0]
             assert f"({page.picture_name(note)})" in section
-            closed = "family in closed form" in section
-            exact = has_exact_family(note) and "grow without limit" in section
-            assert closed or exact, note.claim
+            assert exact_family(note) is not None, note.claim
+            assert "grow without limit" in section
 
 
 def test_growth_without_a_closed_form_is_not_called_a_proof():
     note = next(n for n in notes("dfedsam") if n.claim == "dfedsam.corollary_4_6")
     other = replace(note, claim="dfedsam.corollary_4_6:appendix", example="DFedSAM-E1")
     file = DOCS / "counterexamples" / "dfedsam.corollary_4_6-appendix.json"
-    caption = growth_caption(other, file)
-    assert "does not prove" in caption
-    assert "no constant is large enough" in growth_caption(note, file)
+    assert exact_family(other) is None
+    assert "does not prove" in growth_caption(file)
+    assert "no constant is large enough" in exact_growth_caption(
+        note, exact_family(note)
+    )
 
 
 def test_corrected_statement_has_no_quantity_that_the_printed_one_fixes():
@@ -328,12 +329,16 @@ def test_a_page_counts_the_lines_that_were_examined():
 @pytest.mark.parametrize(
     ("claim", "expected", "causes"),
     [
-        ("dfedsam.theorem_4_5", "false", ["DFedSAM-E1"]),
+        ("dfedsam.theorem_4_5", "false", ["DFedSAM-E1", "DFedSAM-E24"]),
         ("dfedsam.rate_abstract", "does not follow", []),
         ("dfedadmm.theorem_1", "false", ["DFedADMM-E1", "DFedADMM-E4", "DFedADMM-E5"]),
         ("dfedmdc.theorem_1", "false", ["DFedMDC-E10", "DFedMDC-E22"]),
         ("dfedmdc.theorem_2", "false", ["DFedMDC-E6", "DFedMDC-E9", "DFedMDC-E10"]),
-        ("dfedsam.corollary_4_8", "false", ["DFedSAM-E1", "DFedSAM-E13"]),
+        (
+            "dfedsam.corollary_4_8",
+            "false",
+            ["DFedSAM-E1", "DFedSAM-E13", "DFedSAM-E24"],
+        ),
         ("dfedsgpsm.theorem_1", "false", ["DFedSGPSM-E4"]),
         ("lian2017.rate:restated", "nothing found", []),
     ],
@@ -408,24 +413,36 @@ def test_statements_of_appendices_are_known_by_their_claims():
 
 def test_ratios_of_an_exact_family_are_those_of_its_witness():
     note = next(n for n in notes("dfedadmm") if n.claim == "dfedadmm.corollary_1")
-    name, values, ratios = exact_ratios(note)
+    family = exact_family(note)
     rows = compare(erratum(note.example)).rows
-    assert name == "K"
-    assert values == [16, 256, 4096]
-    assert ratios == pytest.approx([float(left / right) for left, right, _ in rows])
+    assert family.parameter == "K"
+    assert family.values == (16, 256, 4096)
+    assert family.ratios == pytest.approx(
+        [float(left / right) for left, right, _ in rows]
+    )
+
+
+def test_family_in_closed_form_is_shown_where_the_example_is_one_problem():
+    note = next(n for n in notes("dfedsgpsm") if n.claim == "dfedsgpsm.corollary_1")
+    family = exact_family(note)
+    assert family.source == "the family in closed form"
+    law = growth_laws()[note.claim]
+    assert family.ratios == tuple(map(law.ratio_at, family.values))
+    assert family.ratios[-1] > 1000 * family.ratios[1]
 
 
 def test_ratios_of_a_family_are_taken_against_the_statement_of_the_note():
     """Corollary 4.8 has one term more than 4.6, by which the example divides."""
     by_claim = {note.claim: note for note in notes("dfedsam")}
     one, several = (
-        exact_ratios(by_claim[f"dfedsam.corollary_{number}"])
+        exact_family(by_claim[f"dfedsam.corollary_{number}"])
         for number in ("4_6", "4_8")
     )
-    assert one[:2] == several[:2]
-    assert all(other <= ratio for ratio, other in zip(one[2], several[2], strict=True))
-    assert has_exact_family(by_claim["dfedsam.corollary_4_8"])
-    assert not has_exact_family(by_claim["dfedsam.theorem_4_5"])
+    assert one.values == several.values
+    assert all(
+        other <= ratio for ratio, other in zip(one.ratios, several.ratios, strict=True)
+    )
+    assert exact_family(by_claim["dfedsam.theorem_4_5"]) is None
 
 
 def test_definition_that_its_symbols_state_is_not_printed():
@@ -452,6 +469,16 @@ def test_two_clients_with_flat_pieces_stay_apart_as_e24_says():
         assert x.mean() == pytest.approx(0, abs=1e-12)
     assert 1 < np.abs(x).min() < 1.3
     assert sorted(np.abs(np.linalg.eigvalsh(W)))[0] == pytest.approx(1 - 1 / (2 * T))
+
+
+@pytest.mark.parametrize("T", [144, 10**4, 10**8])
+def test_theorem_4_5_claims_at_most_what_e24_says(T):
+    theorem = statement("dfedsam.theorem_4_5")
+    zero = dict.fromkeys(("rho", "sigma_l", "sigma_g"), 0.0)
+    bound = theorem.evaluate(
+        **zero, m=2, K=1, Q=1, L=1.0, T=T, eta=T**-0.5, f0_gap=0.5, lam=1 - 1 / (2 * T)
+    )
+    assert bound <= 4 / T**0.5 < 1
 
 
 def test_bound_that_holds_is_shown_with_the_example(pages):

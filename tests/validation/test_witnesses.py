@@ -204,20 +204,21 @@ def test_theorem_1_of_dfedadmm_is_false_for_penalties_below_the_step():
     assert float(left(eta)) < bound
 
 
-def test_the_devices_of_dfedmdc_e10_leave_the_minimum():
-    """From t = 0, as the algorithm counts its rounds; the theorem starts at t = 1."""
-    u, means, seen = [Fraction(4), Fraction(-8, 3)], [], []
-    for _ in range(4):
-        sent = [x - (x if x < 0 else 2 * x) / 4 for x in u]
-        u = [(3 * sent[0] + sent[1]) / 4, (sent[0] + 3 * sent[1]) / 4]
-        mean = sum(u) / 2
-        means.append(mean)
-        seen.append((mean if mean < 0 else 2 * mean) ** 2 / 2)
-    assert means == [0, Fraction(-1, 8), Fraction(-15, 128), Fraction(-45, 512)]
-    assert sum(seen) / 4 == Fraction(9721, 2097152)
+@pytest.mark.parametrize("T", [1, 4, 100])
+def test_the_devices_of_dfedmdc_e10_stay_on_flat_pieces(T):
+    """In fractions: the gradient max(1 - |u|, 0) is 0 at both devices in every round."""
     witness = erratum("DFedMDC-E10").witness
-    assert witness.left == "9721/2097152"
-    assert [witness.at["u1"], witness.at["u2"]] == ["4", "-8/3"]
+    shared = Fraction(1, 4 * T)
+    u = [Fraction(2), Fraction(-2)]
+    for _ in range(T):
+        assert all(max(1 - abs(x), 0) == 0 for x in u)
+        u = [(1 - shared) * u[0] + shared * u[1], shared * u[0] + (1 - shared) * u[1]]
+        mean = sum(u) / 2
+        assert mean == 0
+        assert max(1 - abs(mean), 0) ** 2 == Fraction(witness.left)
+    (values, *_) = points(witness)
+    assert values["lam"] == 1 - 1 / (2 * values["T"])
+    assert values["spread"] == 4
 
 
 def test_the_noise_of_dfedmdc_e6_stays():

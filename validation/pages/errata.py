@@ -29,10 +29,10 @@ from validation.pages.errata_entries import (
 from validation.pages.errata_pictures import draw
 from validation.pages.errata_statements import (
     before,
+    exact_family,
     exact_growth_caption,
     family_in_closed_form,
     growth_caption,
-    has_exact_family,
     in_terms_of,
     schedule_latex,
     size_of_correction,
@@ -70,7 +70,7 @@ client at random, so that different starts are inside their assumptions; DFedADM
 read as a hypothesis. *False*: a run or an exact instance inside
 all assumptions of the statement contradicts it. *Does not follow*: the printed proof does not give it. O(.) is
 read as one constant for all $T$, $K$, $m$, $1-\\lambda$ and $1-\\alpha$, which may depend on every quantity
-that the expression does not name. The abstracts state no step size, so that no run contradicts them by itself.
+that the expression does not name, and on no other. The abstracts state no step size, so that no run contradicts them by itself.
 """
 _VERIFICATION = """\
 An entry ends with how it was found: by a general check, which reads the statement alone; by a step of the proof that
@@ -87,7 +87,8 @@ _HOW = """
 Severity: *the statement is false*: a theorem, corollary, lemma or assumption that a run, an exact instance or a
 number contradicts; *does not follow, repairable*: a step of a proof, or a rate, which what comes before does not
 give, although another display can take its place; *constant*: such a step, or a formula of a table or a remark,
-whose constant factor or power alone is wrong; *typo*: the paper has it right elsewhere, or nothing depends on it.
+whose constant factor or power alone is wrong; *typo*: the paper has it right elsewhere, or nothing depends on it. A
+slip that makes a main statement false as printed is no typo.
 
 Each entry is a record with its place, a quotation, its cause, the least correction that makes it right, how it
 was found, how the correction was verified, and a witness. `tests/validation/test_witnesses.py` evaluates each
@@ -267,10 +268,11 @@ def _picture(note: StatementNote, docs: Path) -> Iterator[str]:
         " gradient, the claimed bound and the one that holds (below), over T (dotted: the T"
         " of the example)"
     )
-    if has_exact_family(note):
-        caption = exact_growth_caption(note)
+    family = exact_family(note)
+    if family is not None:
+        caption = exact_growth_caption(note, family)
     elif theorem.order:
-        caption = growth_caption(note, file)
+        caption = growth_caption(file)
     yield f"![{note.name}]({picture_name(note)})"
     yield ""
     yield f"*{caption[0].upper()}{caption[1:]}.*"

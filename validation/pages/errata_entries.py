@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -155,7 +156,7 @@ def example_lines(erratum: Erratum) -> list[str]:
     left, printed, corrected = compared.rows[-1]
     values = {
         "{left}": number(left),
-        "{printed}": number(printed),
+        "{printed}": number(printed, upward=True),
         "{corrected}": number(corrected),
         "{ratio}": _ratio(left, printed),
         "{growth}": _growth(compared),
@@ -182,8 +183,11 @@ def _ratio(left: Side, printed: Side) -> str:
     return f"${number(sp.Float(float(left / printed)))}$"
 
 
-def number(value: Side) -> str:
-    """Format a number in LaTeX, as a fraction if it is simple, else with three digits."""
+def number(value: Side, upward: bool = False) -> str:
+    """Format a number in LaTeX, as a fraction if it is simple, else with three digits.
+
+    With ``upward`` a positive number is rounded up, as in "at most".
+    """
     exact: Expr = sp.sympify(value)
     if not np.isfinite(float(exact)):
         return r"\infty"
@@ -194,10 +198,14 @@ def number(value: Side) -> str:
         fraction = rf"{sign}\frac{{{abs(exact.p)}}}{{{exact.q}}}"
         return str(exact) if exact.q == 1 else fraction
     digits = f"{float(exact):.3g}"
+    if upward and float(digits) < exact:
+        step = sp.Integer(10) ** (math.floor(math.log10(float(exact))) - 2)
+        digits = f"{float(exact + step / 2):.3g}"
     if "e" not in digits:
         return digits
     mantissa, _, exponent = digits.partition("e")
-    return rf"{mantissa}\cdot10^{{{int(exponent)}}}"
+    power = rf"10^{{{int(exponent)}}}"
+    return power if mantissa == "1" else rf"{mantissa}\cdot{power}"
 
 
 def saved_growth(file: Path) -> str:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from dfltheory.bounds.growth import paces
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.files import read_json
-from validation.pages.errata_statements import exact_ratios, has_exact_family
+from validation.pages.errata_statements import exact_family
 from validation.papers import statement
 from validation.papers.erratum import Erratum, StatementNote, erratum
 from validation.papers.witness_comparison import bound_at, evaluate, points
@@ -38,13 +38,14 @@ def draw(note: StatementNote, docs: Path, file: Path) -> None:
     name = f"{theorem.key}-{theorem.variant}.json"
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=SIZE, layout="constrained")
-        if has_exact_family(note):
-            _growth(figure.subplots(), *exact_ratios(note))
+        family = exact_family(note)
+        if family is not None:
+            _growth(figure.subplots(), family.parameter, family.values, family.ratios)
         elif theorem.order:
             saved = read_json(docs / "counterexamples" / name)
-            family = saved["divergence"]
-            growing = next(iter(paces(family["parameter"])))
-            _growth(figure.subplots(), growing, family["values"], family["ratios"])
+            found = saved["divergence"]
+            growing = next(iter(paces(found["parameter"])))
+            _growth(figure.subplots(), growing, found["values"], found["ratios"])
         else:
             simple = docs / "counterexamples" / "simple" / name
             slopes, bounds = figure.subplots(1, 2)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition, symbol_names
 from dfltheory.bounds.display import expression_latex, symbols_in_latex
-from dfltheory.bounds.formulas import read_formula
 from dfltheory.bounds.symbols import NEUTRAL
 from dfltheory.bounds.theorem import Theorem
-from validation.counterexamples.growth_laws import GrowthLaw, growth_laws
+from validation.counterexamples.growth_laws import growth_laws
 from validation.pages.errata_entries import number, saved_growth
 from validation.papers import statement
 from validation.papers.erratum import StatementNote, erratum, notes
 from validation.papers.minimal import region_of
 from validation.papers.witness_comparison import bound_at, evaluate, points
+
+_LAW_VALUES = (1e2, 1e4, 1e6, 1e8)
+"""Values at which a ratio in closed form is shown."""
 
 
 def in_terms_of(theorem: Theorem, printed: Theorem) -> tuple[Theorem, dict[str, int]]:
@@ -57,24 +59,13 @@ def in_terms_of(theorem: Theorem, printed: Theorem) -> tuple[Theorem, dict[str, 
     return (fixed, values) if values else (theorem, values)
 
 
-def growth_caption(note: StatementNote, file: Path) -> str:
-    """Return the caption of the picture of a growing family, which refutes an O(.).
-
-    It says what the growth proves: a family in closed form refutes the statement, the
-    fit to a finite range alone does not.
-    """
-    theorem = statement(note.claim)
-    shown = f"{saved_growth(file)} ([saved](../counterexamples/{file.name}))"
-    meaning = (
-        "A valid constant in $\\mathcal O(\\cdot)$ would bound these ratios. Their size"
-        " says nothing, because the constant is not stated; their growth does"
-    )
-    law = growth_laws().get(theorem.key)
-    if law is not None and theorem.variant == "printed":
-        return f"{shown}. {meaning}: {_closed_form(law)}"
+def growth_caption(file: Path) -> str:
+    """Return the caption of the picture of a growing family without a closed form."""
     return (
-        f"{shown}. {meaning}, but the fit covers this range alone and does not prove"
-        " that the growth goes on"
+        f"{saved_growth(file)} ([saved](../counterexamples/{file.name})). A valid"
+        " constant in $\\mathcal O(\\cdot)$ would bound these ratios. Their size says"
+        " nothing, because the constant is not stated; their growth does, but the fit"
+        " covers this range alone and does not prove that the growth goes on"
     )
 
 
@@ -108,45 +99,74 @@ def before(note: StatementNote) -> list[StatementNote]:
     return list(all_notes[: all_notes.index(note)])
 
 
-def has_exact_family(note: StatementNote) -> bool:
-    """Return whether the example of a note is a family for a statement in O(.)."""
-    if not (statement(note.claim).order and note.example):
-        return False
-    witness = erratum(note.example).witness
-    return witness is not None and bool(witness.along)
+@dataclass(frozen=True)
+class ExactFamily:
+    """A family of problems whose ratio measured/claimed is known exactly.
 
-
-def exact_ratios(note: StatementNote) -> tuple[str, list[float], list[float]]:
-    """Return what grows along the family of a note's example, and measured/claimed.
-
-    The claimed expression is that of the note's own statement.
+    Attributes
+    ----------
+    source : what has the family, as a caption says it
+    parameter, symbol : the name of what grows, and its LaTeX
+    values, ratios : of the members shown
     """
-    witness = erratum(note.example).witness
-    assert witness is not None
-    (name,) = witness.along
+
+    source: str
+    parameter: str
+    symbol: str
+    values: tuple[float, ...]
+    ratios: tuple[float, ...]
+
+
+def exact_family(note: StatementNote) -> ExactFamily | None:
+    """Return the family that refutes a statement in O(.), None without one.
+
+    It is that of the note's example, or else the family in closed form. The claimed
+    expression is that of the note's own statement.
+    """
     theorem = statement(note.claim)
-    members = list(points(witness))
-    ratios = [
-        float(evaluate(witness.left, values) / bound_at(theorem, values))
-        for values in members
-    ]
-    return name, [float(values[name]) for values in members], ratios
+    if not (theorem.order and note.example):
+        return None
+    witness = erratum(note.example).witness
+    if witness is not None and witness.along:
+        (name,) = witness.along
+        members = list(points(witness))
+        ratios = (
+            float(evaluate(witness.left, values) / bound_at(theorem, values))
+            for values in members
+        )
+        return ExactFamily(
+            note.example,
+            name,
+            symbols_in_latex(theorem)[name],
+            tuple(float(values[name]) for values in members),
+            tuple(ratios),
+        )
+    law = growth_laws().get(note.claim)
+    if law is None:
+        return None
+    return ExactFamily(
+        "the family in closed form",
+        law.parameter,
+        law.parameter,
+        _LAW_VALUES,
+        tuple(map(law.ratio_at, _LAW_VALUES)),
+    )
 
 
-def exact_growth_caption(note: StatementNote) -> str:
+def exact_growth_caption(note: StatementNote, family: ExactFamily) -> str:
     """Return the caption of the picture of a family whose ratios are exact."""
-    name, values, ratios = exact_ratios(note)
+    values, ratios = family.values, family.ratios
     power = math.log(ratios[-1] / ratios[-2]) / math.log(values[-1] / values[-2])
     theorem = statement(note.claim)
-    symbol = symbols_in_latex(theorem)[name]
     shown = ", ".join(f"${number(sp.Float(ratio))}$" for ratio in ratios)
+    at = ",".join(number(sp.Integer(int(value))) for value in values)
     file = f"{theorem.key}-{theorem.variant}.json"
     return (
-        f"the measured value of {note.example} over the claimed expression at"
-        f" ${symbol}={','.join(f'{value:.0f}' for value in values)}$: {shown}. From the"
-        f" second to the third it grows like ${symbol}^{{{power:.2f}}}$. Expressions in"
-        " $\\mathcal O(\\cdot)$ have no constant, so that one ratio says nothing; that"
-        " the ratios grow without limit says that no constant is large enough. Along"
+        f"the measured value of {family.source} over the claimed expression at"
+        f" ${family.symbol}={at}$: {shown}. Between the last two it grows like"
+        f" ${family.symbol}^{{{power:.2f}}}$. Expressions in $\\mathcal O(\\cdot)$ have"
+        " no constant, so that one ratio says nothing; that the ratios grow without"
+        " limit says that no constant is large enough. Along"
         f" [problems that a search found](../counterexamples/{file}) the ratio grows, too,"
         " over the range searched"
     )
@@ -159,18 +179,6 @@ def schedule_latex(theorem: Theorem) -> list[tuple[str, str]]:
         (symbols[name], expression_latex(sp.sympify(value), theorem))
         for name, value in theorem.schedule.items()
     ]
-
-
-def _closed_form(law: GrowthLaw) -> str:
-    symbol = sp.Symbol(law.parameter, positive=True)
-    growth = sp.latex(read_formula(law.growth, {law.parameter: symbol}))
-    relation = "is at least" if law.relation == ">=" else "grows like"
-    return (
-        f"in a simplified family in closed form, with {law.family}, the ratio"
-        f" {relation} ${growth}$"
-        f" (`dfltheory falsify --show {law.statement}:printed`), so that no constant is"
-        " large enough"
-    )
 
 
 def size_of_correction(note: StatementNote) -> Iterator[str]:
@@ -196,12 +204,12 @@ def size_of_correction(note: StatementNote) -> Iterator[str]:
 
 
 __all__ = [
-    "exact_growth_caption",
+    "ExactFamily",
     "before",
-    "exact_ratios",
+    "exact_family",
+    "exact_growth_caption",
     "family_in_closed_form",
     "growth_caption",
-    "has_exact_family",
     "in_terms_of",
     "schedule_latex",
     "size_of_correction",

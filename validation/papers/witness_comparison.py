@@ -123,20 +123,27 @@ def _compared(
 def _family(erratum: Erratum, witness: Witness) -> Comparison:
     """Return the comparison of a witness to a statement in O(.).
 
-    left/printed grows, and left stays below the corrected expression.
+    left/printed grows, and left stays below the corrected expression or the correction
+    excludes the family.
     """
     corrected = erratum.corrected_statement(witness.claim)
-    rows = []
-    for values in points(witness):
+    rows, members = [], list(points(witness))
+    for values in members:
         left = evaluate(witness.left, values)
         printed = bound_at(statement(witness.claim), values)
         rows.append((left, printed, bound_at(corrected, values)))
     ratios = [left / printed for left, printed, _ in rows]
     grows = all(after >= GROWTH * before for before, after in pairwise(ratios))
+    if witness.excluded_by:
+        corrected_holds = not any(
+            bool(evaluate(witness.excluded_by, values)) for values in members
+        )
+    else:
+        corrected_holds = all(left <= right for left, _, right in rows)
     return Comparison(
         rows=tuple(rows),
         printed_holds=not grows,
-        corrected_holds=all(left <= right for left, _, right in rows),
+        corrected_holds=corrected_holds,
         exact=all(_exact(side) for row in rows for side in row),
     )
 
