@@ -54,7 +54,6 @@ def entry_lines(erratum: Erratum) -> list[str]:
     )
     return [
         f"### {erratum.id} {{: #{erratum.id.lower()} }}",
-        "",
         f"*{erratum.place}* ({erratum.severity}). Printed:"
         f" {_sentence(erratum.quotation)} {erratum.cause}",
         "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from validation.papers.erratum import StatementNote, erratum, notes
 from validation.papers.minimal import region_of
 from validation.papers.witness_comparison import bound_at, evaluate, points
 
+_WIDTH = 96
+"""Characters of a line of plain text."""
 _LAW_VALUES = (1e2, 1e4, 1e6, 1e8)
 """Values at which a ratio in closed form is shown."""
 
@@ -80,17 +83,17 @@ def family_in_closed_form(note: StatementNote) -> Iterator[str]:
     anchor = note.claim.partition(".")[2].replace("_", "-")
     yield f"**A family in closed form.**{{: #family-{anchor} }}"
     yield ""
+    yield f"`dfltheory falsify --show {law.statement}` prints it."
     earlier = [growth_laws()[other.claim] for other in before(note) if other.family]
     known = {line for other in earlier for line in other.lines}
+    yield from ("", "```text")
     if known & set(law.lines):
-        yield "1. The family above."
-    new = [line for line in law.lines if line not in known]
-    first = 1 + bool(known & set(law.lines))
-    for place, line in enumerate(new, start=first):
-        yield f"{place}. {line[0].upper()}{line[1:]}."
+        yield "(the family above)"
+    for line in (line for line in law.lines if line not in known):
+        yield from textwrap.wrap(line, _WIDTH, subsequent_indent="  ")
     yield ""
-    yield f"*Why:* {' '.join(law.derivation.split())}"
-    yield ""
+    yield from textwrap.wrap(law.derivation, _WIDTH)
+    yield from ("```", "")
 
 
 def before(note: StatementNote) -> list[StatementNote]:
