@@ -495,3 +495,40 @@ def test_family_in_closed_form_is_on_the_page_once(pages):
     for line in growth_laws()["dfedsam.corollary_4_6"].lines:
         assert words.count(line) == 1
     assert "family-corollary-4-6" in pages["dfedsam"]
+
+
+@pytest.mark.parametrize(
+    ("T", "left", "claimed"),
+    [(256, "0.532", "0.207"), (4096, "0.844", "0.0510")],
+)
+def test_clients_of_e22_part_into_two_wells(T, left, claimed, pages):
+    """The example in the cause of DFedMDC-E22, simulated, with the printed claim."""
+
+    def slope(u):
+        return np.where(u <= -0.5, u + 1, np.where(u <= 1.5, -u, u - 3))
+
+    apart = np.array([1.0, -1.0]) / T
+    w = 1 / (2 * T)
+    W = np.array([[1 - w, w], [w, 1 - w]])
+    u, squares = np.zeros(2), []
+    for _ in range(T):
+        u = W @ (u - (slope(u) + apart) / np.sqrt(T))
+        squares.append(float(slope(u.mean())) ** 2)
+    theorem = statement("dfedmdc.theorem_1")
+    zero = dict.fromkeys(("sigma_u", "sigma_v", "chi", "L_vu", "rho"), 0.0)
+    constants = {"L_u": 1.0, "L_v": 1.0, "K_u": 1, "K_v": 1, "lam": 1 - 1 / T, "T": T}
+    known = zero | constants | {"delta_u": 1 / T, "f0_gap": 2.25}
+    bound = theorem.evaluate(**{name: known[name] for name in theorem.needs})
+    assert f"{np.mean(squares):.3g}" == left
+    assert f"{float(bound):.3g}" == claimed.rstrip("0")
+    assert f"${left}$" in pages["dfedmdc"]
+    assert f"${claimed}$" in pages["dfedmdc"]
+
+
+def test_the_drift_of_dfedsgpsm_e1_is_that_of_its_closed_form():
+    eta, x = 1e-4, 0.0
+    for _ in range(99):
+        x -= eta * (0.001 + min(max(x + 1, 0), 1.1))
+    left, printed, corrected = compare(erratum("DFedSGPSM-E1")).rows[0]
+    assert float(left) == pytest.approx(x**2, rel=1e-9)
+    assert printed < left < corrected

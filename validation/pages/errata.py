@@ -90,8 +90,8 @@ give, although another display can take its place; *constant*: such a step, or a
 whose constant factor or power alone is wrong; *typo*: the paper has it right elsewhere, or nothing depends on it. A
 slip that makes a main statement false as printed is no typo.
 
-Each entry is a record with its place, a quotation, its cause, the least correction that makes it right, how it
-was found, how the correction was verified, and a witness. `tests/validation/test_witnesses.py` evaluates each
+Each entry is a record with its place, a quotation, its cause, a correction that makes the line right or excludes
+the witness, how it was found, how the correction was verified, and a witness. `tests/validation/test_witnesses.py` evaluates each
 witness, in rational numbers where possible: the printed line contradicts it, and the corrected line does not.
 `python -m validation.papers ID` prints both.
 

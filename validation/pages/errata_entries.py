@@ -155,7 +155,8 @@ def example_lines(erratum: Erratum) -> list[str]:
     left, printed, corrected = compared.rows[-1]
     values = {
         "{left}": number(left),
-        "{printed}": number(printed, upward=True),
+        "{printed}": number(printed),
+        "{at_most}": number(printed, upward=True),
         "{corrected}": number(corrected),
         "{ratio}": _ratio(left, printed),
         "{growth}": _growth(compared),

@@ -86,7 +86,7 @@ def family_in_closed_form(note: StatementNote) -> Iterator[str]:
     yield f"`dfltheory falsify --show {law.statement}` prints it."
     earlier = [growth_laws()[other.claim] for other in before(note) if other.family]
     known = {line for other in earlier for line in other.lines}
-    yield from ("", "```text")
+    yield from ("Names: f0_gap is $\\Delta_0$, lam $\\lambda$.", "", "```text")
     if known & set(law.lines):
         yield "(the family above)"
     for line in (line for line in law.lines if line not in known):
@@ -189,8 +189,9 @@ def size_of_correction(note: StatementNote) -> Iterator[str]:
     region = region_of(note.claim)
     if region is None:
         return
+    clients = symbols_in_latex(statement(note.claim))["m"]
     where = (
-        "At random points with $m\\ge2$ where nothing refutes the print"
+        f"At random points with ${clients}\\ge2$ where nothing refutes the print"
         f" ({region.words})"
     )
     if region.factor == 1:

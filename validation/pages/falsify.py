@@ -50,7 +50,7 @@ files of `python -m validation.counterexamples.survey docs/counterexamples`.
 - *Ratio*: measured / bound at the worst problem found. A ratio above 1 refutes the statement.
 - *(O)*: a statement in O(.). Its ratio is the growth of measured / expression along the family of problems with
   the fastest growth. *Ratio grows*: over the whole range searched, against every term, in a parameter that O(.)
-  must not hide (T, K, 1/(1 - lambda), 1/(1 - alpha)). This refutes nothing, because the ratio may stop growing
+  must not hide (T, K, m, 1/(1 - lambda), 1/(1 - alpha)). This refutes nothing, because the ratio may stop growing
   later. A family whose ratio has a closed form that grows without bound refutes the statement (column
   *simplified*).
 - *Under*: which assumptions the counterexample satisfies. *Common start*: all clients start at the same point,

@@ -22,7 +22,8 @@ class Witness(BaseModel):
     ----------
     words : the witness in at most five lines; ``{left}``, ``{printed}``,
         ``{corrected}``, ``{ratio}`` and ``{growth}`` are replaced by what is evaluated,
-        ``{holds}`` by the bound of the corrected statement
+        ``{at_most}`` by the printed side, rounded up, and ``{holds}`` by the bound of
+        the corrected statement
     at : values by name; a value may be a formula in the names before it
     along : values of one name, each at least twice as bad as the one before, for a
         statement in O(.)
