@@ -97,7 +97,7 @@ class _Stream:
         for generator in map(np.random.Generator, self._generators):
             draws = {"normal": generator.standard_normal, "uniform": generator.random}
             self._draws.append(draws[kind])
-        self._ready: list[torch.Tensor] = []
+        self._ready: list[np.ndarray] = []
         """Arrays that are drawn but not yet taken, in reverse order."""
         self._taken = self._expected = 0
 
@@ -114,14 +114,14 @@ class _Stream:
             generator.state = start
             generator.random_raw(_MIXING_STEPS)
 
-    def take(self) -> torch.Tensor:
+    def take(self) -> np.ndarray:
         """Return the next array (S, size)."""
         if not self._ready:
             self._ready = self._drawn()
         self._taken += 1
         return self._ready.pop()
 
-    def _drawn(self) -> list[torch.Tensor]:
+    def _drawn(self) -> list[np.ndarray]:
         """Draw at least one array, and return the arrays in reverse order."""
         seeds = len(self._draws)
         most = _MOST_AHEAD // max(1, seeds * self._size)
@@ -129,8 +129,8 @@ class _Stream:
         numbers = np.empty((seeds, count * self._size), self._type)
         for seed_numbers, draw in zip(numbers, self._draws, strict=True):
             draw(out=seed_numbers, dtype=self._type)
-        arrays = torch.from_numpy(numbers).view(seeds, count, self._size)
-        return list(arrays.unbind(1))[::-1]
+        arrays = numbers.reshape(seeds, count, self._size)
+        return [arrays[:, k] for k in reversed(range(count))]
 
 
 class Generators(Sequence[torch.Generator]):
@@ -199,7 +199,7 @@ class Generators(Sequence[torch.Generator]):
         if key not in self._current:
             stream.restart(self._t)
             self._current.add(key)
-        return stream.take().view(len(self), *shape)
+        return torch.from_numpy(stream.take().reshape(len(self), *shape))
 
     def _stream(self, kind: Kind, dtype: torch.dtype, size: int) -> _Stream:
         single = dtype == torch.float32

@@ -146,9 +146,10 @@ class Quadratic(Synthetic):
             return self.A * r
         if self.A.shape[0] == 1:
             return r @ self.A[0]
+        if r.ndim != 3:
+            return self._times(r.reshape(-1, self.m, self.d)).reshape(r.shape)
         # clients first: bit-identical to einsum, but faster
-        by_client = r.reshape(-1, self.m, self.d).transpose(0, 1)
-        return torch.bmm(by_client, self.A.mT).transpose(0, 1).reshape(r.shape)
+        return torch.bmm(r.transpose(0, 1), self.A.mT).transpose(0, 1)
 
     # -- minimum and constants
 

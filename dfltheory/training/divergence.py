@@ -92,11 +92,13 @@ class Scale:
         """
         if len(self.sizes) < 2:
             return False
-        gradient_sq, consensus, loss = (_largest(measured[name]) for name in JUDGED)
+        # largest magnitudes, NaN if a value is NaN
+        values = np.array([*(measured[name] for name in JUDGED), size])
+        gradient_sq, consensus, loss, largest = np.abs(values).max(axis=1).tolist()
         return (
             math.isfinite(consensus)
             and math.isfinite(loss)
-            and _largest(size) < GROWTH**2 * max(self.sizes)
+            and largest < GROWTH**2 * max(self.sizes)
             and gradient_sq**0.5
             < GROWTH * self._gradient_at_start(first["grad_norm_sq"])
         )
@@ -129,11 +131,6 @@ class Scale:
                 value = float(norms.square().mean().sqrt())
                 largest = max(largest, value) if np.isfinite(value) else largest
         return largest
-
-
-def _largest(values: np.ndarray) -> float:
-    """Return the largest magnitude, or NaN if a value is NaN."""
-    return float(np.maximum.reduce(np.abs(values)))
 
 
 __all__ = ["GROWTH", "JUDGED", "Scale"]

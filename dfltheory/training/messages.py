@@ -34,7 +34,10 @@ def messages_sent(matrices: list[Matrix]) -> np.ndarray:
 
 
 def bits_sent(
-    z: Tensor, bits: float | Tensor | None, messages: np.ndarray, total: np.ndarray
+    z: Tensor,
+    bits: float | Tensor | None,
+    messages: np.ndarray,
+    total: float | np.ndarray,
 ) -> float | np.ndarray:
     """Return the bits that all clients of each seed send, a number or an array (S,).
 
@@ -47,7 +50,7 @@ def bits_sent(
         Size of one message.
     messages : (S or 1, m) array
         Number of messages of each client.
-    total : (S or 1,) array
+    total : float or (S,) array
         Their sum.
 
     Raises

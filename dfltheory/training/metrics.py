@@ -19,7 +19,7 @@ from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import NAMED, Metric, summaries
 from dfltheory.training.divergence import JUDGED, Scale
 from dfltheory.training.mixing import RunNetwork
-from dfltheory.training.norms import spread, square
+from dfltheory.training.norms import deviations, norm, square
 from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
@@ -120,18 +120,17 @@ class Recorder:
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
         loss, gradient = self.task.global_loss_and_gradient(mean)
         # converted together, because each conversion synchronizes with the device
-        squares = square(gradient), spread(models, mean), square(mean)
-        gradient_sq, consensus, mean_sq, losses = numbers(
-            torch.stack((*squares, loss.double()))
-        )
+        parts = norm(gradient), norm(mean), deviations(models, mean), loss.double()
+        gradient_norm, mean_norm, deviation, losses = torch.stack(parts).cpu().numpy()
+        consensus = deviation / models.shape[1]
         measured = {
-            "grad_norm_sq": gradient_sq,
+            "grad_norm_sq": gradient_norm * gradient_norm,
             "consensus": consensus,
             "loss": losses,
         }
         for name, value in self._optional_measures(state, models, mean).items():
             measured[name] = numbers(value)
-        self._size = consensus + mean_sq
+        self._size = consensus + mean_norm * mean_norm
         if not self.rounds:
             self.scale = Scale(self.task, mean, self._size)
         self.rounds.append(t)

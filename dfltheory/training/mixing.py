@@ -43,13 +43,13 @@ class GossipSteps:
         The product of all steps for each seed, or a single one for all seeds.
     messages : (S or 1, m) array
         Number of messages that each client sends.
-    total : (S or 1,) array
-        Their sum.
+    total : float or (S,) array
+        Their sum, one number if it is the same for all seeds.
     """
 
     products: list[MatrixProduct]
     messages: np.ndarray
-    total: np.ndarray
+    total: float | np.ndarray
 
     def apply(self, z: Tensor) -> Tensor:
         """Mix z (S, m, k)."""
@@ -290,7 +290,7 @@ class RoundMix(Mix):
             known = GossipSteps(
                 [source.step(seed_matrices) for seed_matrices in matrices],
                 messages,
-                messages.sum(-1),
+                messages.sum(-1) if len(messages) > 1 else float(messages.sum()),
             )
             self._steps[key] = known
         return known
