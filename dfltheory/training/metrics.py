@@ -19,7 +19,7 @@ from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import NAMED, Metric, summaries
 from dfltheory.training.divergence import JUDGED, Scale
 from dfltheory.training.mixing import RunNetwork
-from dfltheory.training.norms import deviations, norm, square
+from dfltheory.training.norms import norm, spread, square
 from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
@@ -120,9 +120,8 @@ class Recorder:
         models, mean = self.algorithm.models(state), self.algorithm.mean(state)
         loss, gradient = self.task.global_loss_and_gradient(mean)
         # converted together, because each conversion synchronizes with the device
-        parts = norm(gradient), norm(mean), deviations(models, mean), loss.double()
-        gradient_norm, mean_norm, deviation, losses = torch.stack(parts).cpu().numpy()
-        consensus = deviation / models.shape[1]
+        parts = norm(gradient), norm(mean), spread(models, mean), loss.double()
+        gradient_norm, mean_norm, consensus, losses = torch.stack(parts).cpu().numpy()
         measured = {
             "grad_norm_sq": gradient_norm * gradient_norm,
             "consensus": consensus,

@@ -7,12 +7,7 @@ from torch import Tensor
 
 
 def spread(x: Tensor, mean: Tensor) -> Tensor:
-    """Return (1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,)."""
-    return deviations(x, mean) / x.shape[1]
-
-
-def deviations(x: Tensor, mean: Tensor) -> Tensor:
-    """Return sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,).
+    """Return (1/m) sum_i ||x_i - mean||^2, (S, m, d) and (S, d) -> (S,).
 
     It is computed for some clients at a time, so that no temporary tensor of the size
     of x is needed.
@@ -21,14 +16,14 @@ def deviations(x: Tensor, mean: Tensor) -> Tensor:
     clients_at_once = max(1, 10**6 // max(1, seeds * d))
     center = mean.unsqueeze(-2)
     if clients_at_once >= m:
-        return square(x - center).sum(-1)
+        return square(x - center).mean(-1)
     # one buffer for all parts avoids memory fragmentation
     buffer = x.new_empty(seeds, clients_at_once, d)
     squares = []
     for part in x.split(clients_at_once, dim=1):
         difference = torch.sub(part, center, out=buffer[:, : part.shape[1]])
         squares.append(square(difference))
-    return torch.cat(squares, dim=1).sum(-1)
+    return torch.cat(squares, dim=1).mean(-1)
 
 
 def square(x: Tensor) -> Tensor:
@@ -55,4 +50,4 @@ def norm(x: Tensor) -> Tensor:
     return lengths.double()
 
 
-__all__ = ["deviations", "norm", "spread", "square"]
+__all__ = ["norm", "spread", "square"]
