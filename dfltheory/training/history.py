@@ -256,9 +256,10 @@ class History(RunMeasures):
 
     @property
     def f0_gap(self) -> np.ndarray | None:
-        """f(xbar^0) - f* of each seed (S,), or ``None`` if f* is unknown.
+        """f(xbar^0) - f* of each seed (S,).
 
-        Values that are negative only through rounding are 0.
+        ``None`` if f* is unknown, or round 0 was not measured. Values that are negative
+        only through rounding are 0.
         """
         known = self._gap()
         return None if known is None else known[0]
@@ -316,7 +317,7 @@ class History(RunMeasures):
         return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
 
     def _gap(self) -> tuple[np.ndarray, np.ndarray] | None:
-        return self.gap_at(int(self.rounds_measured[0]))
+        return self.gap_at(0)
 
     def values(self) -> dict[str, float]:
         """Return the values of this run by glossary name, for ``Theorem.evaluate``.

@@ -85,7 +85,8 @@ def measured_run(
     sequence = _sequence(network, known_algorithm)
     clients = _clients(stated.pop("m", None), sequence)
     _refuse_constants_of_network(stated, sequence)
-    _refuse_measured_constants(stated, arrays, problem)
+    if rounds_measured[0] == 0:
+        _refuse_measured_constants(stated, arrays, problem)
     one_of("precision", str(precision), PRECISIONS)
     precision = coarsest_precision(precision, measures.values())
     eps = torch.finfo(getattr(torch, precision)).eps
@@ -330,7 +331,10 @@ def _refuse_constants_of_network(
 def _refuse_measured_constants(
     stated: Mapping[str, float], arrays: Mapping[str, Floats], problem: ProblemConstants
 ) -> None:
-    """Raise InputError if f0_gap or x_star_sq is stated but follows from a measure."""
+    """Raise InputError if f0_gap or x_star_sq is stated but follows from a measure.
+
+    Both are of round 0, which the run measured.
+    """
     follows = {"f0_gap": "f_gap" in arrays, "x_star_sq": "dist_sq" in arrays}
     if "loss" in arrays and problem.f_star is not None:
         follows["f0_gap"] = True

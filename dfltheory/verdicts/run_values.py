@@ -244,7 +244,7 @@ class RecordedRun(Source):
     def constants(self, theorem: Theorem) -> Values:
         """Return the constants of the run, without ``f0_gap``."""
         values = dict(self.run.values())
-        values.pop("f0_gap", None)  # that of the first measured round: see `gap`
+        values.pop("f0_gap", None)  # that of round 0: see `gap`
         return values
 
     def push_sum_constants(self, theorem: Theorem) -> Values:

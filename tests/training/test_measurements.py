@@ -109,6 +109,12 @@ def test_gap_follows_from_loss_and_f_star_or_is_measured():
     assert record(loss=VALUES).f0_gap is None
 
 
+def test_gap_and_distance_of_the_start_are_stated_of_measures_at_late_rounds():
+    stated = {"f0_gap": 9.0, "x_star_sq": 9.0}
+    late = record(f_gap=VALUES, dist_sq=VALUES, constants=stated, rounds=[1, 2, 3])
+    assert {name: late.values()[name] for name in stated} == stated
+
+
 def test_saved_record_is_read_back_equal(tmp_path):
     runs = [
         record(),
