@@ -49,9 +49,11 @@ from dfltheory.verdicts.decision import (
     decide,
     schedule_deviation,
     underflows,
+    without_grown_rounding,
     without_missing_rounds,
     worst_start_counts,
 )
+from dfltheory.verdicts.grown_rounding import grown_disagreement
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     distribution_free_upper_end,
@@ -284,6 +286,10 @@ class _Comparison:
         if decision.kind == "violated" and underflows(theorem, inputs, bounds.nominal):
             reason = f"the bound {bound:.3g} underflows: its digits are lost"
             decision = decision._replace(kind="undecided", reason=reason)
+        if decision.kind == "violated":
+            decision = without_grown_rounding(
+                decision, grown_disagreement(left.run, self.values)
+            )
         law = sampled_law(left.run.network_facts)
         if decision.kind == "violated" and law:
             decision = decision._replace(reason=f"{decision.reason}, {law}")

@@ -57,6 +57,18 @@ def without_missing_rounds(left: LeftHandSide, decision: Decision) -> Decision:
     return decision._replace(kind="undecided", reason=reason)
 
 
+def without_grown_rounding(decision: Decision, disagreement: float) -> Decision:
+    """Withdraw a violation by clients that would agree in exact arithmetic."""
+    if not disagreement:
+        return decision
+    reason = (
+        f"{decision.reason}, but equal clients agree in exact arithmetic: their"
+        f" disagreement {disagreement:.3g} comes from rounding errors that grew (or"
+        " from an algorithm that treats clients differently)"
+    )
+    return decision._replace(kind="undecided", reason=reason)
+
+
 def decide(
     left: LeftHandSide,
     interval: Interval,
@@ -218,6 +230,7 @@ __all__ = [
     "Bounds",
     "decide",
     "schedule_deviation",
+    "without_grown_rounding",
     "without_missing_rounds",
     "worst_start_counts",
 ]
