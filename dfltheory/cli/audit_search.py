@@ -5,10 +5,17 @@ A short search for a counterexample, and what the statement leaves open.
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.unstated import unstated
 from dfltheory.checks.finding import Finding, Severity
 from dfltheory.errors import DFLTheoryError
+from dfltheory.verdicts.rounding import LEAST
+
+if TYPE_CHECKING:
+    from dfltheory.counterexamples.finding import Finding as SearchFinding
 
 SECONDS = 5.0
 
@@ -37,9 +44,21 @@ def searched(theorem: Theorem, reference: str) -> Finding:
         return _finding(theorem, "warning", str(result.divergence), command, counts)
     message = (
         f"a search of {SECONDS:g} s, {result.evaluations} problems, found no"
-        " counterexample, which proves nothing"
+        f" counterexample{_doubt(result)}, which proves nothing"
     )
     return _finding(theorem, "note", message, command, counts)
+
+
+def _doubt(result: SearchFinding) -> str:
+    """Return why a search without a counterexample says even less than usual."""
+    if math.isnan(result.ratio):
+        return (
+            ", but could judge none of them: none meets the conditions with a bound"
+            f" above {LEAST:g}"
+        )
+    if result.undecided:
+        return f" that floating point can decide ({'; '.join(result.undecided)})"
+    return ""
 
 
 def left_open(theorem: Theorem, reference: str) -> list[Finding]:
