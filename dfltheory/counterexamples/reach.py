@@ -182,7 +182,7 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
         ]
         if required and required[0] == ANY:
             if f.default is MISSING:
-                free[f.name] = theorem.glossary[name]
+                free[f.name] = _quantity(theorem, name)
             else:
                 fixed[f.name] = f.default  # one of the values that the statement covers
         elif required:
@@ -205,6 +205,16 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
                 " Scope.hyperparameters)"
             )
     return free, fixed
+
+
+def _quantity(theorem: Theorem, name: str) -> Quantity:
+    """Return the quantity that a hyperparameter is; InputError if it is none."""
+    if name not in theorem.glossary:
+        raise InputError(
+            f"falsify cannot search {theorem}: it covers every {name}, of which the"
+            " search knows no range; give it a value in Scope.hyperparameters"
+        )
+    return theorem.glossary[name]
 
 
 def unknown(theorem: Theorem) -> list[str]:
@@ -254,6 +264,9 @@ def check(theorem: Theorem) -> None:
         )
     elif theorem.lhs.measure == "dist_sq" and not convex(theorem):
         why = "bounds dist_sq, but contains no strong-convexity constant"
+    elif CONVEX & set(theorem.needs) and not convex(theorem):
+        names = ", ".join(sorted(CONVEX & set(theorem.needs)))
+        why = f"contains {names}, but no strong-convexity constant"
     elif scope.bounded_gradients and scope.two_blocks:
         why = (
             "assumes bounded gradients, but those of the search's two-block problems"
