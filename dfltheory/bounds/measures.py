@@ -9,6 +9,7 @@ the others occur in lemmas and in proofs, or are not measures of the training co
 from __future__ import annotations
 
 import difflib
+import re
 from typing import Literal, NamedTuple, get_args
 
 import sympy as sp
@@ -118,6 +119,9 @@ BLOCK_FACTORS: dict[str, tuple[str, str]] = {
 measures of two blocks.
 """
 
+NOT_NEGATIVE = frozenset(MEASURES_OF_RUNS) - {"loss", "two_block_value"}
+"""Measures of runs that are at least 0."""
+
 _BETWEEN_STEPS = ("step_v", "chi", "L_uv")
 _NOT_OF_RUNS: dict[str, Measure] = {
     "T1_u": Measure(VALUE),
@@ -209,6 +213,12 @@ def _unit_of_own(measure: str, given: Unit | None) -> Unit:
             " unit: LeftSide(..., unit=bounds.units.unit(f=..., x=...))"
         )
     return given
+
+
+def constants_of(measure: str) -> frozenset[str]:
+    """Return the quantities that occur in a measure of the package."""
+    factors = BLOCK_FACTORS.get(measure, ())
+    return frozenset(re.findall(r"[A-Za-z]\w*", " ".join(factors)))
 
 
 def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:

@@ -30,13 +30,48 @@ _RELATIONS = (
 """Inequalities between constants that every problem and every network satisfies."""
 
 
+def _half(curvature: str, distance: str) -> Expr:
+    """Return half a squared distance times a curvature."""
+    return GLOSSARY[curvature].symbol * GLOSSARY[distance].symbol / 2
+
+
+_MODEL_RELATIONS = (
+    Condition("x0_spread", GLOSSARY["x0_spread"].symbol, GLOSSARY["x0_sq"].symbol),
+    Condition("gap_now, smooth", GLOSSARY["gap_now"].symbol, _half("L", "dist_now")),
+    Condition("gap_now, convex", _half("mu", "dist_now"), GLOSSARY["gap_now"].symbol),
+)
+"""Inequalities between measures of one model, by their definition and curvature."""
+
+_START_RELATIONS = (
+    Condition("f0_gap, smooth", GLOSSARY["f0_gap"].symbol, _half("L", "x_star_sq")),
+    Condition("f0_gap, convex", _half("mu", "x_star_sq"), GLOSSARY["f0_gap"].symbol),
+)
+"""The same for round 0, of which x_star_sq is."""
+
+
 def relations(names: Iterable[str]) -> tuple[Condition, ...]:
     """Return the inequalities that hold between quantities whatever a statement says.
 
     Only those whose quantities are all among ``names``.
     """
+    return _among(names, (*_RELATIONS, *_MODEL_RELATIONS))
+
+
+def relations_of(theorem: Statement, names: Iterable[str]) -> tuple[Condition, ...]:
+    """Return the :func:`relations`, and those of the gap at a theorem's start.
+
+    They relate f0_gap to x_star_sq, which is of round 0.
+    """
+    at_start = _START_RELATIONS if theorem.lhs.start == 0 else ()
+    return _among(names, (*_RELATIONS, *_MODEL_RELATIONS, *at_start))
+
+
+def _among(
+    names: Iterable[str], inequalities: tuple[Condition, ...]
+) -> tuple[Condition, ...]:
+    """Return the inequalities whose quantities are all among ``names``."""
     known = set(names)
-    return tuple(c for c in _RELATIONS if symbol_names([c.slack]) <= known)
+    return tuple(c for c in inequalities if symbol_names([c.slack]) <= known)
 
 
 def draw(
@@ -195,7 +230,7 @@ def domain_of(theorem: Statement) -> tuple[Condition, ...]:
     Its conditions, the :func:`relations` between its quantities, the step sizes of a
     corollary, and the rounds that a bound on each round covers.
     """
-    found = [*conditions_of(theorem), *relations(theorem.needs)]
+    found = [*conditions_of(theorem), *relations_of(theorem, theorem.needs)]
     for name in theorem.scheduled:
         if name in theorem.needs:
             step, rule = theorem.glossary[name].symbol, theorem.schedule[name]

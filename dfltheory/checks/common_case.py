@@ -6,7 +6,7 @@ assumes to vanish vanishes for both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -41,6 +41,7 @@ _OF_NETWORKS: dict[str, dict[str, Expr]] = {
 """Network -> the values of its constants. With equal push-sum weights the contraction q
 is that of W, in every round.
 """
+_INFINITE = (sp.zoo, sp.oo, -sp.oo, sp.nan)
 _CITED = frozenset({"C", "q", "delta"})
 """Constants that have no such value where they are those of a cited lemma."""
 
@@ -63,6 +64,18 @@ class CommonCase:
         """The values in words."""
         values = (f"{name} = {value}" for name, value in self.values.items())
         return f"at {', '.join(values)}" if self.values else f"for {self.algorithm}"
+
+    def is_defined(self, one: Theorem, other: Theorem) -> bool:
+        """Return whether all formulas of both are finite at the values.
+
+        A term with 1/(K - 1), or a condition with log(1/lam), is not at K = 1, lam = 0.
+        """
+        steps = _step_sizes(one) | _step_sizes(other)
+        return all(
+            not _formula_at(statement, formula, self.values, steps).has(*_INFINITE)
+            for statement in (one, other)
+            for formula in _formulas(statement)
+        )
 
     def is_empty(self, one: Theorem, other: Theorem) -> bool:
         """Return whether the conditions of both contradict each other."""
@@ -98,6 +111,8 @@ def common_case(theorem: Theorem, other: Theorem) -> CommonCase | None:
             if values is None:
                 return None
             case = CommonCase(reduction.simpler, values)
+            if not case.is_defined(theorem, other):
+                return None
             return None if case.is_empty(theorem, other) else case
     return None
 
@@ -197,20 +212,37 @@ def _step_sizes(statement: Theorem) -> dict[sp.Symbol, Expr]:
     }
 
 
+def _formulas(statement: Theorem) -> Iterator[Expr]:
+    """Yield the terms and the sides of the conditions, definitions written out."""
+    yield from statement.terms.values()
+    for condition in conditions_of(statement):
+        yield from (condition.left, condition.right)
+
+
+def _formula_at(
+    statement: Theorem,
+    formula: Expr,
+    values: Mapping[str, Expr | int],
+    step_sizes: Mapping[sp.Symbol, Expr],
+) -> Expr:
+    """Return a formula at values of quantities, and with these step sizes."""
+    known = {
+        statement.glossary[name].symbol: sp.sympify(value)
+        for name, value in values.items()
+        if name in statement.glossary
+    }
+    return sp.sympify(formula).subs(known).subs(dict(step_sizes))
+
+
 def at_values(
     statement: Theorem,
     values: Mapping[str, Expr | int],
     step_sizes: Mapping[sp.Symbol, Expr] = MappingProxyType({}),
 ) -> Theorem:
     """Return a statement with definitions written out, at values of quantities."""
-    known = {
-        statement.glossary[name].symbol: sp.sympify(value)
-        for name, value in values.items()
-        if name in statement.glossary
-    }
 
     def substituted(expr: Expr) -> Expr:
-        return sp.sympify(expr).subs(known).subs(dict(step_sizes))
+        return _formula_at(statement, expr, values, step_sizes)
 
     terms = {part: substituted(term) for part, term in statement.terms.items()}
     conditions = (

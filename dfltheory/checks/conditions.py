@@ -6,7 +6,7 @@ better than what is known without a proof?
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import sympy as sp
 
@@ -54,9 +54,17 @@ def check_conditions(theorem: Theorem) -> Iterator[Finding]:
         yield from first_useful_round(theorem)
 
 
+def _is_nonnegative(term: Expr, point: Mapping[str, float]) -> bool:
+    """Return whether a term is at least 0, as a quotient of negative numbers is."""
+    return precise_value(term, point) >= 0
+
+
 @check("conditions")
 def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
-    """Check that every difference in a denominator is positive under the conditions."""
+    """Check that every difference in a denominator is positive under the conditions.
+
+    It may be negative where the term is not, as (1 - r^T)/(1 - r) is for r > 1.
+    """
     seen: set[Expr] = set()
     for name, term in theorem.terms.items():
         for power in term.atoms(sp.Pow):
@@ -73,7 +81,7 @@ def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
             for i in smallest_of(wrong, value):
                 point = at(points, i)
                 precise = precise_value(power.base, point)
-                if not precise <= 0:
+                if not precise <= 0 or (precise < 0 and _is_nonnegative(term, point)):
                     continue
                 inside = {s.name for s in power.base.free_symbols}
                 place = {n: v for n, v in point.items() if n in inside}

@@ -34,6 +34,7 @@ from dfltheory.checks.finding import Finding, check, error, found, note
 
 HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
 _LARGEST = 1e15
+_TRIED_ROUNDS = np.geomspace(1, _LARGEST, 301)
 
 
 def has_rate(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
@@ -292,7 +293,8 @@ def schedule_against_conditions(
 ) -> Iterator[Finding]:
     """Yield from which T on each condition holds under the schedule.
 
-    Where it never does, the finding is an error.
+    Where it holds at no T, the finding is an error. A condition without step sizes may
+    keep T below a limit.
     """
     base = _scheduled(theorem, registry)
     glossary = with_quantities((*theorem.quantities, *base.quantities))
@@ -301,20 +303,34 @@ def schedule_against_conditions(
         if "T" not in {s.name for s in slack.free_symbols}:
             continue
         first = first_round(slack, c.strict, glossary)
-        if first is None:
+        last = last_round(slack, c.strict, glossary) if first is None else None
+        if last is not None:
+            on_steps = not set(theorem.schedule).isdisjoint(
+                symbol.name for symbol in base.expand(c.slack).free_symbols
+            )
+            yield found(
+                "warning" if on_steps else "note",
+                f"condition {c.name}",
+                f"the schedule meets it only for small T; at {_text(last[0])}: at T ="
+                f" {last[1]:.3g}, and at no larger T that was tried",
+            )
+        elif first is None:
             yield error(
                 f"condition {c.name}",
                 f"the schedule never meets it: {c.left} <= {c.right} fails at every T"
                 f" tried up to {_LARGEST:.0e}",
             )
         elif first[1] > 1:
-            point = ", ".join(f"{n} = {v:.3g}" for n, v in first[0].items())
             formula = _solved(slack)
             yield note(
                 f"condition {c.name}",
-                f"the schedule meets it {formula or 'only for large T'}; at {point}:"
-                f" from T = {first[1]:.3g} on",
+                f"the schedule meets it {formula or 'only for large T'}; at"
+                f" {_text(first[0])}: from T = {first[1]:.3g} on",
             )
+
+
+def _text(point: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.3g}" for name, value in point.items())
 
 
 def first_round(
@@ -324,19 +340,39 @@ def first_round(
 
     The result is None where it never does, anywhere.
     """
-    names = sorted({s.name for s in slack.free_symbols} - {"T"})
-    horizon = np.geomspace(1, _LARGEST, 301)
     best: tuple[dict[str, float], float] | None = None
-    for seed in range(24):
-        values = _moderate(names, seed, glossary)
-        points = {n: np.full(301, v) for n, v in values.items()} | {"T": horizon}
-        value = values_of([slack], points)[0]
-        good = value > 0 if strict else value >= -1e-12
+    for values, good in _tried(slack, strict, glossary):
         if good[-1]:
             start = len(good) - int(np.argmin(good[::-1])) if not good.all() else 0
-            if seed == 0 or best is None:
-                best = (values, float(horizon[min(start, 300)]) if start else 1.0)
+            if best is None:
+                best = (values, float(_TRIED_ROUNDS[min(start, 300)]) if start else 1.0)
     return best
+
+
+def last_round(
+    slack: Expr, strict: bool, glossary: Mapping[str, Quantity] = GLOSSARY
+) -> tuple[dict[str, float], float] | None:
+    """Return a moderate point and the largest T tried at which ``slack`` >= 0 there.
+
+    The result is None where there is none.
+    """
+    for values, good in _tried(slack, strict, glossary):
+        if good.any():
+            return values, float(_TRIED_ROUNDS[np.flatnonzero(good)[-1]])
+    return None
+
+
+def _tried(
+    slack: Expr, strict: bool, glossary: Mapping[str, Quantity]
+) -> Iterator[tuple[dict[str, float], np.ndarray]]:
+    """Yield moderate points, and at which T of a grid ``slack`` is >= 0 there."""
+    names = sorted({s.name for s in slack.free_symbols} - {"T"})
+    for seed in range(24):
+        values = _moderate(names, seed, glossary)
+        size = len(_TRIED_ROUNDS)
+        points = {n: np.full(size, v) for n, v in values.items()}
+        (value,) = values_of([slack], {**points, "T": _TRIED_ROUNDS})
+        yield values, value > 0 if strict else value >= -1e-12
 
 
 def _moderate(
@@ -372,5 +408,6 @@ __all__ = [
     "fails_how",
     "first_round",
     "hidden_by",
+    "last_round",
     "schedule_against_conditions",
 ]

@@ -149,14 +149,17 @@ def _decreases_with_horizon(theorem: Theorem) -> bool:
 def _many_gossip_steps(
     theorem: Theorem, points: dict[str, np.ndarray]
 ) -> Iterator[Finding]:
-    if "Q" not in points or any(c.name.startswith("Q") for c in theorem.conditions):
+    limited = any(c.name.startswith("Q") for c in theorem.conditions)
+    if limited or not {"Q", "lam"} <= set(points):
         return
     averaged = {"lam": 0 * points["lam"], "Q": np.ones_like(points["Q"])}
     at_once = {**points, **averaged}
     repeated = {**points, "Q": np.full_like(points["Q"], 1e6)}
     exact = theorem.evaluate(where="nan", **at_once)
     many = theorem.evaluate(where="nan", **repeated)
-    ratio = np.nan_to_num(np.broadcast_to(exact / many, len(points["Q"])), nan=1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.broadcast_to(exact / many, len(points["Q"]))
+    ratio = np.nan_to_num(ratio, nan=1.0)
     # another check reports what a slip makes negative
     ratio = np.where(ratio > 0, ratio, 1.0)
     i = int(np.argmax(np.abs(np.log(ratio))))

@@ -13,6 +13,7 @@ import sympy as sp
 
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
 from dfltheory.bounds.inequalities.region import Allowance, LimitError, Region
+from dfltheory.bounds.measures import NOT_NEGATIVE, constants_of
 from dfltheory.bounds.regions import (
     Points,
     at,
@@ -23,6 +24,7 @@ from dfltheory.bounds.regions import (
     smallest_of,
     values_of,
 )
+from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import Finding, check, error, note, numbers, warning
@@ -55,6 +57,11 @@ WORSE_UP = (
     "Gamma",
 )
 WORSE_DOWN = ("T", "delta", "Q")
+_NO_ASSUMPTIONS = ("rho", "rho0", "Q", "f0_gap", "x0_sq", "x0_spread", "x_star_sq")
+"""Hyperparameters, and values of the start: a run has one value of each. With another
+one it is another run, to which the bound at the first value says nothing.
+"""
+_T = GLOSSARY["T"].symbol
 _CLEAR = 1e-3
 """Share of the sum of absolute terms from which on a negative sum is not a rounding
 error.
@@ -104,7 +111,7 @@ def check_monotone(theorem: Theorem) -> Iterator[Finding]:
     for name in theorem.needs:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
-        up = name in WORSE_UP
+        up = _rises(theorem, name)
         finding = _sampled(theorem, name, up, points, value)
         if finding is not None:
             yield finding
@@ -156,8 +163,32 @@ def _moved_with(theorem: Theorem) -> set[str]:
     put_in = [theorem.schedule[name] for name in theorem.scheduled]
     return {
         *theorem.lhs.carries,
+        *constants_of(theorem.lhs.measure),
         *(s.name for e in put_in for s in sp.sympify(e).free_symbols),
     }
+
+
+def _rises(theorem: Theorem, name: str) -> bool:
+    """Return whether a bound should rise, not fall, with a quantity.
+
+    A sum, or the largest, over more rounds is larger, as measures are not negative.
+    """
+    if name == "T" and theorem.lhs.aggregate in ("sum", "max", "each"):
+        return True
+    return name in WORSE_UP
+
+
+def _is_ordered(theorem: Theorem) -> bool:
+    """Return whether a longer horizon is known to raise, or lower, what is bounded.
+
+    It raises a sum or the largest of the rounds, and lowers the least; a mean, or the
+    last round, may be larger or smaller.
+    """
+    left = theorem.lhs
+    adds_rounds = not left.first.has(_T) and bool(sp.diff(left.last, _T) > 0)
+    if left.aggregate == "sum" and left.measure not in NOT_NEGATIVE:
+        return False
+    return adds_rounds and left.aggregate in ("sum", "max", "each", "min")
 
 
 class _Signs:
@@ -289,11 +320,29 @@ def _sampled(
             break
     else:
         return None
+    change = (
+        f"from {points[name][i]:.4g} to {moved[i]:.4g} it moves from {value[i]:.6g} to"
+        f" {after[i]:.6g} (others: {numbers(at(points, i))})"
+    )
+    if name == "T" and not _is_ordered(theorem):
+        return note(name, f"the bound grows with T: {change}", point=at(points, i))
     return warning(
         name,
-        f"a worse {name} gives a better bound: from {points[name][i]:.4g} to"
-        f" {moved[i]:.4g} it moves from {value[i]:.6g} to {after[i]:.6g} (others:"
-        f" {numbers(at(points, i))})",
-        "the assumption only gets weaker that way, so the better value holds there too",
+        f"a worse {name} gives a better bound: {change}",
+        _improvement(name),
         point=at(points, i),
+    )
+
+
+def _improvement(name: str) -> str | None:
+    """Return why the better value of a bound holds at the better constant, too."""
+    if name == "T":
+        return (
+            "the left-hand side at one horizon is at most that at the other, so the"
+            " better value holds at both"
+        )
+    if name in _NO_ASSUMPTIONS:
+        return None
+    return (
+        "the assumption only gets weaker that way, so the better value holds there too"
     )

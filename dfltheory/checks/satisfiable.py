@@ -77,17 +77,12 @@ def _witness(
     It is checked in exact arithmetic.
     """
     sides = values_of([side for c in conditions for side in (c.left, c.right)], points)
-    slack = np.min(
-        [
-            (r - a) / (np.abs(r) + np.abs(a) + 1e-300)
-            for a, r in zip(sides[::2], sides[1::2], strict=True)
-        ],
-        axis=0,
-    )
+    pairs = zip(sides[::2], sides[1::2], strict=True)
+    slack = np.min([_relative_slack(less, more) for less, more in pairs], axis=0)
     i = int(np.argmax(slack))
     point = at(points, i)
     exact = {theorem.symbols[n]: sp.Rational(v) for n, v in point.items()}
-    met = all(sp.N(c.slack.xreplace(exact), 30) >= 0 for c in conditions)
+    met = all(_is_nonnegative(c.slack.xreplace(exact)) for c in conditions)
     return note(
         "conditions",
         f"{'they are met together' if met else 'they are met, to rounding,'} at"
@@ -96,6 +91,19 @@ def _witness(
         point=point,
         certificate="witness" if met else "searched",
     )
+
+
+def _relative_slack(less: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return by which share a condition holds; 0 where a side is infinite, as log 0."""
+    with np.errstate(invalid="ignore"):
+        share = (more - less) / (np.abs(more) + np.abs(less) + 1e-300)
+    return np.where(np.isfinite(share), share, 0.0)
+
+
+def _is_nonnegative(slack: Expr) -> bool:
+    """Return whether a slack without symbols is a real number of at least 0."""
+    value = sp.N(slack, 30)
+    return bool(value.is_extended_real and value >= 0)
 
 
 # -- for every value of the constants

@@ -12,8 +12,9 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.measures import GRADIENT_MEASURES
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.rates import expand_in_t, scheduled
-from dfltheory.bounds.regions import Points, at
+from dfltheory.bounds.regions import Points, at, relations_of, values_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -62,12 +63,31 @@ def _with_values(points: Points, values: Mapping[str, object]) -> Points:
 
 
 def _where_conditions_hold(theorem: Theorem, points: Points) -> np.ndarray:
-    """At which points all conditions hold: elsewhere a statement says nothing."""
+    """At which points a statement says something.
+
+    All conditions hold there, the quantities are those of a problem, and the schedule
+    gives step sizes in their ranges.
+    """
     size = len(next(iter(points.values())))
     holds = [
         np.broadcast_to(good, size) for _, _, good in theorem.check_conditions(**points)
     ]
+    for relation in relations_of(theorem, points):
+        less, more = values_of([relation.left, relation.right], points)
+        holds.append(less <= more)
+    for name in theorem.scheduled:
+        rule = theorem.expand(theorem.schedule[name])
+        if {symbol.name for symbol in rule.free_symbols} <= set(points):
+            (step,) = values_of([rule], points)
+            holds.append(_is_in_range(theorem.glossary[name], step))
     return np.all(np.asarray([np.ones(size, dtype=bool), *holds]), axis=0)
+
+
+def _is_in_range(entry: Quantity, values: np.ndarray) -> np.ndarray:
+    """Return where values are finite and in the range of a quantity."""
+    above = values > entry.low if entry.open_low else values >= entry.low
+    below = values < entry.high if entry.open_high else values <= entry.high
+    return above & below & np.isfinite(values)
 
 
 def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
@@ -95,10 +115,18 @@ def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
             i = int(np.argmax(bad))
             yield error(
                 name,
-                f"at {name} = {end:g} the bound is {value[i]:.4g}, not the limit of its"
-                " values nearby",
+                f"at {name} = {end:g} the bound {_what_is_wrong(float(value[i]))}",
                 point=at(there, i),
             )
+
+
+def _what_is_wrong(value: float) -> str:
+    """Return what is wrong with the value of a bound at the end of a range."""
+    if np.isnan(value):
+        return "has no value"
+    if np.isinf(value):
+        return f"is {value:.4g}"
+    return f"is {value:.4g}, not the limit of its values nearby"
 
 
 def _where_discontinuous(
