@@ -57,12 +57,12 @@ def _finding_of_step(
         point = _values_of_witness(step)
         values = _values(step.witness, proof)
         message += (
-            f"; at {_numbers(point)} the premises hold with {_numbers(values)}, where"
-            f" the right-hand side is less than the left by {-step.witness.left_over}"
+            f";{_place(point)} the premises hold with {_numbers(values)}, where the"
+            f" right-hand side is less than the left by {-step.witness.left_over}"
         )
         evidence["moments"] = {name: str(value) for name, value in values.items()}
     elif point is not None:
-        message += f"; {_shorten(step.reason)}, which fails at {_numbers(point)}"
+        message += f"; {_shorten(step.reason)}, which fails{_place(point)}"
     evidence["point"] = {str(name): str(value) for name, value in (point or {}).items()}
     evidence["corrections"] = [str(correction) for correction in step.corrections]
     correction = "; ".join(map(str, step.corrections)) or None
@@ -86,9 +86,12 @@ def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
 
 
 def _numbers(values: Mapping[sp.Symbol, Fraction] | Mapping[str, Fraction]) -> str:
-    return (
-        ", ".join(f"{name} = {value}" for name, value in values.items()) or "no values"
-    )
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _place(point: Mapping[sp.Symbol, Fraction]) -> str:
+    """Return where a witness is; nothing if the step contains no quantity."""
+    return f" at {_numbers(point)}" if point else ""
 
 
 def _shorten(text: str) -> str:

@@ -21,14 +21,14 @@ from dfltheory.bounds.proof_steps import (
     read_claim,
 )
 from dfltheory.bounds.real_numbers import RuleError, k
-from dfltheory.bounds.regions import conditions_of, relations
+from dfltheory.bounds.regions import conditions_of, relations_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs.deduction import Deduction, Witness
 from dfltheory.proofs.hypotheses import Hypothesis
-from dfltheory.proofs.linear_facts import ONE, LinearFact
+from dfltheory.proofs.linear_facts import ONE, LinearFact, scalings
 from dfltheory.proofs.moment_text import text_of
 from dfltheory.proofs.moments import Demand, Moment, form, sq
 from dfltheory.proofs.step_corrections import Correction, corrections
@@ -236,7 +236,7 @@ class DeclaredProof:
             conditions.append(Condition("local steps", k + 1, K))
         for condition in conditions:
             symbols |= sp.sympify(condition.slack).free_symbols
-        conditions += relations(symbol.name for symbol in symbols)
+        conditions += relations_of(self.theorem, (x.name for x in symbols))
         return StepRegion(conditions, symbols, self.theorem.glossary)
 
     def _facts_of(self, step: ProofStep) -> list[LinearFact] | str:
@@ -292,11 +292,14 @@ class DeclaredProof:
         uses: frozenset[Hypothesis],
     ) -> JudgedStep:
         slacks = [slack for fact in premises for slack in fact.slacks()]
-        for claim in self.claims[name].slacks():
+        claims = self.claims[name].slacks()
+        moments = {moment for slack in (*claims, *slacks) for moment in slack} | {ONE}
+        if len(moments) > MOST_MOMENTS:
+            reason = f"the step has more than {MOST_MOMENTS} moments"
+            return JudgedStep(name, step, "not decided", reason, uses=uses)
+        slacks += scalings(moment for slack in (*claims, *slacks) for moment in slack)
+        for claim in claims:
             deduction = Deduction(claim, slacks, self._region, self.claims[name].left)
-            if len(deduction.moments) > MOST_MOMENTS:
-                reason = f"the step has more than {MOST_MOMENTS} moments"
-                return JudgedStep(name, step, "not decided", reason, uses=uses)
             if deduction.proved():
                 continue
             witness = deduction.witness()

@@ -32,6 +32,7 @@ from dfltheory.proofs.moments import (
     RuleError,
     Vec,
     form,
+    form_text,
     k,
     need,
     one,
@@ -39,10 +40,6 @@ from dfltheory.proofs.moments import (
 
 _TOKEN = object()
 _ISSUED: WeakSet[Fact] = WeakSet()
-
-
-def _form_text(side: Form) -> str:
-    return " + ".join(f"({c}) {m}" for m, c in side.items()) or "0"
 
 
 class Fact:
@@ -73,7 +70,7 @@ class Fact:
 
     def __str__(self) -> str:
         relation = "==" if self.equal else "<="
-        return f"{_form_text(self.left)} {relation} {_form_text(self.right)}"
+        return f"{form_text(self.left)} {relation} {form_text(self.right)}"
 
     @property
     def phases(self) -> set[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import sympy as sp
 
@@ -23,6 +24,7 @@ from dfltheory.proofs.moments import (
     Moment,
     Vec,
     form,
+    form_text,
     k,
     one,
     shown,
@@ -45,6 +47,10 @@ class LinearFact:
     demands: tuple[Demand, ...] = ()
     uses: frozenset[Hypothesis] = field(default_factory=frozenset)
     of: None = None
+
+    def __str__(self) -> str:
+        relation = "==" if self.equal else "<="
+        return f"{form_text(self.left)} {relation} {form_text(self.right)}"
 
     @property
     def phases(self) -> set[str]:
@@ -100,6 +106,57 @@ def _name_of_term(term: tuple[Atom, Expr]) -> str:
     return shown(term[0])
 
 
+# -- moments of multiples of one vector
+
+
+def scalings(moments: Iterable[Moment]) -> list[dict[Moment, Expr]]:
+    """Return how moments of c U follow from those of U, as forms that are not negative.
+
+    E||c U||^2 = c^2 E||U||^2, of roots with abs(c), of products with both factors.
+    """
+    found: list[dict[Moment, Expr]] = []
+    for larger, smaller in combinations(dict.fromkeys(moments), 2):
+        factor = _factor_between(larger, smaller)
+        if factor is not None:
+            difference = form(({larger: sp.S.One}, 1), ({smaller: factor}, -1))
+            found += [difference, form((difference, -1))]
+    return found
+
+
+def _factor_between(one_moment: Moment, other: Moment) -> Expr | None:
+    """Return c with ``one_moment`` = c ``other``; None if it is not known."""
+    if _taken(one_moment) != _taken(other):
+        return None
+    ratio = _ratio(one_moment.vec, other.vec)
+    if ratio is None or (other.steps and k in ratio.free_symbols):
+        return None
+    match other.kind:
+        case "sq":
+            return ratio**2
+        case "root":
+            size = sp.Abs(ratio)
+            return None if size.has(sp.Abs) else size
+        case "inner":
+            second = _ratio(one_moment.other, other.other)
+            of_step = second is not None and other.steps and k in second.free_symbols
+            return None if second is None or of_step else ratio * second
+    return None
+
+
+def _taken(moment: Moment) -> tuple[object, ...]:
+    """Return how a moment is taken, whatever its vectors."""
+    return moment.kind, moment.steps, moment.rounds, moment.weighted
+
+
+def _ratio(one_vec: Vec, other: Vec) -> Expr | None:
+    """Return c with ``one_vec`` = c ``other``; None if they are no multiples."""
+    coefficients = dict(other.terms)
+    if {atom for atom, _ in one_vec.terms} != set(coefficients):
+        return None
+    ratios = {sp.cancel(c / coefficients[atom]) for atom, c in one_vec.terms}
+    return ratios.pop() if len(ratios) == 1 else None
+
+
 def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFact:
     """Return what a rule states about its arguments.
 
@@ -138,4 +195,4 @@ def _expressions(arguments: Iterable[object]) -> set[Expr]:
     return expressions
 
 
-__all__ = ["ONE", "LinearFact", "from_claim"]
+__all__ = ["ONE", "LinearFact", "from_claim", "scalings"]

@@ -279,6 +279,11 @@ def form(*parts: tuple[Form, Expr | int]) -> dict[Moment, Expr]:
     return {moment: c for moment, c in total.items() if not is_zero(c)}
 
 
+def form_text(side: Form) -> str:
+    """Return the text of one side of an inequality."""
+    return " + ".join(f"({c}) {m}" for m, c in side.items()) or "0"
+
+
 # -- what rules say
 
 
@@ -360,6 +365,7 @@ __all__ = [
     "Moment",
     "Rule",
     "form",
+    "form_text",
     "inner",
     "one",
     "root",
