@@ -92,6 +92,14 @@ def test_each_quantity_is_set_and_the_others_stay():
         assert after["eta"] == pytest.approx(scheduled)
 
 
+def test_network_of_one_client_is_the_matrix_1_whatever_the_gap_of_the_experiment():
+    experiment = named(network="ring")
+    assert 0 < lam(experiment.network) < 1
+    changed = with_value(experiment, COROLLARY, "m", 1)
+    assert changed.task.m == 1
+    np.testing.assert_array_equal(changed.network.W, [[1.0]])
+
+
 RELATED = {"rho": ("rho0",)}
 
 
