@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory.errors import DFLTheoryError
 from dfltheory.exact import RandomMixing, average_over, exact_history, stationary
+from dfltheory.exact.problem import problem_of
 from dfltheory.tasks.noise import FiniteSupport
 from tests.reference import dfedsam, neighbours_average
 
@@ -23,15 +24,26 @@ PATH = np.array([[0.6, 0.4, 0.0], [0.4, 0.3, 0.3], [0.0, 0.3, 0.7]])
 def tiny(m=2, d=2, kind="random", seed=0):
     """Return a quadratic whose noise takes two values in each step, different for each
     client.
+
+    The Hessians of kind "random" have no common eigenvector: those of
+    ``tasks.quadratic`` share one, so that they commute in two dimensions.
     """
     base = dfl.tasks.quadratic(
         m=m, d=d, L=1.0, mu=0.3 if d > 1 else 1.0, hessians=kind, seed=seed
     )
     rng = np.random.default_rng(seed)
     shift = rng.normal(size=(m, 1, d))
-    return dfl.tasks.Quadratic(
-        base.A, base.b, FiniteSupport(torch.tensor(np.concatenate([shift, -shift], 1)))
-    )
+    A = base.A
+    if kind == "random":
+        bases = np.linalg.qr(rng.normal(size=(m, d, d)))[0]
+        A = (bases * rng.uniform(0.3, 1, size=(m, 1, d))) @ bases.swapaxes(-1, -2)
+    noise = FiniteSupport(torch.tensor(np.concatenate([shift, -shift], 1)))
+    return dfl.tasks.Quadratic(torch.as_tensor(A), base.b, noise)
+
+
+def test_hessians_of_the_enumerated_problem_commute_unless_their_kind_is_random():
+    for kind, commutes in (("common", True), ("commuting", True), ("random", False)):
+        assert problem_of(tiny(kind=kind)).decoupled == commutes
 
 
 def enumerated(task, T, K, path_of, outcomes=(None,), weights=(1.0,)):

@@ -7,6 +7,7 @@ import dfltheory as dfl
 from dfltheory.errors import DFLTheoryError
 from dfltheory.exact import RandomMixing, average_over, exact_history, stationary
 from dfltheory.exact.engine import Engine
+from dfltheory.exact.moments import Affine, Moments, apply
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import common_basis, problem_of
 from tests.exact.test_exact import PATH, tiny
@@ -116,6 +117,28 @@ def test_large_states_have_their_stationary_values_and_no_second_moment_map():
     )
     with pytest.raises(DFLTheoryError, match="second moments"):
         average_over(algorithm, task, ring, rounds=10)
+
+
+@pytest.mark.parametrize("first_is_noisy", [False, True])
+@pytest.mark.parametrize("last_is_noisy", [False, True])
+def test_composed_affine_maps_have_the_moments_of_both_in_turn(
+    first_is_noisy, last_is_noisy
+):
+    rng = np.random.default_rng(0)
+
+    def drawn_map(is_noisy):
+        root = rng.normal(size=(1, 3, 2, 2))
+        noise = root @ root.swapaxes(-1, -2) if is_noisy else None
+        return Affine(rng.normal(size=(1, 3, 2, 2)), rng.normal(size=(1, 3, 2)), noise)
+
+    first, last = drawn_map(first_is_noisy), drawn_map(last_is_noisy)
+    start = Moments(rng.normal(size=(1, 3, 2)))
+    in_turn = apply(apply(start, first), last)
+    at_once = apply(start, last.after(first))
+    np.testing.assert_allclose(at_once.mu, in_turn.mu, rtol=1e-12)
+    assert (in_turn.cov is None) == (not first_is_noisy and not last_is_noisy)
+    if in_turn.cov is not None:
+        np.testing.assert_allclose(at_once.cov, in_turn.cov, rtol=1e-12, atol=1e-15)
 
 
 def test_hessians_that_commute_are_found_and_others_are_not():

@@ -2,6 +2,7 @@
 classes; rejected input.
 """
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from dfltheory import admm
 from dfltheory.algorithms.base import Algorithm, State, replace
 from dfltheory.errors import DFLTheoryError, UnsupportedError
 from dfltheory.exact import RandomMixing, exact_history, stationary
-from tests.exact.test_exact import PATH
+from tests.exact.test_exact import PATH, tiny
 from tests.exact.test_exact_core import FALSE_ALARM, worst_p_value
 
 DIRECTED = np.array([[0.5, 0, 0.3], [0.5, 0.6, 0], [0, 0.4, 0.7]])
@@ -164,7 +165,7 @@ HYPERPARAMETERS = {
 )
 def test_the_probed_round_is_the_papers(name, kind, seed, plain):
     rng = np.random.default_rng(seed)
-    task = dfl.tasks.quadratic(m=3, d=2, mu=0.3, sigma=0.6, hessians=kind, seed=seed)
+    task = dfl.tasks.quadratic(m=3, d=3, mu=0.3, sigma=0.6, hessians=kind, seed=seed)
     a = getattr(dfl.algorithms, name.partition(",")[0])
     extra = (
         {}
@@ -226,6 +227,14 @@ class Waning(dfl.algorithms.DFedAvg):
         return eta / (1 + t // 3)
 
 
+@dataclass(frozen=True)
+class ChangedLate(dfl.algorithms.DFedAvg):
+    """DFedAvg whose step size is halved in round 500,000."""
+
+    def decayed(self, eta, t):
+        return eta / 2 if t >= 500_000 else eta
+
+
 OWN = [TwiceMixed(eta=0.2), Tuned(eta=0.2, K=2), Waning(eta=0.4, K=1)]
 
 
@@ -251,14 +260,54 @@ def test_a_users_own_algorithm_has_its_exact_expectation(algorithm, kind):
     )
 
 
+@dataclass(frozen=True)
+class StartedByAStep(dfl.algorithms.DFedAvg):
+    """DFedAvg whose clients take a stochastic gradient step before round 0."""
+
+    def init(self, x0, grad):
+        x = x0 - self.eta * grad(x0, grad.sample())
+        return replace(super().init(x0, grad), x=x, z=x)
+
+
+@pytest.mark.parametrize("kind", ["commuting", "random"])
+def test_low_rank_form_of_a_random_start_equals_the_dense_one(kind):
+    task = tiny(m=3, kind=kind)
+    dense, low = (
+        exact_history(StartedByAStep(eta=0.4, K=1), task, PATH, rounds=5, form=form)
+        for form in ("dense", "low-rank")
+    )
+    assert dense.consensus[0, 0] > 0
+    for measure in ("grad_norm_sq", "loss"):
+        np.testing.assert_allclose(
+            low.measures()[measure], dense.measures()[measure], rtol=1e-12
+        )
+
+
 # -- two blocks
 
 
+class TwoBlockQuadratic(dfl.tasks.Quadratic):
+    """Quadratics in (u, v) with coupled blocks and smoothness constants of the blocks.
+
+    With these constants, runs measure the gradients in u and v.
+    """
+
+    shared = slice(0, 2)
+
+    @property
+    def constants(self):
+        u, v = slice(0, 2), slice(2, None)
+        L_u, L_v = (
+            float(torch.linalg.matrix_norm(self.A[:, block, block], 2).max())
+            for block in (u, v)
+        )
+        return dataclasses.replace(super().constants, L_u=L_u, L_v=L_v)
+
+
 def two_blocks(sigma):
-    """Return quadratics in (u, v) with coupled blocks."""
-    task = dfl.tasks.quadratic(m=3, d=4, mu=0.3, sigma=sigma, hessians="random", seed=4)
-    task.shared = slice(0, 2)
-    return task
+    """Return such quadratics with non-diagonal Hessians."""
+    task = dfl.tasks.quadratic(m=3, d=4, mu=0.3, hessians="random", seed=4)
+    return TwoBlockQuadratic(task.A, task.b, sigma)
 
 
 @pytest.mark.drawn(3)
@@ -276,7 +325,9 @@ def test_two_block_algorithms_on_two_block_quadratics(name, options):
         dfl.train(algorithm, still, PATH, rounds=20),
         exact_history(algorithm, still, PATH, rounds=20),
     )
-    assert set(sure.measures()) == set(one.measures())
+    measures = set(sure.measures())
+    assert {"grad_u_sq", "grad_v_sq", "grad_u_sq_next", "two_block_next"} <= measures
+    assert measures == set(one.measures())
     for measure, expected in sure.measures().items():
         np.testing.assert_allclose(
             one.measures()[measure], expected, rtol=1e-10, atol=1e-13, err_msg=measure
@@ -396,6 +447,8 @@ def test_other_refusals():
         )
     with pytest.raises(DFLTheoryError, match="distribution is constant"):
         stationary(Waning(eta=0.1, K=1), task, PATH)
+    with pytest.raises(DFLTheoryError, match="distribution is constant"):
+        stationary(ChangedLate(eta=0.1, K=1), task, PATH)
     with pytest.raises(DFLTheoryError, match="sinusoidal"):
         exact_history(
             dfl.algorithms.DPSGD(eta=0.1),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dfltheory import graphs
 from dfltheory.errors import GraphError, InputError, UnknownNameError
+from dfltheory.graphs.adjacency_weights import laplacian_weights_of, metropolis_of
 from dfltheory.graphs.matrices import read_matrix
 from dfltheory.testing import connected_graphs, strongly_connected_digraphs
 
@@ -134,6 +135,18 @@ def test_disconnected_graphs_are_refused_with_a_witness(rule):
         match=r"node 0 .*node 2",
     ):
         graphs.weights(graph, rule)
+
+
+@pytest.mark.parametrize("isolated", range(4))
+def test_client_without_links_keeps_its_model_under_weights_of_an_adjacency(isolated):
+    others = [k for k in range(4) if k != isolated]
+    A = np.zeros((4, 4))
+    A[np.ix_(others, others)] = 1 - np.eye(3)
+    expected = np.eye(4)
+    expected[np.ix_(others, others)] = 1 / 3
+    adjacency = sp.csr_array(A)
+    for W in (metropolis_of(adjacency), laplacian_weights_of(adjacency, 1 / 3)):
+        np.testing.assert_allclose(W.toarray(), expected, atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,11 @@ def test_closed_forms_agree_with_dense_numerics(name):
     W = matrix(name, 16)
     form, dense = sum_with_error(name, ratio, m=16), sum_with_error(W, ratio)
     assert abs(form.value - dense.value) <= form.error + dense.error
+    assert form.error + dense.error < 1e-9 * (1 + form.value)
     form = neighbors_with_error(name, 0.9, m=16)
     dense = neighbors_with_error(W, 0.9)
     assert abs(form.value - dense.value) <= form.error + dense.error
+    assert form.error + dense.error < 1e-9 * form.value
 
 
 def test_effective_neighbors_of_complete_and_of_no_decay():
