@@ -56,6 +56,14 @@ def test_the_weights_against_fractions(eta, lam):
             )
 
 
+@pytest.mark.parametrize("K", STEPS)
+def test_weights_of_single_precision_numbers_have_double_precision(K):
+    eta, lam = np.float32(0.1), np.float32(0.7)
+    rest = (1 - Fraction(float(eta)) / Fraction(float(lam))) ** K
+    found = admm.gamma(eta, lam, np.float32(K))
+    assert float(found) == pytest.approx(float(1 - rest), rel=1e-13)
+
+
 def test_the_weights_where_they_are_special():
     one, zero, infinity = (
         [float(f(eta, 1.0, K)) for f in WEIGHTS]

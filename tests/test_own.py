@@ -1,5 +1,7 @@
 """References of the form MODULE:NAME and FILE.py:NAME."""
 
+from pathlib import Path
+
 import pytest
 
 from dfltheory.errors import InputError
@@ -14,9 +16,14 @@ def test_a_package_with_a_module_called_py_and_a_file_of_that_name(
     (tmp_path / "odd_package" / "__init__.py").touch()
     (tmp_path / "odd_package" / "py.py").write_text("value = 'the module'\n")
     assert own("odd_package.py:value") == "the module"
+    assert own("odd_package.py:value") == "the module"  # imported by now
     # an existing file takes precedence
     (tmp_path / "odd_package.py").write_text("value = 'the file'\n")
     assert own("odd_package.py:value") == own("./odd_package.py:value") == "the file"
+
+
+def test_imported_module_is_no_file():
+    assert own("pathlib:Path") is Path
 
 
 @pytest.mark.parametrize(

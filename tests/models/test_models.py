@@ -10,6 +10,7 @@ from torch import nn
 
 from dfltheory import models
 from dfltheory.errors import InputError, UnknownNameError
+from dfltheory.models.convolutional import ResidualBlock
 
 
 def count(module: nn.Module) -> int:
@@ -87,6 +88,36 @@ def test_output_of_an_example_does_not_depend_on_its_batch(name):
     torch.manual_seed(0)
     module, x = models.get(name, shape), torch.randn(3, *shape)
     torch.testing.assert_close(module(x)[1:2], module(x[1:2]), rtol=1e-4, atol=1e-5)
+
+
+def test_feature_maps_of_resnet18_are_halved_in_each_stage_after_the_first():
+    sides, x = [], torch.zeros(1, 3, 32, 32)
+    for name, layer in models.resnet18().named_children():
+        if name == "mean":
+            break
+        x = layer(x)
+        sides.append(x.shape[-1])
+    stem, blocks = sides[:3], sides[3:]
+    assert stem == [32, 32, 32]
+    assert blocks == [32, 32, 16, 16, 8, 8, 4, 4]
+
+
+@pytest.mark.parametrize(("out", "stride"), [(4, 1), (8, 1), (4, 2)])
+def test_residual_block_with_constant_branch_adds_it_to_the_skip(out, stride):
+    torch.manual_seed(0)
+    block = ResidualBlock(4, out, stride, groups=2)
+    nn.init.zeros_(block.norm2.weight)
+    nn.init.normal_(block.norm2.bias)
+    x = torch.randn(2, 4, 6, 6)
+    constant = block.norm2.bias[:, None, None]
+    torch.testing.assert_close(block(x), torch.relu(block.skip(x) + constant))
+    assert isinstance(block.skip, nn.Identity) == ((out, stride) == (4, 1))
+
+
+def test_images_of_16_pixels_are_the_smallest_of_cifar_cnn():
+    assert models.cifar_cnn(size=16)(torch.zeros(2, 3, 16, 16)).shape == (2, 10)
+    with pytest.raises(InputError, match="size = 15"):
+        models.cifar_cnn(size=15)
 
 
 def test_dense_networks_are_plain_chains_of_linear_and_relu():
