@@ -15,6 +15,7 @@ from dfltheory.errors import InputError
 from dfltheory.experiments.claim_document import ClaimDocument
 from dfltheory.experiments.claim_report import Budget, ClaimReport, SearchResult
 from dfltheory.experiments.negative_controls import negative_controls
+from dfltheory.experiments.standard_problems import StandardVerdict
 
 PAIRS = Path(__file__).parents[1] / "counterexamples" / "pairs"
 
@@ -42,6 +43,24 @@ def test_controls_of_rates_change_powers_alone():
 def test_budget_rejects_seconds_that_are_no_budget(seconds):
     with pytest.raises(InputError, match="seconds"):
         Budget(seconds)
+
+
+def test_budget_may_be_a_fraction_of_a_second():
+    assert Budget(0.5).options["seconds"] == 0.5
+
+
+def test_standard_problem_without_hyperparameters_has_no_command():
+    verdict = StandardVerdict(
+        network="ring",
+        task="quadratic",
+        options={},
+        rounds=100,
+        hyperparameters={},
+        verdict=None,
+        kind="not applicable",
+        reason="no step size satisfies the conditions",
+    )
+    assert verdict.command("dfedsam.theorem_4_5") == ""
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from markupsafe import escape
+from matplotlib.axes import Axes
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
@@ -113,6 +114,30 @@ def test_where_a_bound_says_something_is_drawn_only_where_something_is_known_wit
         None,
         "",
     )
+
+
+def test_phase_picture_has_logarithmic_axes_and_one_color_for_each_kind(monkeypatch):
+    """The colors do not depend on which kinds occur."""
+    meshes, draw = [], Axes.pcolormesh
+
+    def drawn(axes, *arguments, **options):
+        meshes.append(draw(axes, *arguments, **options))
+        return meshes[-1]
+
+    monkeypatch.setattr(Axes, "pcolormesh", drawn)
+    for bound in (0.0, np.inf):  # informative everywhere, and not applicable
+        monkeypatch.setattr(
+            referee_pictures,
+            "best_bounds",
+            lambda theorem, values, bound=bound: (np.full(len(values["T"]), bound), {}),
+        )
+        referee_pictures.phase_picture(bounds.get("dfedsgpsm.theorem_1"))
+    informative, impossible = meshes
+    assert set(informative.get_array().ravel()) == {2}
+    assert set(impossible.get_array().ravel()) == {0}
+    for mesh in meshes:
+        assert mesh.get_clim() == (0, 2)
+        assert mesh.axes.get_xscale() == mesh.axes.get_yscale() == "log"
 
 
 def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
