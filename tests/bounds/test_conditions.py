@@ -13,7 +13,13 @@ import sympy as sp
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.regions import conditions_of, draw, points_of, values_of
+from dfltheory.bounds.regions import (
+    admissible,
+    conditions_of,
+    draw,
+    points_of,
+    values_of,
+)
 from dfltheory.bounds.theorem import Condition
 from dfltheory.checks.conditions import check_conditions
 from dfltheory.checks.everyday import everyday
@@ -43,6 +49,21 @@ def planted(conditions=None, **parts):
 
 def errors(findings):
     return [f for f in findings if f.severity == "error"]
+
+
+def test_admissible_points_satisfy_every_condition_and_points_outside_were_drawn():
+    conditions = (
+        Condition("eta L <= 1", s.eta * s.L, ONE),
+        Condition("rho < eta", s.rho, s.eta, strict=True),
+    )
+    names, glossary = ("eta", "L", "rho"), bounds.GLOSSARY
+    points = admissible(names, conditions, 200, np.random.default_rng(0), glossary)
+    assert len(points["eta"]) == 200
+    assert np.all(points["eta"] * points["L"] <= 1)
+    assert np.all(points["rho"] < points["eta"])
+    free = draw(names, 200, np.random.default_rng(0), glossary)
+    assert not np.all(free["eta"] * free["L"] <= 1)
+    assert not np.all(free["rho"] < free["eta"])
 
 
 # -- satisfiable

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 import sympy as sp
@@ -18,6 +19,7 @@ from dfltheory.counterexamples import certify, core_evaluation, divergence, repl
 from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
 from dfltheory.counterexamples.document import built, read_document
+from dfltheory.errors import InputError
 
 FILE = (
     Path(__file__).parents[2]
@@ -206,6 +208,19 @@ def test_a_decimal_of_a_statement_means_its_digits_at_50_digits():
     share = sp.floor(product, evaluate=False)
     theorem = about(s.K + share, held(0, s.rho))
     assert Evaluation(theorem, dict.fromkeys(theorem.symbols, 1.0))._value(share) == 1
+
+
+@pytest.mark.parametrize(("K", "fits"), [(68.0, True), (69.0, False)])
+def test_number_whose_exponent_has_more_than_a_hundred_bits_is_refused(K, fits):
+    """exp(69) is below 2^100, but the exponent of 2 in exp(exp(69)) is above."""
+    theorem = about(sp.exp(sp.exp(s.K)), held(0, s.rho))
+    evaluation = Evaluation(theorem, {**dict.fromkeys(theorem.symbols, 1.0), "K": K})
+    if fits:
+        low, high = evaluation.bound
+        assert mpmath.log(mpmath.log(low)) <= K <= mpmath.log(mpmath.log(high))
+    else:
+        with pytest.raises(InputError, match="too large"):
+            _ = evaluation.bound
 
 
 @pytest.mark.slow
