@@ -544,7 +544,18 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = {
     "one_step": single_step,
     "steps_mean": lambda g: (r.steps_mean(UK), free(g)),
     "steps_max": lambda g: (
-        r.steps_max(UK, *g.choice([(k, PLAIN), (s.K, PLAIN), (s.K, GROWING)])),
+        r.steps_max(
+            UK,
+            *g.choice(
+                [
+                    (k, PLAIN),
+                    (s.K, PLAIN),
+                    (s.K, GROWING),
+                    (k, PLAIN, s.K - 1),
+                    (k, GROWING, s.K),
+                ]
+            ),
+        ),
         free(g),
     ),
     "steps_sum": longer_steps,
@@ -868,7 +879,7 @@ def test_fact_cannot_be_forged():
     assert r.genuine(fact)
 
 
-@pytest.mark.drawn(43)
+@pytest.mark.drawn(45)
 @pytest.mark.parametrize(
     ("refused", "rule"),
     [
@@ -886,6 +897,8 @@ def test_fact_cannot_be_forged():
         (lambda: r.pythagoras(TWO, TWO.local, N_V), "pythagoras"),
         (lambda: r.minkowski((1, N_U), (1, N_V)), "minkowski"),
         (lambda: r.steps_max(N_U, s.K_v), "steps_max"),
+        (lambda: r.steps_max(UK, s.K, upto=s.K - 1), "steps_max"),
+        (lambda: r.steps_max(UK, k, upto=s.K - 2), "steps_max"),
         (lambda: r.diversity(TWO, TWO.mean_model), "diversity"),
         (lambda: r.variance(TWO, G_U), "variance"),
         (lambda: r.sam(TWO, E.within("v")), "sam"),
