@@ -169,6 +169,7 @@ PACKAGES = {  # name: modules, tests
         [
             "experiments/test_reported_problems.py",
             "formats",
+            "test_documents.py",
             "test_files.py",
             "test_identity.py",
             "test_own.py",
