@@ -963,6 +963,13 @@ def test_rule_rejects_premises_that_do_not_imply_its_conclusion(refused, rule):
     assert rejected.value.rule == rule
 
 
+def test_square_of_roots_has_squared_coefficients_over_their_weights():
+    fact = given_fact({root(U): 1}, {root(V): 3, root(N): 2})
+    squared = r.square(fact, {root(V): R(3, 4), root(N): R(1, 4)})
+    assert dict(squared.left) == {sq(U): 1}
+    assert dict(squared.right) == {sq(V): 12, sq(N): 16}
+
+
 def test_rules_demand_the_ranges_of_weights_and_coefficients():
     assert [d.expr for d in r.young((s.q, 1 - 2 * s.q), (1, U), (1, V)).demands] == [
         s.q,
