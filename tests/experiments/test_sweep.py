@@ -2,6 +2,7 @@
 cell runs.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -420,6 +421,23 @@ def test_a_failed_cell_is_kept_with_its_error_and_the_others_go_on(tmp_path):
         _ = failed.history
     again = sweep(with_failure(), out, jobs=1)
     assert (again.ran, again.count("failed")) == (0, 1)
+
+
+def test_progress_of_a_sweep_counts_the_failed_cells(tmp_path, monkeypatch):
+    texts = []
+
+    @contextlib.contextmanager
+    def counted(total, shown, done):
+        yield lambda text, steps: texts.append(text)
+
+    monkeypatch.setattr(sweeps, "counted", counted)
+    done = sweep(with_failure(), tmp_path / "out", jobs=1)
+    assert [c.status for c in done.results.cells] == ["done", "failed", "done"]
+    assert [text.partition("  ")[2] for text in texts] == [
+        "",
+        "(1 failed)",
+        "(1 failed)",
+    ]
 
 
 def test_failed_cells_run_again_on_demand_only(tmp_path, monkeypatch):
