@@ -51,7 +51,8 @@ def quadratic(
         ``common``: one Hessian with evenly spaced eigenvalues from mu to L and random
         eigenvectors. ``diagonal``: the same along the axes; O(m d) memory, for high
         dimensions. ``commuting``: each client has its own eigenvalues, with common
-        eigenvectors. ``random``: the eigenvectors differ, too.
+        eigenvectors. ``random``: the eigenvectors differ, too, except one of the
+        eigenvalue mu, so that two-dimensional Hessians commute.
     distance : float
         ||x*||, the distance of the default start 0 from the optimum [s].
     dtype, device
