@@ -8,7 +8,7 @@ algorithms, in which every outcome of every sample is enumerated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import sympy as sp
@@ -39,27 +39,28 @@ from dfltheory.proofs.moments import (
     lag,
 )
 
-_share = s.eta / s.lam_admm
-_left = 1 - _share
+_pull = s.eta / s.lam_admm
+_decay = 1 - _pull
 _PENALIZED = Lag(
-    weight=_share * _left ** (lag - 1),
-    total=1 - _left**count,
-    squares=_share * (1 - _left ** (2 * count)) / (2 - _share),
+    weight=_pull * _decay ** (lag - 1),
+    total=1 - _decay**count,
+    squares=_pull * (1 - _decay ** (2 * count)) / (2 - _pull),
 )
-"""After n steps y <- y - eta (g - dual + (y - x)/lam_admm), gradients count by these
-weights.
+"""The weights of the gradients after n steps y <- y - eta (g - dual + (y -
+x)/lam_admm).
 """
-_gamma = 1 - _left**s.K
+_gamma = 1 - _decay**s.K
 
-_once = (1 - s.alpha**count) / (1 - s.alpha)
-_twice = (1 - s.alpha ** (2 * count)) / (1 - s.alpha**2)
+_sum_of_powers = (1 - s.alpha**count) / (1 - s.alpha)
+_sum_of_squares = (1 - s.alpha ** (2 * count)) / (1 - s.alpha**2)
+_numerator = count - 2 * s.alpha * _sum_of_powers + s.alpha**2 * _sum_of_squares
 _MOMENTUM = Lag(
     weight=(1 - s.alpha**lag) / (1 - s.alpha),
-    total=(count - s.alpha * _once) / (1 - s.alpha),
-    squares=(count - 2 * s.alpha * _once + s.alpha**2 * _twice) / (1 - s.alpha) ** 2,
+    total=(count - s.alpha * _sum_of_powers) / (1 - s.alpha),
+    squares=_numerator / (1 - s.alpha) ** 2,
 )
-"""After n steps v <- alpha v + g, y <- y - eta v from v = 0, gradients count by these
-weights.
+"""The weights of the gradients after n steps v <- alpha v + g, y <- y - eta v from
+v = 0.
 """
 
 
@@ -85,11 +86,12 @@ def _gossip_sam() -> Algorithm:
 
 def _admm_sam() -> Algorithm:
     dual = DUAL * (1 - _gamma) + SAMPLED.sum(s.K, _PENALIZED)
+    auxiliary_factor = s.lam_admm * (1 - _gamma) / _gamma
     return Algorithm(
         "DFedADMMSAM",
         local=X - (SAMPLED - DUAL).sum(k, _PENALIZED) * s.lam_admm,
         sent=X - dual * s.lam_admm,
-        mean_model=X.mean() - DUAL.mean() * (s.lam_admm * (1 - _gamma) / _gamma),
+        mean_model=X.mean() - DUAL.mean() * auxiliary_factor,
         dual=dual,
     )
 
@@ -104,15 +106,19 @@ def _push_sum_momentum_sam() -> Algorithm:
 
 
 def _two_blocks(name: str, sampled: Vec) -> Algorithm:
+    """Return a round of a class of two blocks.
+
+    ``sampled``: the stochastic gradient by which the shared part moves in a local step.
+    """
     personal = G_V + N_V
-    kept_head = X_V - personal.sum(s.K_v) * s.eta_v
+    new_personal_part = X_V - personal.sum(s.K_v) * s.eta_v
     return Algorithm(
         name,
-        local=X_U - sampled.sum(k) * s.eta_u + kept_head,
+        local=X_U - sampled.sum(k) * s.eta_u + new_personal_part,
         sent=X_U - sampled.sum(s.K_u) * s.eta_u,
         mean_model=X_U.mean() + X_V,
         personal=X_U + X_V - personal.sum(k) * s.eta_v,
-        kept=kept_head,
+        kept=new_personal_part,
     )
 
 
@@ -147,63 +153,79 @@ def same_round(one: Algorithm, other: Algorithm) -> bool:
 
     Parameters
     ----------
-    one, other : compared in every update and in the point of the theorem's gradient;
-    not by name, nor by the
-        symbols of their sums of weights.
+    one, other : compared in every update and in the point of the theorem's gradient,
+        but not by their names, nor by the symbols of their sums of weights
     """
-    pairs = [
-        (one.local, other.local),
-        (one.sent, other.sent),
-        (one.mean_model, other.mean_model),
-        (one.dual, other.dual),
-        (one.personal, other.personal),
-        (one.kept, other.kept),
-    ]
-    meanings = _meanings(v for pair in pairs for v in pair if v is not None)
-    return is_zero(one.gossips - other.gossips) and all(
-        _same_vectors(u, v, meanings) for u, v in pairs
+    if not is_zero(one.gossips - other.gossips):
+        return False
+    vectors, other_vectors = updates(one), updates(other)
+    meanings: dict[sp.Symbol, Expr] = {}
+    for vector in (*vectors, *other_vectors):
+        meanings |= _meanings(vector)
+    for vector, other_vector in zip(vectors, other_vectors, strict=True):
+        if not _same_vectors(vector, other_vector, meanings):
+            return False
+    return True
+
+
+def updates(algorithm: Algorithm) -> tuple[Vec | None, ...]:
+    """Return all vectors of an algorithm; None: it has no such update."""
+    return (
+        algorithm.local,
+        algorithm.sent,
+        algorithm.mean_model,
+        algorithm.dual,
+        algorithm.personal,
+        algorithm.kept,
     )
 
 
-def _meanings(vectors: Iterable[Vec]) -> dict[sp.Symbol, Expr]:
-    """Return the symbols of all sums of weights in closed form."""
+def _meanings(vector: Vec | None) -> dict[sp.Symbol, Expr]:
+    """Return the symbols of a vector's sums of weights, in closed form."""
     meanings: dict[sp.Symbol, Expr] = {}
-    for atom in (atom for v in vectors for atom, _ in v.terms):
+    for atom, _ in () if vector is None else vector.terms:
         if isinstance(atom.step, tuple):
-            meanings |= atom.step[0].meanings
+            weights, _ = atom.step
+            meanings |= weights.meanings
     return meanings
 
 
 def _same_vectors(
     u: Vec | None, v: Vec | None, meanings: Mapping[sp.Symbol, Expr]
 ) -> bool:
+    """Return whether two updates are equal, or both are absent."""
     if u is None or v is None:
         return u is v
-    rest = list(v.terms)
+    remaining = list(v.terms)
     for atom, c in u.terms:
-        equal = [
-            term
-            for term in rest
-            if _same_atom(atom, term[0]) and is_zero((c - term[1]).subs(meanings))
-        ]
+        equal = []
+        for other, other_c in remaining:
+            if _same_atom(atom, other) and is_zero((c - other_c).subs(meanings)):
+                equal.append((other, other_c))
         if len(equal) != 1:
             return False
-        rest.remove(equal[0])
-    return not rest
+        remaining.remove(equal[0])
+    return not remaining
 
 
 def _same_atom(a: Atom, b: Atom) -> bool:
-    """Return the same but for the names of a sum's totals."""
-    plain = (a.name, a.mean, a.point, a.pushed, a.block) == (
-        b.name,
-        b.mean,
-        b.point,
-        b.pushed,
-        b.block,
-    )
-    if not plain or not (isinstance(a.step, tuple) and isinstance(b.step, tuple)):
-        return plain and a.step == b.step
-    return a.step[1] == b.step[1] and is_zero(a.step[0].weight - b.step[0].weight)
+    """Return whether two atoms are equal up to the symbols of their weights."""
+    if _without_step(a) != _without_step(b):
+        return False
+    if not (isinstance(a.step, tuple) and isinstance(b.step, tuple)):
+        return a.step == b.step
+    (weights, n), (other_weights, other_n) = a.step, b.step
+    return n == other_n and is_zero(weights.weight - other_weights.weight)
 
 
-__all__ = ["REQUIRED_HYPERPARAMETERS", "ONE_LOCAL_STEP", "ROUNDS", "same_round"]
+def _without_step(a: Atom) -> tuple[object, ...]:
+    return (a.name, a.mean, a.point, a.pushed, a.block)
+
+
+__all__ = [
+    "ONE_LOCAL_STEP",
+    "REQUIRED_HYPERPARAMETERS",
+    "ROUNDS",
+    "same_round",
+    "updates",
+]

@@ -25,7 +25,7 @@ from dfltheory.proofs.algorithm_rounds import (
     ROUNDS,
     same_round,
 )
-from dfltheory.proofs.covered_runs import uncovered_runs
+from dfltheory.proofs.covered_runs import is_of_package, uncovered_runs
 from dfltheory.proofs.facts import foreign_steps
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.implication import not_implied
@@ -71,10 +71,9 @@ class Checked:
     def __str__(self) -> str:
         if self.missing:
             return f"{self.theorem}: not proved: {'; '.join(self.missing)}"
-        spare = [*self.unused, *(h.says for h in self.idle)]
-        return f"{self.theorem}: proved from {'; '.join(self.assumptions)}" + (
-            f". Not used: {'; '.join(spare)}" if spare else ""
-        )
+        text = f"{self.theorem}: proved from {'; '.join(self.assumptions)}"
+        unused = [*self.unused, *(h.says for h in self.idle)]
+        return f"{text}. Not used: {'; '.join(unused)}" if unused else text
 
 
 Scripts = Mapping[str, Script | Corollary]
@@ -108,14 +107,14 @@ def check(
     facts, missing = [], []
     if script.case is not None and not _is_decided(theorem, script):
         missing.append("a side of the condition of the cases may not be a real number")
+    uses: frozenset[Hypothesis] = frozenset()
     for case, stated in script.cases(theorem):
-        fact, lacks = _proof(stated, case)
+        fact, missing_in_case = _proof(stated, case)
         facts.append(fact)
-        missing += lacks
-    lacks, used, idle = _assumptions(
-        theorem, script, frozenset().union(*(f.uses for f in facts))
-    )
-    return _answer(theorem, tuple(facts), used, idle, [*lacks, *missing])
+        missing += missing_in_case
+        uses |= fact.uses
+    not_granted, used, idle = _assumptions(theorem, script, uses)
+    return _answer(theorem, tuple(facts), used, idle, [*not_granted, *missing])
 
 
 def _is_decided(theorem: Theorem, script: Script) -> bool:
@@ -144,12 +143,10 @@ def _check_script(script: Script) -> None:
         "the case of a script is a Condition",
     )
     for r in script.ranges:
-        for part in (r.symbol, r.means, r.low, *(() if r.high is None else (r.high,))):
+        ends = [r.low] if r.high is None else [r.low, r.high]
+        for part in (r.symbol, r.means, *ends):
             expression(part)
-        need(
-            r.low.is_number and (r.high is None or r.high.is_number),
-            "the ends of a range are numbers",
-        )
+        need(all(end.is_number for end in ends), "the ends of a range are numbers")
     for old, new in (*script.values.items(), *script.names.items()):
         need(type(old) is sp.Symbol, "{} is not a symbol", old)
         expression(new)
@@ -175,10 +172,9 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     region = ScriptRegion(stated, script)
     missing += region.complaints
     absent = _values_of_absent(stated)
-    demands = [(d, d.expr.subs(absent)) for d in fact.demands]
-    missing += [
-        f"not shown: {d.why}" for d, expr in demands if not region.holds(expr, d.strict)
-    ]
+    for demand in fact.demands:
+        if not region.holds(demand.expr.subs(absent), demand.strict):
+            missing.append(f"not shown: {demand.why}")
     derived = sp.Add(*fact.right.values()).subs(absent)
     if any(m.kind != "one" for m in fact.right):
         missing.append("the last fact's bound is not a constant")
@@ -194,37 +190,31 @@ def _values_of_absent(theorem: Theorem) -> dict[sp.Symbol, int]:
     that takes one a round. The number of rounds of a window is not 1 in a scope that
     has windows.
     """
-    spoken = (*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule)
+    present = {*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule}
     values = {name: int(value) for name, value in NEUTRAL.items()}
     if "windows" in theorem.scope.sequence:
         del values["window"]
     if theorem.scope.names[0] in ONE_LOCAL_STEP:
         values["K"] = 1
-    return {GLOSSARY[n].symbol: x for n, x in values.items() if n not in spoken}
+    return {GLOSSARY[n].symbol: x for n, x in values.items() if n not in present}
 
 
 def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
     """Compare the proof's algorithm with the most general one of the scope."""
     first = theorem.scope.algorithms[0]
     name = theorem.scope.names[0]
-    package = f"{__name__.split('.')[0]}."
-    is_of_package = (
-        ":" not in first
-        if isinstance(first, str)
-        else first.__module__.startswith(package)
-    )
-    if fact.of is None or not is_of_package or name not in ROUNDS:
+    if fact.of is None or not is_of_package(first) or name not in ROUNDS:
         return [
             f"the proof is about {fact.of and fact.of.name}, which is not in the"
             " theorem's scope"
         ]
-    required = theorem.scope.hyperparameters
-    known = REQUIRED_HYPERPARAMETERS.get(name, {})
-    if any(n not in required or required[n] != x for n, x in known.items()):
-        return [
-            f"the kernel knows {name} with other hyperparameters than those of the"
-            " scope"
-        ]
+    of_scope = theorem.scope.hyperparameters
+    for hyperparameter, required in REQUIRED_HYPERPARAMETERS.get(name, {}).items():
+        if hyperparameter not in of_scope or of_scope[hyperparameter] != required:
+            return [
+                f"the kernel knows {name} with other hyperparameters than those of the"
+                " scope"
+            ]
     if not same_round(fact.of, ROUNDS[name]):
         return [f"the proof is about another algorithm than {name}: an update differs"]
     return foreign_steps(fact)
@@ -233,20 +223,25 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
 def _assumptions(
     theorem: Theorem, script: Script, uses: frozenset[Hypothesis]
 ) -> tuple[list[str], set[str], tuple[Hypothesis, ...]]:
-    """Return what is used and not granted, the assumptions used, and spare ones."""
-    granted = {
-        h: text for text in theorem.assumptions for h in script.grants.get(text, ())
-    }
+    """Compare the hypotheses that a proof uses with the theorem's assumptions.
+
+    Returns
+    -------
+    missing : a message for each hypothesis that is used and not granted
+    used : the assumptions that the proof needs
+    idle : other hypotheses that these assumptions grant
+    """
+    granted: dict[Hypothesis, str] = {}
+    for text in theorem.assumptions:
+        granted |= dict.fromkeys(script.grants.get(text, ()), text)
     missing = [
-        h for h in sorted(uses) if h not in granted or not h.scope(theorem.scope)
+        f"the proof uses what is not assumed: {h.says}"
+        for h in sorted(uses)
+        if h not in granted or not h.scope(theorem.scope)
     ]
     used = {granted[h] for h in uses if h in granted}
     idle = tuple(h for h, text in granted.items() if h not in uses and text in used)
-    return (
-        [f"the proof uses what is not assumed: {h.says}" for h in missing],
-        used,
-        idle,
-    )
+    return missing, used, idle
 
 
 def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
@@ -255,27 +250,35 @@ def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
     The sums whose symbols a proof uses are those of its script; each symbol has one
     meaning, and that of a range is new to the proof.
     """
-    missing = ["the proof has weights that its script does not name"] * bool(
-        fact.lags - {PLAIN} - set(script.lags)
-    )
-    meanings = [pair for weights in script.lags for pair in weights.meanings.items()]
-    names = [str(symbol) for symbol, _ in dict.fromkeys(meanings)]
-    twice = {name for name in names if names.count(name) > 1 or name in theorem.symbols}
-    spoken = (
-        *fact.left.values(),
-        *fact.right.values(),
-        *(d.expr for d in fact.demands),
-    )
-    old = {str(x) for expr in spoken for x in expr.free_symbols} - set(names)
-    ranged = [
-        f"the range of {r.symbol} is not that of a new quantity"
-        for r in script.ranges
-        if str(r.symbol) in old
-    ]
-    entered = {x for expr in (*spoken, *fact.right.values()) for x in expr.free_symbols}
-    known = theorem.symbols
-    twice |= {str(x) for x in entered if str(x) in known and x != known[str(x)]}
-    return missing + [f"{name} has two meanings" for name in sorted(twice)] + ranged
+    missing = []
+    if fact.lags - {PLAIN} - set(script.lags):
+        missing.append("the proof has weights that its script does not name")
+    meanings: dict[tuple[sp.Symbol, Expr], None] = {}
+    for weights in script.lags:
+        meanings |= dict.fromkeys(weights.meanings.items())
+    names = [str(symbol) for symbol, _ in meanings]
+    of_theorem = theorem.symbols
+    ambiguous = {name for name in names if names.count(name) > 1 or name in of_theorem}
+    symbols = _symbols_of(fact)
+    for symbol in symbols:
+        if of_theorem.get(str(symbol), symbol) != symbol:
+            ambiguous.add(str(symbol))
+    missing += [f"{name} has two meanings" for name in sorted(ambiguous)]
+    in_proof = {str(symbol) for symbol in symbols} - set(names)
+    for r in script.ranges:
+        if str(r.symbol) in in_proof:
+            missing.append(f"the range of {r.symbol} is not that of a new quantity")
+    return missing
+
+
+def _symbols_of(fact: Fact) -> set[sp.Symbol]:
+    """Return the symbols in the coefficients and the demands of a fact."""
+    formulas = [*fact.left.values(), *fact.right.values()]
+    formulas += [demand.expr for demand in fact.demands]
+    symbols: set[sp.Symbol] = set()
+    for formula in formulas:
+        symbols |= formula.free_symbols
+    return symbols
 
 
 def _answer(
@@ -285,10 +288,11 @@ def _answer(
     idle: tuple[Hypothesis, ...],
     missing: list[str],
 ) -> Checked:
-    said = tuple(text for text in theorem.assumptions if text in used)
+    """Return the answer; the assumptions are in the theorem's order."""
+    needed = tuple(text for text in theorem.assumptions if text in used)
     unused = tuple(text for text in theorem.assumptions if text not in used)
-    lacks = (*missing, *uncovered_runs(theorem))
-    return Checked(theorem, facts, said, unused, idle, lacks)
+    all_missing = (*missing, *uncovered_runs(theorem))
+    return Checked(theorem, facts, needed, unused, idle, all_missing)
 
 
 def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
@@ -300,9 +304,8 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
         )
     parent = checked(others[script.of], others)
     source, missing = parent.theorem, list(parent.missing)
-    if (source.lhs, source.scope) != (theorem.lhs, theorem.scope) or not set(
-        source.assumptions
-    ) <= set(theorem.assumptions):
+    same_runs = (source.lhs, source.scope) == (theorem.lhs, theorem.scope)
+    if not same_runs or set(source.assumptions) - set(theorem.assumptions):
         missing.append(f"{theorem} covers other runs than {source}")
     for_all_steps = theorem.kind != "theorem" and (
         source.kind == "theorem" or not source.schedule

@@ -7,7 +7,11 @@ from types import MappingProxyType
 
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.proofs.algorithm_rounds import REQUIRED_HYPERPARAMETERS, ROUNDS
+from dfltheory.proofs.algorithm_rounds import (
+    REQUIRED_HYPERPARAMETERS,
+    ROUNDS,
+    updates,
+)
 from dfltheory.proofs.moments import Algorithm
 
 SHARED_ROUNDS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -51,18 +55,24 @@ def uncovered_runs(theorem: Theorem) -> list[str]:
 
 
 def _is_special_case(theorem: Theorem, first: str, other: str | type) -> bool:
-    """Return whether every run of a class in the scope is one of the first class.
-
-    A class of another package is not, whatever its name is.
-    """
-    package = f"{__name__.partition('.')[0]}."
-    if isinstance(other, type) and not other.__module__.startswith(package):
-        return False
+    """Return whether every run of a class in the scope is one of the first class."""
     name = other if isinstance(other, str) else other.__name__
-    if name not in SHARED_ROUNDS.get(first, {}):
+    if not is_of_package(other) or name not in SHARED_ROUNDS.get(first, {}):
         return False
     used = {*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule}
     return not used & set(SHARED_ROUNDS[first][name])
+
+
+def is_of_package(algorithm: str | type) -> bool:
+    """Return whether an algorithm of a scope is a class of this package.
+
+    It is written as a name of the package, as the reference ``module:name`` of a user's
+    class, or as the class itself.
+    """
+    if isinstance(algorithm, str):
+        return ":" not in algorithm
+    package = __name__.partition(".")[0]
+    return algorithm.__module__.startswith(f"{package}.")
 
 
 def _other_hyperparameters(
@@ -84,20 +94,17 @@ def _other_hyperparameters(
 
 def _symbols(algorithm: Algorithm) -> set[str]:
     """Return the names of the symbols in an algorithm's rounds."""
-    vectors = (
-        *(algorithm.local, algorithm.sent, algorithm.mean_model, algorithm.dual),
-        *(algorithm.personal, algorithm.kept),
-    )
     symbols = set(algorithm.gossips.free_symbols)
     names: set[str] = set()
-    for vector in vectors:
+    for vector in updates(algorithm):
         for atom, coefficient in () if vector is None else vector.terms:
             symbols |= coefficient.free_symbols
-            names |= {"rho", "rho0"} if atom.name == "e" else set()
+            if atom.name == "e":  # what SAM adds
+                names |= {"rho", "rho0"}
             if isinstance(atom.step, tuple):
                 weights, end = atom.step
                 symbols |= weights.weight.free_symbols | end.free_symbols
     return names | {symbol.name for symbol in symbols}
 
 
-__all__ = ["SHARED_ROUNDS", "uncovered_runs"]
+__all__ = ["SHARED_ROUNDS", "is_of_package", "uncovered_runs"]

@@ -23,6 +23,7 @@ from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.linear_programs import scalar_product
 from dfltheory.proofs.moment_rows import (
     SIGNED,
     MomentRows,
@@ -88,17 +89,17 @@ class Deduction:
         self.moments = tuple(moments)
 
     def witness(self) -> Witness | None:
-        """Values at which it does not follow; None if none were found."""
+        """Return values at which it does not follow; None if none were found."""
         for point in self.region.points:
             at_point = self._exactly_at(point)
-            moment_values = None if at_point is None else counterexample(at_point)
-            if at_point is not None and moment_values is not None:
-                values = dict(zip(self.moments, moment_values, strict=True))
-                left = sum(
-                    (c * x for c, x in zip(at_point.claim, moment_values, strict=True)),
-                    Fraction(0),
-                )
-                return Witness(point, values, left, self._symbols())
+            if at_point is None:
+                continue
+            moment_values = counterexample(at_point)
+            if moment_values is None:
+                continue
+            values = dict(zip(self.moments, moment_values, strict=True))
+            negative = scalar_product(at_point.claim, moment_values)
+            return Witness(point, values, negative, self._symbols())
         return None
 
     def _symbols(self) -> frozenset[sp.Symbol]:
@@ -113,12 +114,13 @@ class Deduction:
         return any(self._is_proof(multipliers) for multipliers in self.multipliers())
 
     def multipliers(self, failing: Point | None = None) -> Iterator[tuple[Expr, ...]]:
-        """Candidates for the multipliers of the premises, as formulas.
+        """Yield candidates for the multipliers of the premises, as formulas.
 
         Parameters
         ----------
-        failing : a point at which the claim does not follow: its coefficients may then
-            be too small, by as little as possible; None: they may not
+        failing : a point at which the claim does not follow. The multipliers then give
+            coefficients that exceed the claim's by as little as possible. None: no
+            coefficient may exceed the claim's.
         """
         points = self.region.points[-_GENERIC:] if failing is None else [failing]
         seen: set[tuple[Expr, ...]] = set()
@@ -133,61 +135,67 @@ class Deduction:
                     yield candidate
 
     def rest(self, multipliers: Sequence[Expr]) -> dict[Moment, Expr]:
-        """Return the claim's slack less the sum of the premises'."""
-        total = {}
+        """Return the claim's slack less the sum of the premises' slacks."""
+        rest = {}
         for moment in self.moments:
-            used = [
-                weight * premise.get(moment, sp.S.Zero)
-                for weight, premise in zip(multipliers, self.premises, strict=True)
-            ]
-            total[moment] = sp.cancel(
-                sp.sympify(self.claim.get(moment, sp.S.Zero)) - sp.Add(*used)
-            )
-        return total
+            claimed = sp.sympify(self.claim.get(moment, sp.S.Zero))
+            used = []
+            for weight, premise in zip(multipliers, self.premises, strict=True):
+                used.append(weight * premise.get(moment, sp.S.Zero))
+            rest[moment] = sp.cancel(claimed - sp.Add(*used))
+        return rest
 
     def _is_proof(self, multipliers: Sequence[Expr]) -> bool:
+        """Return whether the premises with these multipliers prove the claim."""
         if not all(map(self.region.holds, multipliers)):
             return False
-        used = [
-            c
-            for weight, premise in zip(multipliers, self.premises, strict=True)
-            if weight != 0
-            for c in premise.values()
-        ]
-        if not all(map(self.region.is_defined, (*multipliers, *used))):
+        formulas = list(multipliers)
+        for weight, premise in zip(multipliers, self.premises, strict=True):
+            if weight != 0:
+                formulas += premise.values()
+        if not all(map(self.region.is_defined, formulas)):
             return False
-        for moment, left in self.rest(multipliers).items():
-            if left == 0:
+        for moment, coefficient in self.rest(multipliers).items():
+            if coefficient == 0:
                 continue
-            if moment.kind in SIGNED or not self.region.holds(left):
+            if moment.kind in SIGNED or not self.region.holds(coefficient):
                 return False
         return True
 
     def _exactly_at(self, point: Point) -> MomentRows | None:
-        """Everything at a point; None if a constant is irrational."""
+        """Return the claim and the premises at a point, in exact numbers.
+
+        A moment with an irrational coefficient is pinned. None if a constant is
+        irrational.
+        """
         rows = self._rows(point, value_at)
         columns = zip(*rows, strict=True)
         pinned = [place for place, column in enumerate(columns) if None in column]
         if self.moments.index(ONE) in pinned:
             return None
-        filled = [tuple(x or Fraction(0) for x in row) for row in rows]
-        return MomentRows(self.moments, filled[0], tuple(filled[1:]), tuple(pinned))
+        claim, *premises = [tuple(x or Fraction(0) for x in row) for row in rows]
+        return MomentRows(self.moments, claim, tuple(premises), tuple(pinned))
 
     def _rounded_rows_at(self, point: Point) -> MomentRows | None:
-        """Everything at a point, irrational numbers rounded."""
+        """Return the claim and the premises at a point, irrational numbers rounded.
+
+        None if a coefficient is not a real number.
+        """
         rows = self._rows(point, approximate_value)
-        filled = [tuple(x for x in row if x is not None) for row in rows]
-        if any(len(row) < len(self.moments) for row in filled):
+        claim, *premises = [tuple(x for x in row if x is not None) for row in rows]
+        if any(len(row) < len(self.moments) for row in (claim, *premises)):
             return None
-        return MomentRows(self.moments, filled[0], tuple(filled[1:]))
+        return MomentRows(self.moments, claim, tuple(premises))
 
     def _rows(
         self, point: Point, value: Callable[[Expr, Point], Fraction | None]
     ) -> list[list[Fraction | None]]:
-        return [
-            [value(slack.get(m, sp.S.Zero), point) for m in self.moments]
-            for slack in (self.claim, *self.premises)
-        ]
+        """Return the coefficients of the claim, then those of each premise."""
+        rows = []
+        for slack in (self.claim, *self.premises):
+            coefficients = [slack.get(moment, sp.S.Zero) for moment in self.moments]
+            rows.append([value(coefficient, point) for coefficient in coefficients])
+        return rows
 
     def _symbolic(
         self, at_point: MomentRows, numbers: Sequence[Fraction]
@@ -202,21 +210,16 @@ class Deduction:
             return (sp.S.Zero,) * len(numbers)
         if len(used) > _MOST_USED:
             return None
-        rows = [
-            j for j in range(len(self.moments)) if left_over(at_point, numbers, j) == 0
-        ]
-        rows.sort(key=self._is_of_claim)
-        chosen = _independent_rows(
-            [[at_point.premises[i][j] for i in used] for j in rows], len(used)
-        )
+        places = range(len(self.moments))
+        tight = [j for j in places if left_over(at_point, numbers, j) == 0]
+        tight.sort(key=self._is_of_claim)
+        used_premises = [at_point.premises[i] for i in used]
+        columns = list(zip(*used_premises, strict=True))
+        chosen = _independent_rows([columns[j] for j in tight], len(used))
         if chosen is None:
             return None
-        moments = [self.moments[rows[position]] for position in chosen]
-        matrix = sp.Matrix(
-            [[self.premises[i].get(m, sp.S.Zero) for i in used] for m in moments]
-        )
-        target = sp.Matrix([sp.sympify(self.claim.get(m, sp.S.Zero)) for m in moments])
-        solved = _solve_linear_system(matrix, target)
+        moments = [self.moments[tight[position]] for position in chosen]
+        solved = self._solve_for_multipliers(used, moments)
         if solved is None:
             return None
         multipliers: list[Expr] = [sp.S.Zero] * len(numbers)
@@ -224,14 +227,31 @@ class Deduction:
             multipliers[i] = sp.factor(formula)
         return tuple(multipliers)
 
+    def _solve_for_multipliers(
+        self, used: Sequence[int], moments: Sequence[Moment]
+    ) -> list[Expr] | None:
+        """Return multipliers of the used premises that give the claim in some moments.
+
+        None if they are not unique.
+        """
+        coefficients, claimed = [], []
+        for moment in moments:
+            row = [self.premises[i].get(moment, sp.S.Zero) for i in used]
+            coefficients.append(row)
+            claimed.append(sp.sympify(self.claim.get(moment, sp.S.Zero)))
+        return _solve_linear_system(sp.Matrix(coefficients), sp.Matrix(claimed))
+
     def _solutions(self, at_point: MomentRows, loose: bool) -> Iterator[list[Fraction]]:
+        """Yield multipliers in numbers; ``loose``: the claim may be exceeded."""
         places = range(len(self.moments))
         if not loose:
             absent = [j for j in places if self.moments[j] not in self.claim]
             yield from tight_solutions(at_point, absent)
             return
         changeable = [j for j in places if self._may_change(self.moments[j])]
-        yield from loose_solution(at_point, changeable)
+        solution = loose_solution(at_point, changeable)
+        if solution is not None:
+            yield solution
 
     def _may_change(self, moment: Moment) -> bool:
         """Return whether a moment is on the claim's right-hand side, or constant."""
@@ -258,13 +278,13 @@ def _independent_rows(
 ) -> list[int] | None:
     """Return the first ``count`` rows that are linearly independent."""
     chosen: list[int] = []
-    for position in range(len(rows)):
-        tried = [rows[i] for i in (*chosen, position)]
-        exact = sp.Matrix(
-            [[sp.Rational(x.numerator, x.denominator) for x in r] for r in tried]
-        )
-        if exact.rank() == len(tried):
+    chosen_rows: list[list[sp.Rational]] = []
+    for position, row in enumerate(rows):
+        exact = [sp.Rational(x.numerator, x.denominator) for x in row]
+        tried = [*chosen_rows, exact]
+        if sp.Matrix(tried).rank() == len(tried):
             chosen.append(position)
+            chosen_rows = tried
         if len(chosen) == count:
             return chosen
     return None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import wraps
-from inspect import signature
+from inspect import BoundArguments, signature
 from types import MappingProxyType
 from weakref import WeakSet
 
@@ -31,6 +31,7 @@ from dfltheory.proofs.moments import (
     Rule,
     RuleError,
     Vec,
+    combination,
     form,
     form_text,
     k,
@@ -78,18 +79,22 @@ class Fact:
 
         Where a coefficient has k, the phases of the premises count too.
         """
-        phases = set().union(*(m.phases for m in (*self.left, *self.right)))
-        if any(
-            k in c.free_symbols for c in (*self.left.values(), *self.right.values())
-        ):
-            phases |= set().union(*(p.phases for p in self.premises))
+        phases: set[str] = set()
+        has_k = False
+        for m, c in (*self.left.items(), *self.right.items()):
+            phases |= m.phases
+            has_k |= k in c.free_symbols
+        if has_k:
+            for premise in self.premises:
+                phases |= premise.phases
         return phases
 
     def trail(self) -> list[Fact]:
         """Return the facts that it follows from, each once, and itself last."""
-        return list(
-            dict.fromkeys((*(fact for p in self.premises for fact in p.trail()), self))
-        )
+        facts: dict[Fact, None] = {}
+        for premise in self.premises:
+            facts |= dict.fromkeys(premise.trail())
+        return [*facts, self]
 
 
 def genuine(fact: object) -> bool:
@@ -98,18 +103,20 @@ def genuine(fact: object) -> bool:
 
 
 def _parts_of(argument: object) -> Iterator[object]:
-    """All that an argument is made of: itself, and what is in it."""
+    """Yield an argument and, recursively, all objects in it."""
     yield argument
     parts: list[object] = []
     if type(argument) in (Algorithm, Atom, Lag, Moment, Vec):
         parts = [getattr(argument, f.name) for f in fields(argument)]  # type: ignore[arg-type]
-    elif isinstance(argument, (tuple, list, frozenset, dict)):
-        parts = [*argument, *(argument.values() if isinstance(argument, dict) else ())]
+    elif isinstance(argument, (tuple, list, frozenset)):
+        parts = [*argument]
+    elif isinstance(argument, dict):
+        parts = [*argument, *argument.values()]
     for part in parts:
         yield from _parts_of(part)
 
 
-_WORDS = (
+_ARGUMENT_TYPES = (
     tuple,
     list,
     frozenset,
@@ -127,14 +134,14 @@ _WORDS = (
 """Types of arguments that rules accept; subclasses are rejected, because they could
 override behavior."""
 
-_MADE: dict[str, Rule] = {}
+_RULES: dict[str, Rule] = {}
 _SEALED: list[bool] = []
 
 
 def all_rules() -> Mapping[str, Rule]:
     """Return the rules by name; after this call there are no further ones."""
     _SEALED.append(True)
-    return MappingProxyType(_MADE)
+    return MappingProxyType(_RULES)
 
 
 def rule(
@@ -148,71 +155,113 @@ def rule(
 
     def register(function: Callable[..., Claim]) -> Callable[..., Fact]:
         name = function.__name__.rstrip("_")
-        _MADE[name] = Rule(
-            name, " ".join((function.__doc__ or "").split()), cites, uses
-        )
+        says = " ".join((function.__doc__ or "").split())
+        new_rule = Rule(name, says, cites, uses)
+        _RULES[name] = new_rule
 
         @wraps(function)
         def apply(*arguments: object, **named: object) -> Fact:
             with _errors_of(name):
-                return make_fact(*arguments, **named)
-
-        def make_fact(*arguments: object, **named: object) -> Fact:
-            values = (*arguments, *named.values())
-            premises = tuple(a for a in values if isinstance(a, Fact) and genuine(a))
-            parts = [part for a in values if not genuine(a) for part in _parts_of(a)]
-            strange = [
-                p
-                for p in parts
-                if type(p) not in _WORDS and not isinstance(p, sp.Basic)
-            ]
-            need(
-                not strange,
-                "{}: a premise was not created by the kernel, or has an unknown type",
-                name,
-            )
-            real = [demand for part in parts for demand in _demands_of(part)]
-            about = {a for a in values if isinstance(a, Algorithm)} | {
-                p.of for p in premises if p.of
-            }
-            need(
-                len(about) <= 1, "{}: the premises are about different algorithms", name
-            )
-            claim = function(*arguments, **named)
-            for algorithm in about:
-                _need_own_blocks(algorithm, claim)
-            need(
-                not any(has_poles(d.expr) for d in claim.demands),
-                "{}: a side condition of the rule divides by 0",
-                name,
-            )
-            demands = dict.fromkeys(d for p in premises for d in p.demands)
-            demands |= dict.fromkeys((*claim.demands, *real))
-            fact = Fact(
-                _TOKEN,
-                left=MappingProxyType(form((claim.left, sp.S.One))),
-                right=MappingProxyType(form((claim.right, sp.S.One))),
-                equal=claim.equal,
-                demands=tuple(d for d in demands if not d.plain),
-                uses=frozenset(uses).union(*(p.uses for p in premises)),
-                lags=frozenset(p for p in parts if isinstance(p, Lag)).union(
-                    *(p.lags for p in premises)
-                ),
-                premises=premises,
-                arguments=signature(function).bind(*arguments, **named),
-                rule=name,
-                of=next(iter(about), None),
-            )
-            need(
-                len(fact.phases) <= 1,
-                "{}: the step k would belong to several phases",
-                name,
-            )
-            return fact
+                checked = _checked_arguments(name, (*arguments, *named.values()))
+                claim = function(*arguments, **named)
+                _check_claim(name, claim, checked.algorithm)
+                bound = signature(function).bind(*arguments, **named)
+                return _fact_of(new_rule, claim, checked, bound)
 
         return apply
 
     return register
+
+
+@dataclass(frozen=True)
+class _CheckedArguments:
+    """What a fact takes over from the arguments of its rule.
+
+    Attributes
+    ----------
+    premises : the facts among the arguments
+    lags : the weights of sums in the other arguments
+    demands : what makes the numbers in the other arguments real and finite
+    algorithm : the one that the arguments are about; None: they are about none
+    """
+
+    premises: tuple[Fact, ...]
+    lags: frozenset[Lag]
+    demands: tuple[Demand, ...]
+    algorithm: Algorithm | None
+
+
+def _checked_arguments(name: str, values: tuple[object, ...]) -> _CheckedArguments:
+    """Refuse facts that the kernel did not make, and values of unknown types."""
+    premises: list[Fact] = []
+    parts: list[object] = []
+    for value in values:
+        if isinstance(value, Fact) and genuine(value):
+            premises.append(value)
+        else:
+            parts += _parts_of(value)
+    for part in parts:
+        need(
+            type(part) in _ARGUMENT_TYPES or isinstance(part, sp.Basic),
+            "{}: a premise was not created by the kernel, or has an unknown type",
+            name,
+        )
+    demands: list[Demand] = []
+    for part in parts:
+        demands += _demands_of(part)
+    algorithms = {value for value in values if isinstance(value, Algorithm)}
+    algorithms |= {premise.of for premise in premises if premise.of}
+    need(len(algorithms) <= 1, "{}: the premises are about different algorithms", name)
+    lags = frozenset(part for part in parts if isinstance(part, Lag))
+    algorithm = next(iter(algorithms), None)
+    return _CheckedArguments(tuple(premises), lags, tuple(demands), algorithm)
+
+
+def _check_claim(name: str, claim: Claim, algorithm: Algorithm | None) -> None:
+    """Refuse other blocks than those of the algorithm, and divisions by 0."""
+    if algorithm is not None:
+        _need_own_blocks(algorithm, claim)
+    for demand in claim.demands:
+        need(
+            not has_poles(demand.expr),
+            "{}: a side condition of the rule divides by 0",
+            name,
+        )
+
+
+def _fact_of(
+    rule: Rule, claim: Claim, checked: _CheckedArguments, arguments: BoundArguments
+) -> Fact:
+    """Make a fact of what a rule says.
+
+    It has the demands, hypotheses and weights of its premises, too.
+    """
+    demands: dict[Demand, None] = {}
+    uses, lags = frozenset(rule.uses), checked.lags
+    for premise in checked.premises:
+        demands |= dict.fromkeys(premise.demands)
+        uses |= premise.uses
+        lags |= premise.lags
+    demands |= dict.fromkeys((*claim.demands, *checked.demands))
+    fact = Fact(
+        _TOKEN,
+        left=MappingProxyType(form((claim.left, sp.S.One))),
+        right=MappingProxyType(form((claim.right, sp.S.One))),
+        equal=claim.equal,
+        demands=tuple(d for d in demands if not d.plain),
+        uses=uses,
+        lags=lags,
+        premises=checked.premises,
+        arguments=arguments,
+        rule=rule.name,
+        of=checked.algorithm,
+    )
+    need(
+        len(fact.phases) <= 1,
+        "{}: the step k would belong to several phases",
+        rule.name,
+    )
+    return fact
 
 
 @contextmanager
@@ -260,9 +309,12 @@ def foreign_steps(fact: Fact) -> list[str]:
 
 def size_demand(c: Expr) -> Demand:
     """Demand that an expression, up to its visible sign, is not negative."""
-    c = expression(c)
-    size = -c if not c.is_Add and c.could_extract_minus_sign() else c
-    return Demand(size, "the size of a coefficient")
+    return Demand(without_sign(expression(c)), "the size of a coefficient")
+
+
+def without_sign(c: Expr) -> Expr:
+    """Return an expression without its visible minus sign; sums stay."""
+    return -c if not c.is_Add and c.could_extract_minus_sign() else c
 
 
 def single_moment(fact: Fact, kind: str) -> Moment:
@@ -280,15 +332,12 @@ def single_moment(fact: Fact, kind: str) -> Moment:
 def young_weights(weights: Iterable[Expr]) -> tuple[Demand, ...]:
     """Demand that weights are positive and sum to at most 1."""
     shares = list(weights)
-    positive = (
+    positive = [
         Demand(w, "a weight of Young's inequality", strict=True) for w in shares
-    )
-    return (
-        *positive,
-        Demand(
-            1 - sp.Add(*shares), "the weights of Young's inequality sum to at most 1"
-        ),
-    )
+    ]
+    rest = 1 - sp.Add(*shares)
+    total = Demand(rest, "the weights of Young's inequality sum to at most 1")
+    return (*positive, total)
 
 
 def over_all(linear: Form, phases: set[str], **where: str) -> Form:
@@ -296,7 +345,8 @@ def over_all(linear: Form, phases: set[str], **where: str) -> Form:
 
     Coefficients that depend on the step are replaced by their means over the steps.
     """
-    steps, moved = "steps" in where, {}
+    steps = "steps" in where
+    terms = []
     for m, c in linear.items():
         varies = m.free if steps else m.kind != "one"
         need(
@@ -318,9 +368,10 @@ def over_all(linear: Form, phases: set[str], **where: str) -> Form:
                 m,
             )
             K = BLOCKS[next(iter(phases), "")].K
-            c = sp.factor(sp.summation(sp.expand(c), (k, 0, K - 1)) / K)
-        moved = form((moved, 1), ({m.at(**where) if varies else m: c}, 1))
-    return moved
+            total = sp.summation(sp.expand(c), (k, 0, K - 1))
+            c = sp.factor(total / K)
+        terms.append((c, m.at(**where) if varies else m))
+    return combination(*terms)
 
 
 __all__ = [
@@ -332,5 +383,6 @@ __all__ = [
     "rule",
     "single_moment",
     "size_demand",
+    "without_sign",
     "young_weights",
 ]

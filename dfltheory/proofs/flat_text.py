@@ -17,6 +17,7 @@ import sympy as sp
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
+from dfltheory.proofs.facts import without_sign
 from dfltheory.proofs.flat_statement import WEIGHTS, FlatStatement
 from dfltheory.proofs.kernel import Fact
 from dfltheory.proofs.moments import (
@@ -27,6 +28,7 @@ from dfltheory.proofs.moments import (
     Lag,
     Moment,
     Vec,
+    combination,
     form,
     root,
 )
@@ -145,9 +147,8 @@ class FlatProof(FlatStatement):
         sign = "==" if equal else "<="
         claim = f"{self.form(left)} {sign} {self.form(right)}"
         new = f"f{len(self.facts) + 1}"
-        while new in self.facts.values() or any(
-            line.startswith(f"{new} = ") for line in self.lines[-1:]
-        ):
+        # the line before may have a name that is not that of a fact of the kernel
+        while new in self.facts.values() or self.lines[-1].startswith(f"{new} = "):
             new += "a"
         self.lines.append(f"{new} = {name}({', '.join(texts)}) |- {claim}")
         return new
@@ -178,6 +179,7 @@ def _weights(weights: Lag) -> str:
 
 
 def _chain(out: FlatProof, fact: Fact) -> None:
+    """Write a chain as a sum: each bound counts by the coefficient that it replaces."""
     first, *others = out.arguments(fact)
     right = dict(first.right)
     pairs: Combination = [(first, sp.S.One)]
@@ -208,21 +210,18 @@ def _solve(out: FlatProof, fact: Fact) -> None:
 
 
 def _young(out: FlatProof, fact: Fact) -> None:
+    """Write Young's inequality as Minkowski's, squared with weights."""
     weights, *parts = out.arguments(fact)
-    (left,) = fact.left
-    sizes = [(root(v), _size(sp.sympify(c))) for c, v in parts]
-    near = form(*(({m: c}, sp.S.One) for m, c in sizes))
-    texts = [out.argument(p) for p in parts]
-    name = out.line("minkowski", texts, {root(left.vec): sp.S.One}, near, False)
-    pairs = zip(near, weights, strict=True)
-    shares = ", ".join(f"{out.moment(m)}: {out.expr(w)}" for m, w in pairs)
+    (square,) = fact.left
+    terms = [(without_sign(sp.sympify(c)), root(v)) for c, v in parts]
+    roots = combination(*terms)
+    texts = [out.argument(part) for part in parts]
+    left = {root(square.vec): sp.S.One}
+    minkowski = out.line("minkowski", texts, left, roots, False)
+    shares = out.argument(dict(zip(roots, weights, strict=True)))
     out.facts[id(fact)] = out.line(
-        "square", [name, "{" + shares + "}"], fact.left, fact.right, False
+        "square", [minkowski, shares], fact.left, fact.right, False
     )
-
-
-def _size(c: Expr) -> Expr:
-    return -c if not c.is_Add and c.could_extract_minus_sign() else c
 
 
 def _bounded(out: FlatProof, fact: Fact) -> None:

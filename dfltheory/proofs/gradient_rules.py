@@ -21,6 +21,8 @@ from dfltheory.proofs.moments import (
     N,
     Vec,
     X,
+    combination,
+    equality,
     form,
     inner,
     k,
@@ -28,6 +30,7 @@ from dfltheory.proofs.moments import (
     one,
     root,
     sq,
+    upper_bound,
     value,
 )
 
@@ -42,14 +45,14 @@ def lipschitz(alg: Algorithm, u: Vec, v: Vec, block: str | None = None) -> Claim
     b, else chi sqrt(L_b L_c), for the part of the gradients in b and points that differ
     in c.
     """
-    bends = alg.grad(u, block) - alg.grad(v, block)
-    L_of_gradient, L_of_points = BLOCKS[bends.block].L, BLOCKS[(u - v).block].L
-    steep = (
-        L_of_gradient
-        if L_of_gradient == L_of_points
-        else s.chi * sp.sqrt(L_of_gradient * L_of_points)
-    )
-    return Claim({root(bends): sp.S.One}, {root(u - v): steep})
+    difference = alg.grad(u, block) - alg.grad(v, block)
+    distance = u - v
+    L_of_gradient, L_of_points = BLOCKS[difference.block].L, BLOCKS[distance.block].L
+    if L_of_gradient == L_of_points:
+        smoothness = L_of_gradient
+    else:
+        smoothness = s.chi * sp.sqrt(L_of_gradient * L_of_points)
+    return upper_bound(root(difference), {root(distance): smoothness})
 
 
 @rule(f"the descent lemma: {_NESTEROV}, Lemma 1.2.3", h.SMOOTH)
@@ -60,12 +63,12 @@ def descent(alg: Algorithm, u: Vec, d: Vec) -> Claim:
     where all clients share D, grad f stands for grad f_i.
     """
     need(d.terms, "the step of the descent must not be 0")
-    g = alg.grad(u, d.block)
-    right = {
-        inner(g.mean() if d.common else g, d): sp.S.One,
-        sq(d): BLOCKS[d.block].L / 2,
-    }
-    return Claim(form(({value(u + d): sp.S.One}, 1), ({value(u): sp.S.One}, -1)), right)
+    gradient = alg.grad(u, d.block)
+    if d.common:
+        gradient = gradient.mean()
+    L = BLOCKS[d.block].L
+    change = combination((1, value(u + d)), (-1, value(u)))
+    return Claim(change, {inner(gradient, d): sp.S.One, sq(d): L / 2})
 
 
 @rule("the assumption itself", h.DIVERSITY)
@@ -81,10 +84,8 @@ def diversity(alg: Algorithm, u: Vec) -> Claim:
         "bounded diversity of the gradients is not assumed at the point {}",
         u,
     )
-    return Claim(
-        {root(alg.grad(u) - alg.full(u)): sp.S.One},
-        {one("diversity"): BLOCKS[alg.shared].diversity},
-    )
+    distance = root(alg.grad(u) - alg.full(u))
+    return upper_bound(distance, {one("diversity"): BLOCKS[alg.shared].diversity})
 
 
 @rule("the assumption itself", h.BOUNDED)
@@ -99,7 +100,8 @@ def bounded(alg: Algorithm, first: bool = False) -> Claim:
         "the local steps start at {}, not at the states",
         alg.first,
     )
-    return Claim({root(alg.grad(X) if first else G): sp.S.One}, {one("gradient"): s.B})
+    gradients = alg.grad(X) if first else G
+    return upper_bound(root(gradients), {one("gradient"): s.B})
 
 
 @rule("the assumption itself", h.MOMENT)
@@ -108,7 +110,7 @@ def second_moment(alg: Algorithm) -> Claim:
 
     root(g_k + n_k + e_k) <= sqrt(S2): the stochastic gradients.
     """
-    return Claim({root(SAMPLED): sp.S.One}, {one("moment"): sp.sqrt(s.S2)})
+    return upper_bound(root(SAMPLED), {one("moment"): sp.sqrt(s.S2)})
 
 
 @rule("the assumption itself", h.VARIANCE)
@@ -118,7 +120,7 @@ def variance(alg: Algorithm, part: Vec = N) -> Claim:
     root(n_k) <= sigma_l; of blocks sigma_v and sigma_u.
     """
     need(part == N.within(part.block), "{} is not the noise of a sample", part)
-    return Claim({root(part): sp.S.One}, {one("noise"): BLOCKS[part.block].noise})
+    return upper_bound(root(part), {one("noise"): BLOCKS[part.block].noise})
 
 
 @rule(
@@ -133,13 +135,13 @@ def sam(alg: Algorithm, part: Vec) -> Claim:
     root(U) <= L rho for U = e_k (what SAM's second gradient adds), its conditional mean
     e^_k given the past, and e_k - e^_k; of two blocks only in the shared part.
     """
-    known = (vec.within(alg.shared) for vec in (E, EHAT, E - EHAT))
+    parts_of_sam = [vec.within(alg.shared) for vec in (E, EHAT, E - EHAT)]
     need(
-        part in known,
+        part in parts_of_sam,
         "{} is not what SAM adds, its conditional mean, or their difference",
         part,
     )
-    return Claim({root(part): sp.S.One}, {one("sam"): BLOCKS[alg.shared].L * s.rho})
+    return upper_bound(root(part), {one("sam"): BLOCKS[alg.shared].L * s.rho})
 
 
 _WILLIAMS = (
@@ -157,11 +159,7 @@ def pythagoras(alg: Algorithm, u: Vec, v: Vec) -> Claim:
     """
     need(v.noise, "{} is not the noise of one local step", v)
     need(u.known(k, v.block), "{} is not known before the sample of step k is drawn", u)
-    return Claim(
-        {sq(u + v): sp.S.One},
-        form(({sq(u): sp.S.One}, 1), ({sq(v): sp.S.One}, 1)),
-        equal=True,
-    )
+    return equality(sq(u + v), combination((1, sq(u)), (1, sq(v))))
 
 
 @rule(_WILLIAMS, h.UNBIASED)
@@ -175,7 +173,7 @@ def unbiased(alg: Algorithm, u: Vec, v: Vec, weights: Lag = PLAIN) -> Claim:
     need(
         u.known(None, v.block), "{} is not known at the start of the round or phase", u
     )
-    return Claim({inner(u, v.sum(v.count, weights)): sp.S.One}, {}, equal=True)
+    return equality(inner(u, v.sum(v.count, weights)), {})
 
 
 @rule(_WILLIAMS, h.UNBIASED)
@@ -192,15 +190,13 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
         bound,
     )
     need(v.noise, "{} is not the noise of one local step", v)
-    need(
-        all(
-            m.kind == "one" and k not in c.free_symbols for m, c in bound.right.items()
-        ),
-        "the bound of the noise must be a constant, the same at every step",
-    )
-    return Claim(
-        {sq(v.sum(n, weights)): sp.S.One}, form((bound.right, weights.square_sum(n)))
-    )
+    for m, c in bound.right.items():
+        need(
+            m.kind == "one" and k not in c.free_symbols,
+            "the bound of the noise must be a constant, the same at every step",
+        )
+    right = form((bound.right, weights.square_sum(n)))
+    return upper_bound(sq(v.sum(n, weights)), right)
 
 
 @rule(
@@ -219,7 +215,7 @@ def clients(alg: Algorithm, v: Vec) -> Claim:
     need(
         not any(a.mean for a, _ in v.terms), "the noise is a mean over clients already"
     )
-    return Claim({sq(v.mean()): sp.S.One}, {sq(v): 1 / s.m}, equal=True)
+    return equality(sq(v.mean()), {sq(v): 1 / s.m})
 
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import sympy as sp
@@ -15,17 +15,20 @@ from dfltheory.proofs.facts import Fact, rule, single_moment, size_demand, young
 from dfltheory.proofs.moments import (
     BLOCKS,
     PLAIN,
+    Atom,
     Claim,
     Demand,
     Form,
     Lag,
     Vec,
-    form,
+    combination,
+    equality,
     inner,
     k,
     need,
     root,
     sq,
+    upper_bound,
 )
 
 HILBERT = "Rudin, Real and Complex Analysis, ch. 3 and 4 (L^2 is a Hilbert space)"
@@ -38,10 +41,9 @@ def minkowski(*parts: tuple[Expr, Vec]) -> Claim:
     root(sum_j c_j U_j) <= sum_j |c_j| root(U_j).
     """
     sizes = tuple(size_demand(c) for c, _ in parts)
-    right = form(
-        *(({root(v): d.expr}, sp.S.One) for d, (_, v) in zip(sizes, parts, strict=True))
-    )
-    return Claim({root(_sum(parts)): sp.S.One}, right, sizes)
+    roots = [root(v) for _, v in parts]
+    terms = [(size.expr, r) for size, r in zip(sizes, roots, strict=True)]
+    return upper_bound(root(_sum(parts)), combination(*terms), sizes)
 
 
 @rule(
@@ -56,17 +58,18 @@ def young(weights: Iterable[Expr], *parts: tuple[Expr, Vec]) -> Claim:
     """
     shares = [expression(w) for w in weights]
     need(len(shares) == len(parts), "{} vectors need as many weights", len(parts))
-    right = form(
-        *(
-            ({sq(v): c**2 / w}, sp.S.One)
-            for w, (c, v) in zip(shares, parts, strict=True)
-        )
-    )
-    return Claim({sq(_sum(parts)): sp.S.One}, right, young_weights(shares))
+    terms = []
+    for w, (c, v) in zip(shares, parts, strict=True):
+        terms.append((c**2 / w, sq(v)))
+    return upper_bound(sq(_sum(parts)), combination(*terms), young_weights(shares))
 
 
-def _sum(parts: Iterable[tuple[Expr, Vec]]) -> Vec:
-    return Vec.of(pair for c, v in parts for pair in (v * c).terms)
+def _sum(parts: Sequence[tuple[Expr, Vec]]) -> Vec:
+    """Return ``sum_j c_j U_j``."""
+    terms: list[tuple[Atom, Expr]] = []
+    for c, v in parts:
+        terms += (v * c).terms
+    return Vec.of(terms)
 
 
 @rule(
@@ -77,7 +80,7 @@ def mean_of(v: Vec) -> Claim:
 
     root(mean U) <= root(U).
     """
-    return Claim({root(v.mean()): sp.S.One}, {root(v): sp.S.One})
+    return upper_bound(root(v.mean()), {root(v): sp.S.One})
 
 
 @rule(f"Id - mean is an orthogonal projection: {HILBERT}")
@@ -86,7 +89,7 @@ def dev_of(v: Vec) -> Claim:
 
     root(U - mean U) <= root(U).
     """
-    return Claim({root(v.dev()): sp.S.One}, {root(v): sp.S.One})
+    return upper_bound(root(v.dev()), {root(v): sp.S.One})
 
 
 @rule(f"Pythagoras' theorem for the orthogonal projection on the mean: {HILBERT}")
@@ -95,8 +98,7 @@ def projection(v: Vec) -> Claim:
 
     sq(mean U) = sq(U) - sq(U - mean U).
     """
-    right = form(({sq(v): sp.S.One}, 1), ({sq(v.dev()): sp.S.One}, -1))
-    return Claim({sq(v.mean()): sp.S.One}, right, equal=True)
+    return equality(sq(v.mean()), combination((1, sq(v)), (-1, sq(v.dev()))))
 
 
 @rule("a sum of one term")
@@ -116,12 +118,12 @@ def one_step(fact: Fact) -> Claim:
 
 def _of_only_step(linear: Form, K: Expr) -> Form:
     """Return the moments with the sum over the steps in place of step 0."""
-    parts = []
+    terms = []
     for moment, c in linear.items():
         vec, other = moment.vec.only_step(K), moment.other.only_step(K)
         summed = moment if moment.steps else replace(moment, vec=vec, other=other)
-        parts.append(({summed: c.subs({k: 0, K: 1})}, sp.S.One))
-    return form(*parts)
+        terms.append((c.subs({k: 0, K: 1}), summed))
+    return combination(*terms)
 
 
 @rule(f"|| sum_j U_j || <= sum_j ||U_j|| and Cauchy-Schwarz: {HILBERT}")
@@ -131,7 +133,7 @@ def steps_mean(v: Vec) -> Claim:
     root(sum_{j<K} U_j) <= K root[mean k](U).
     """
     K = v.count
-    return Claim({root(v.sum(K)): sp.S.One}, {root(v).at(steps="mean"): K})
+    return upper_bound(root(v.sum(K)), {root(v).at(steps="mean"): K})
 
 
 @rule(f"Minkowski's inequality for weights that are not negative: {HILBERT}")
@@ -147,11 +149,9 @@ def steps_max(v: Vec, n: Expr, weights: Lag = PLAIN, upto: Expr | None = None) -
         "upto is allowed only for n = k, and must be K - 1 or K",
     )
     total = weights.whole(n if upto is None else upto)
-    return Claim(
-        {root(v.sum(n, weights)): sp.S.One},
-        {root(v).at(steps="max"): total},
-        (Demand(weights.weight, "a weight of a step"),),
-    )
+    largest = root(v).at(steps="max")
+    sign = Demand(weights.weight, "a weight of a step")
+    return upper_bound(root(v.sum(n, weights)), {largest: total}, (sign,))
 
 
 @rule(
@@ -164,15 +164,19 @@ def steps_sum(fact: Fact, weights: Lag) -> Claim:
     root(U_k) <= a C(k) + b, with C(k) the sum of the weights of k steps, gives
     root(sum_{j<K} c(K-j) U_j) <= a (sum_{j<K} c(K-j) C(j)) + b (sum of the weights).
     """
-    u, each = single_moment(fact, "root").vec, weights.whole(k)
+    u = single_moment(fact, "root").vec
     need(
         set(fact.left) == {root(u)} and u.free,
         "the left-hand side must be root(U) at a step k of this round: {}",
         fact,
     )
-    right, late, whole = {}, weights.late(u.count), weights.whole(u.count)
+    K = u.count
+    sum_of_late_steps, sum_of_weights = weights.late(K), weights.whole(K)
+    right = {}
     for m, c in fact.right.items():
-        size, total = (c / each, late) if k in c.free_symbols else (c, whole)
+        size, total = c, sum_of_weights
+        if k in c.free_symbols:
+            size, total = c / weights.whole(k), sum_of_late_steps
         need(
             m.kind in ("root", "one") and not m.free and k not in size.free_symbols,
             "({}) {}: only roots independent of k and constants are allowed, with a"
@@ -181,11 +185,8 @@ def steps_sum(fact: Fact, weights: Lag) -> Claim:
             m,
         )
         right[m] = size * total
-    return Claim(
-        {root(u.sum(u.count, weights)): sp.S.One},
-        right,
-        (Demand(weights.weight, "a weight"),),
-    )
+    sign = Demand(weights.weight, "a weight")
+    return upper_bound(root(u.sum(K, weights)), right, (sign,))
 
 
 @rule(f"polarization: {HILBERT}")
@@ -194,9 +195,9 @@ def polarization(u: Vec, v: Vec) -> Claim:
 
     <U, V> = (sq(U) + sq(V) - sq(U - V))/2.
     """
-    squares = {sq(u): sp.S.One}, {sq(v): sp.S.One}, {sq(u - v): sp.S.NegativeOne}
-    right = form(*((square, sp.S.Half) for square in squares))
-    return Claim({inner(u, v): sp.S.One}, right, equal=True)
+    half = sp.S.Half
+    right = combination((half, sq(u)), (half, sq(v)), (-half, sq(u - v)))
+    return equality(inner(u, v), right)
 
 
 @rule(f"the product is bilinear: {HILBERT}")
@@ -205,8 +206,8 @@ def bilinear(u: Vec, *parts: tuple[Expr, Vec]) -> Claim:
 
     <U, sum_j c_j V_j> = sum_j c_j <U, V_j>.
     """
-    right = form(*(({inner(u, v): expression(c)}, sp.S.One) for c, v in parts))
-    return Claim({inner(u, _sum(parts)): sp.S.One}, right, equal=True)
+    terms = [(expression(c), inner(u, v)) for c, v in parts]
+    return equality(inner(u, _sum(parts)), combination(*terms))
 
 
 @rule("w_i >= delta: monotonicity of sums", h.WEIGHTS)
@@ -215,7 +216,7 @@ def unweigh(v: Vec) -> Claim:
 
     root(U/w) <= root(U)/delta: every push-sum weight is at least delta.
     """
-    return Claim({root(v.pushed()): sp.S.One}, {root(v): 1 / s.delta})
+    return upper_bound(root(v.pushed()), {root(v): 1 / s.delta})
 
 
 @rule("w_i >= delta: monotonicity of sums", h.WEIGHTS)
@@ -225,7 +226,7 @@ def weigh(v: Vec) -> Claim:
     root(U) <= delta^(-1/2) (the root with the weights w_i/m): every push-sum weight is
     at least delta.
     """
-    return Claim({root(v): sp.S.One}, {root(v, weighted=True): 1 / sp.sqrt(s.delta)})
+    return upper_bound(root(v), {root(v, weighted=True): 1 / sp.sqrt(s.delta)})
 
 
 __all__ = [

@@ -19,39 +19,48 @@ from dfltheory.proofs.script_region import glossary_of
 def not_implied(
     theorem: Theorem, source: Theorem, schedule: Mapping[str, Expr]
 ) -> list[str]:
-    """Return what is not shown of the conditions and of the bound of the source.
+    """Return why a theorem is not proved to follow from another one.
 
-    Shown must be: under the corollary's conditions its schedule is in the ranges of the
-    step sizes and meets the source's conditions, and then the source's bound is at most
-    the corollary's.
+    It follows if three things are proved under the theorem's conditions: the schedule
+    is in the ranges of its quantities, it satisfies the conditions of the source, and
+    with it the bound of the source is at most that of the theorem.
+
+    Parameters
+    ----------
+    theorem : the corollary
+    source : the theorem from which it should follow
+    schedule : the corollary's values of quantities of the source, by name
+
+    Returns
+    -------
+    list of str
+        One message for each of these that is not proved.
     """
-    conditions, known = conditions_of(theorem), glossary_of(theorem)
-    region = Region(conditions, glossary=known)
-    larger = with_roots(conditions, known)
-    values = {
-        theorem.glossary[name].symbol: sp.sympify(value)
-        for name, value in schedule.items()
-    }
+    conditions, glossary = conditions_of(theorem), glossary_of(theorem)
+    region = Region(conditions, glossary=glossary)
+    region_with_roots = with_roots(conditions, glossary)
+    values: dict[Expr, Expr] = {}
+    missing = []
+    for name, value in schedule.items():
+        quantity, formula = theorem.glossary[name], sp.sympify(value)
+        values[quantity.symbol] = formula
+        if not _in_range(region, quantity, formula):
+            missing.append(f"not shown: {name} = {value} is in its range")
 
     def scheduled(expr: Expr) -> Expr:
         return source.expand(expr).subs(values, simultaneous=True)
 
-    missing = [
-        f"not shown: {name} = {value} is in its range"
-        for name, value in schedule.items()
-        if not _in_range(region, theorem.glossary[name], sp.sympify(value))
-    ]
-    missing += [
-        f"not shown: {c.name}, a condition of {source}"
-        for c in source.conditions
-        if not any(r.holds(scheduled(c.slack), c.strict) for r in (region, larger))
-    ]
+    for condition in source.conditions:
+        slack = scheduled(condition.slack)
+        regions = (region, region_with_roots)
+        if not any(r.holds(slack, condition.strict) for r in regions):
+            missing.append(f"not shown: {condition.name}, a condition of {source}")
     terms = {name: theorem.expand(part) for name, part in theorem.parts.items()}
-    derived = {name: scheduled(part) for name, part in source.parts.items()}
-    if terms.keys() == derived.keys():
-        differences = [terms[name] - derived[name] for name in terms]
+    source_terms = {name: scheduled(part) for name, part in source.parts.items()}
+    if terms.keys() == source_terms.keys():
+        differences = [terms[name] - source_terms[name] for name in terms]
     else:
-        differences = [sp.Add(*terms.values()) - sp.Add(*derived.values())]
+        differences = [sp.Add(*terms.values()) - sp.Add(*source_terms.values())]
     if not all(map(region.holds, differences)):
         missing.append(f"not shown: the bound of {source} is at most that of {theorem}")
     return missing
@@ -61,9 +70,10 @@ def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
     """Return whether a quantity of a schedule is proved to be in its range."""
     if quantity.integer and not value.is_Integer:
         return False
-    above = region.holds(value - sp.Rational(quantity.low), strict=quantity.open_low)
+    low = sp.Rational(quantity.low)
+    if not region.holds(value - low, strict=quantity.open_low):
+        return False
     if math.isinf(quantity.high):
-        return above
-    return above and region.holds(
-        sp.Rational(quantity.high) - value, strict=quantity.open_high
-    )
+        return True
+    high = sp.Rational(quantity.high)
+    return region.holds(high - value, strict=quantity.open_high)

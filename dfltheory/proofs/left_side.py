@@ -13,6 +13,7 @@ from dfltheory.proofs.moments import (
     X_U,
     X_V,
     XBAR,
+    Algorithm,
     Form,
     Vec,
     X,
@@ -22,57 +23,60 @@ from dfltheory.proofs.moments import (
 
 
 def left_moments(theorem: Theorem, fact: Fact) -> Form:
-    """Return the moments that the theorem's left-hand side is, or none.
+    """Return the theorem's left-hand side as moments of the algorithm of a fact.
 
-    The algorithm is that of the fact.
+    Empty if it is not the mean of a squared gradient over all rounds, or if it is taken
+    at another point than the algorithm's mean model.
     """
     lhs, T, alg = theorem.lhs, GLOSSARY["T"].symbol, fact.of
-    if alg is None or (lhs.aggregate, lhs.first, lhs.last, lhs.start) != (
-        "mean",
-        0,
-        T - 1,
-        0,
-    ):
+    rounds = (lhs.aggregate, lhs.first, lhs.last, lhs.start)
+    if alg is None or rounds != ("mean", 0, T - 1, 0):
         return {}
-    w = alg.mean_model
     if theorem.scope.two_blocks != (alg.kept is not None):
         return {}
+    w = alg.mean_model
     if alg.kept is not None and w == X_U.mean() + X_V:
-        later, shares = X_U.mean() + alg.kept, (1 / s.L_u, 1 / s.L_v)
-        halved = (s.eta_u * s.K_u / 4, s.eta_v * s.K_v / 4)
-        measured = {
-            "two_block": (w, shares),
-            "two_block_next": (later, shares),
-            "two_block_weighted": (later, halved),
-        }
-        if lhs.measure not in measured:
-            return {}
-        mean_point, (first, second) = measured[lhs.measure]
-        pair = {sq(alg.full(mean_point)): first, sq(alg.grad(X_U + X_V, "v")): second}
-        return {m.at(rounds="mean"): c for m, c in pair.items()}
-    measured = {"grad_norm_sq": (X.mean(), XBAR), "grad_norm_sq_w": (_auxiliary(fact),)}
-    return (
-        {sq(alg.full(w)).at(rounds="mean"): sp.S.One}
-        if w in measured.get(lhs.measure, ())
-        else {}
-    )
+        return _two_block_moments(lhs.measure, alg, X_U.mean() + alg.kept)
+    points = {"grad_norm_sq": [X.mean(), XBAR], "grad_norm_sq_w": [_auxiliary(fact)]}
+    if w not in points.get(lhs.measure, ()):
+        return {}
+    return {sq(alg.full(w)).at(rounds="mean"): sp.S.One}
+
+
+def _two_block_moments(measure: str, alg: Algorithm, next_model: Vec) -> Form:
+    """Return a measure of models of two blocks; empty if it is another measure.
+
+    It is a weighted sum of the squared gradients of the shared and the personal part.
+    ``next_model``: the mean model with the personal part of the next round.
+    """
+    by_smoothness = (1 / s.L_u, 1 / s.L_v)
+    by_steps = (s.eta_u * s.K_u / 4, s.eta_v * s.K_v / 4)
+    measures = {
+        "two_block": (alg.mean_model, by_smoothness),
+        "two_block_next": (next_model, by_smoothness),
+        "two_block_weighted": (next_model, by_steps),
+    }
+    if measure not in measures:
+        return {}
+    point, (weight_shared, weight_personal) = measures[measure]
+    shared = sq(alg.full(point)).at(rounds="mean")
+    personal = sq(alg.grad(X_U + X_V, "v")).at(rounds="mean")
+    return {shared: weight_shared, personal: weight_personal}
 
 
 def _auxiliary(fact: Fact) -> Vec:
-    """Return the auxiliary point of DFedADMM, for the weights of the fact.
+    """Return the auxiliary point of DFedADMM.
 
-    Xbar - lam_admm ((1 - gamma)/gamma) mean dual, gamma = 1 - (1 - eta/lam_admm)^K the
-    weights' sum.
+    It is mean x - lam_admm ((1 - gamma)/gamma) mean dual, where gamma = 1 - (1 -
+    eta/lam_admm)^K is the sum of the weights: the fact's symbol for it, if it has one.
     """
-    share = s.eta / s.lam_admm
-    gamma = 1 - (1 - share) ** s.K
-    totals = [
-        w.at
-        for w in fact.lags
-        if w.at is not None and is_zero(w.meanings[w.at] - gamma)
-    ]
-    total = totals[0] if totals else gamma
-    return X.mean() - DUAL.mean() * (s.lam_admm * (1 - total) / total)
+    gamma = 1 - (1 - s.eta / s.lam_admm) ** s.K
+    for weights in fact.lags:
+        symbol = weights.at
+        if symbol is not None and is_zero(weights.meanings[symbol] - gamma):
+            gamma = symbol
+            break
+    return X.mean() - DUAL.mean() * (s.lam_admm * (1 - gamma) / gamma)
 
 
 __all__ = ["left_moments"]

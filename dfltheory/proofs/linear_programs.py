@@ -32,19 +32,31 @@ def minimum(
     pair or None
         The least value and a minimizer; None if there is none.
     """
-    matrices = []
     # SymPy cannot treat a program without any row in at_most: 0 <= 0 changes nothing
     nothing = ([Fraction(0)] * len(costs), Fraction(0))
-    for rows in (at_most or [nothing], equal):
-        matrices += [
-            sp.Matrix([_numbers(row) for row, _ in rows]) if rows else None,
-            sp.Matrix(_numbers([number for _, number in rows])) if rows else None,
-        ]
+    A, b = _system(at_most or [nothing])
+    A_eq, b_eq = _system(equal)
+    objective = sp.Matrix([_numbers(costs)])
     try:
-        least, where = linprog(sp.Matrix([_numbers(costs)]), *matrices, bounds=bounds)
+        least, minimizer = linprog(objective, A, b, A_eq, b_eq, bounds=bounds)
     except (InfeasibleLPError, UnboundedLPError):
         return None
-    return _fraction(least), [_fraction(value) for value in where]
+    return _fraction(least), [_fraction(value) for value in minimizer]
+
+
+def scalar_product(one: Row, other: Row) -> Fraction:
+    """Return the sum of the products of the entries of two rows."""
+    products = [x * y for x, y in zip(one, other, strict=True)]
+    return sum(products, Fraction(0))
+
+
+def _system(rows: Rows) -> tuple[sp.Matrix | None, sp.Matrix | None]:
+    """Return the matrix of coefficients and the right-hand side; None without rows."""
+    if not rows:
+        return None, None
+    coefficients = [_numbers(row) for row, _ in rows]
+    limits = _numbers([number for _, number in rows])
+    return sp.Matrix(coefficients), sp.Matrix(limits)
 
 
 def _numbers(row: Row) -> list[sp.Expr]:
@@ -55,4 +67,4 @@ def _fraction(value: sp.Rational | int) -> Fraction:
     return Fraction(str(value))
 
 
-__all__ = ["minimum"]
+__all__ = ["minimum", "scalar_product"]

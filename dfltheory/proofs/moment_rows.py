@@ -13,7 +13,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from dfltheory.proofs.linear_facts import ONE
-from dfltheory.proofs.linear_programs import Rows, minimum
+from dfltheory.proofs.linear_programs import Rows, minimum, scalar_product
 from dfltheory.proofs.moments import Moment
 
 _BOXES = (10, 10**4, 10**9)
@@ -42,9 +42,8 @@ def left_over(
     at_point: MomentRows, numbers: Sequence[Fraction], place: int
 ) -> Fraction:
     """Return what a sum of premises leaves of the claim's coefficient of a moment."""
-    pairs = zip(numbers, at_point.premises, strict=True)
-    used = sum((number * premise[place] for number, premise in pairs), Fraction(0))
-    return at_point.claim[place] - used
+    coefficients = [premise[place] for premise in at_point.premises]
+    return at_point.claim[place] - scalar_product(numbers, coefficients)
 
 
 def counterexample(at_point: MomentRows) -> list[Fraction] | None:
@@ -56,16 +55,24 @@ def counterexample(at_point: MomentRows) -> list[Fraction] | None:
     return None if values is None else _with_squares(at_point, values)
 
 
-def _programs(at_point: MomentRows, extra: Sequence[int] = ()) -> tuple[Rows, Rows]:
-    """Return rows of the linear program for the multipliers.
+def _constraints_of_multipliers(
+    at_point: MomentRows, loose: Sequence[int] = ()
+) -> tuple[Rows, Rows]:
+    """Return the inequalities and the equations that multipliers satisfy.
 
-    What is left over is not negative, or 0 for moments with signs. ``extra``: moments
-    for which a further variable may be added.
+    The sum of the premises is at most the claim in each coefficient, and equal to it
+    for moments that may be negative.
+
+    Parameters
+    ----------
+    at_point : claim and premises
+    loose : the places of moments whose coefficients may exceed the claim's; each has
+        a further variable, its excess
     """
     at_most, equal = [], []
     for place, moment in enumerate(at_point.moments):
         row = [premise[place] for premise in at_point.premises]
-        row += [-Fraction(place == extra_place) for extra_place in extra]
+        row += [-Fraction(place == loose_place) for loose_place in loose]
         rows = equal if moment.kind in SIGNED else at_most
         rows.append((row, at_point.claim[place]))
     return at_most, equal
@@ -74,35 +81,56 @@ def _programs(at_point: MomentRows, extra: Sequence[int] = ()) -> tuple[Rows, Ro
 def tight_solutions(
     at_point: MomentRows, absent: Sequence[int]
 ) -> Iterator[list[Fraction]]:
-    """Multipliers with the least sum, and with least left over in some moments."""
+    """Yield multipliers with which the premises give the claim, if there are any.
+
+    Parameters
+    ----------
+    at_point : claim and premises
+    absent : the places of moments that the claim does not have
+
+    Yields
+    ------
+    list of Fraction
+        First the multipliers with the smallest sum, then those that leave as little
+        as possible of the ``absent`` moments.
+    """
     count = len(at_point.premises)
     if not count:
         yield []
         return
-    spare = [
-        -sum((premise[place] for place in absent), Fraction(0))
-        for premise in at_point.premises
-    ]
-    for costs in ([Fraction(1)] * count, spare):
-        solution = minimum(costs, *_programs(at_point))
+    at_most, equal = _constraints_of_multipliers(at_point)
+    smallest_sum = [Fraction(1)] * count
+    least_left_over = []
+    for premise in at_point.premises:
+        in_absent = sum((premise[place] for place in absent), Fraction(0))
+        least_left_over.append(-in_absent)
+    for costs in (smallest_sum, least_left_over):
+        solution = minimum(costs, at_most, equal)
         if solution is not None:
             yield solution[1]
 
 
-def loose_solution(
-    at_point: MomentRows, loose: Sequence[int]
-) -> Iterator[list[Fraction]]:
-    """Yield multipliers with which the claim is exceeded as little as possible.
+def loose_solution(at_point: MomentRows, loose: Sequence[int]) -> list[Fraction] | None:
+    """Return multipliers with which the claim is exceeded as little as possible.
 
-    ``loose``: the moments whose coefficients may be exceeded, each measured in its own
-    size.
+    Parameters
+    ----------
+    at_point : claim and premises
+    loose : the places of moments whose coefficients may exceed the claim's
+
+    Returns
+    -------
+    list of Fraction or None
+        They minimize the sum of the excesses, each divided by the claim's coefficient
+        if that is not 0. None if there are no multipliers.
     """
     count = len(at_point.premises)
     costs = [Fraction(0)] * count
-    costs += [1 / (abs(at_point.claim[place]) or Fraction(1)) for place in loose]
-    solution = minimum(costs, *_programs(at_point, loose))
-    if solution is not None:
-        yield solution[1][:count]
+    for place in loose:
+        size = abs(at_point.claim[place]) or Fraction(1)
+        costs.append(1 / size)
+    solution = minimum(costs, *_constraints_of_multipliers(at_point, loose))
+    return None if solution is None else solution[1][:count]
 
 
 def _with_squares(
@@ -113,12 +141,13 @@ def _with_squares(
     None if none was found.
     """
     pairs = _roots_and_squares(at_point.moments)
-    if all(values[square] == values[of] ** 2 for of, square in pairs):
+    if all(values[square] == values[root] ** 2 for root, square in pairs):
         return values
     for sizes in _tried_sizes(at_point, len(pairs)):
         fixed: dict[int, Fraction] = {}
-        for (of, square), size in zip(pairs, sizes, strict=True):
-            fixed |= {of: size, square: size**2}
+        for (root, square), size in zip(pairs, sizes, strict=True):
+            fixed[root] = size
+            fixed[square] = size**2
         refutation = _counterexample(at_point, fixed)
         if refutation is not None:
             return refutation
@@ -128,39 +157,40 @@ def _with_squares(
 def _tried_sizes(at_point: MomentRows, count: int) -> list[tuple[Fraction, ...]]:
     """Return values of some roots that are tried together with their squares.
 
-    They are constants of the premises and others, equal ones or with quotients that the
-    premises have.
+    One root is a constant of the premises, or one of ``_SIZES``; the others are
+    multiples of it by numbers that occur in the premises. Many roots are all equal.
     """
     numbers = {abs(x) for premise in at_point.premises for x in premise if x}
     quotients = sorted({Fraction(1), *numbers})[:_QUOTIENTS]
     constant = at_point.moments.index(ONE)
     constants = {abs(premise[constant]) for premise in at_point.premises}
-    sizes = []
+    tried: list[tuple[Fraction, ...]] = []
     for size in (*sorted(constants - {0}), *_SIZES):
         if count > _MOST_PAIRS:
-            sizes.append((size,) * count)
+            tried.append((size,) * count)
             continue
-        other_sizes = itertools.product(quotients, repeat=count - 1)
-        sizes += [(size, *(size * quotient for quotient in q)) for q in other_sizes]
-        other_sizes = itertools.product(quotients, repeat=count - 1)
-        sizes += [(*(size * quotient for quotient in q), size) for q in other_sizes]
-    return list(dict.fromkeys(sizes))
+        multiples = [size * quotient for quotient in quotients]
+        other_sizes = list(itertools.product(multiples, repeat=count - 1))
+        tried += [(size, *others) for others in other_sizes]
+        tried += [(*others, size) for others in other_sizes]
+    return list(dict.fromkeys(tried))
 
 
 def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:
     """Return the places of a root and of its square, where both occur."""
     places = {moment: place for place, moment in enumerate(moments)}
-    return [
-        (place, places[replace(moment, kind="sq")])
-        for moment, place in places.items()
-        if moment.kind == "root" and replace(moment, kind="sq") in places
-    ]
+    pairs = []
+    for moment, place in places.items():
+        square = replace(moment, kind="sq")
+        if moment.kind == "root" and square in places:
+            pairs.append((place, places[square]))
+    return pairs
 
 
 def _counterexample(
     at_point: MomentRows, fixed: Mapping[int, Fraction] = MappingProxyType({})
 ) -> list[Fraction] | None:
-    """Values of the moments at which all premises hold and the claim does not.
+    """Return values of the moments at which the claim alone does not hold.
 
     ``fixed``: values of some moments, by their places.
     """
@@ -177,16 +207,17 @@ def _counterexample(
 def _counterexample_within(
     at_point: MomentRows, fixed: Mapping[int, Fraction], largest: int
 ) -> list[Fraction] | None:
-    known = {place: Fraction(0) for place in at_point.pinned}
-    known |= {at_point.moments.index(ONE): Fraction(1), **fixed}
-    at_most = [
-        ([-value for value in premise], Fraction(0)) for premise in at_point.premises
-    ]
-    count = len(at_point.moments)
-    equal = [
-        ([Fraction(int(j == place)) for j in range(count)], value)
-        for place, value in known.items()
-    ]
+    """Return such values of size ``largest`` at most."""
+    constant = at_point.moments.index(ONE)
+    known = dict.fromkeys(at_point.pinned, Fraction(0))
+    known |= {constant: Fraction(1), **fixed}
+    negated = [[-value for value in premise] for premise in at_point.premises]
+    at_most = [(row, Fraction(0)) for row in negated]
+    equal = []
+    for place, value in known.items():
+        unit_row = [Fraction(0)] * len(at_point.moments)
+        unit_row[place] = Fraction(1)
+        equal.append((unit_row, value))
     bounds = []
     for moment in at_point.moments:
         least = -largest if moment.kind in SIGNED else 0
@@ -195,11 +226,9 @@ def _counterexample_within(
     if solution is None or solution[0] >= 0:
         return None
     values = solution[1]
-    premises_hold = all(
-        sum((c * x for c, x in zip(premise, values, strict=True)), Fraction(0)) >= 0
-        for premise in at_point.premises
-    )
-    return values if premises_hold else None
+    # the solver is not trusted
+    premise_values = [scalar_product(premise, values) for premise in at_point.premises]
+    return values if all(value >= 0 for value in premise_values) else None
 
 
 __all__ = [

@@ -115,23 +115,24 @@ class Algorithm:
         """
         after = Vec()
         for a, c in v.terms:
-            update = {("dual", ""): self.dual, ("x", "v"): self.kept}.get(
-                (a.name, a.block)
-            )
             need(not a.pushed, "{} is divided by weights of this round", shown(a))
-            if update is not None:
-                next_state = update.mean() if a.mean else update
-            else:
-                need(
-                    a.mean and a.name in ("x", "xbar") and a.block == self.shared,
-                    "{} is not a mean of a state",
-                    shown(a),
-                )
-                next_state = (
-                    XBAR + self.moved.mean() if a.name == "xbar" else self.sent.mean()
-                )
-            after += next_state * c
+            after += self._next_state(a) * c
         return after
+
+    def _next_state(self, a: Atom) -> Vec:
+        """Return what a state, or its mean, is in the next round."""
+        updates = {("dual", ""): self.dual, ("x", "v"): self.kept}
+        update = updates.get((a.name, a.block))
+        if update is not None:
+            return update.mean() if a.mean else update
+        need(
+            a.mean and a.name in ("x", "xbar") and a.block == self.shared,
+            "{} is not a mean of a state",
+            shown(a),
+        )
+        if a.name == "xbar":
+            return XBAR + self.moved.mean()
+        return self.sent.mean()
 
     def root_of_dual(self, v: Vec) -> Moment:
         """root(U) for the dual, its mean, or what is left of it without the mean."""
@@ -172,9 +173,9 @@ class Moment:
     label: str = ""
 
     def __post_init__(self) -> None:
-        words = (self.kind, self.steps, self.rounds, self.label)
+        texts = (self.kind, self.steps, self.rounds, self.label)
         need(
-            all(type(word) is str for word in words),
+            all(type(text) is str for text in texts),
             "the kind, steps, rounds and label of a moment must be of type str",
         )
         need(
@@ -227,14 +228,12 @@ class Moment:
         return replace(self, **where)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
+        if self.kind == "one":
+            return f"1[{self.label}]"
         inside = f"{self.vec}, {self.other}" if self.kind == "inner" else str(self.vec)
         steps = f"{self.steps} k" if self.steps else ""
         marks = ", ".join(x for x in (steps, self.rounds) if x)
-        return (
-            f"1[{self.label}]"
-            if self.kind == "one"
-            else f"{self.kind}[{marks}]({inside})"
-        )
+        return f"{self.kind}[{marks}]({inside})"
 
 
 def sq(v: Vec) -> Moment:
@@ -279,6 +278,11 @@ def form(*parts: tuple[Form, Expr | int]) -> dict[Moment, Expr]:
     return {moment: c for moment, c in total.items() if not is_zero(c)}
 
 
+def combination(*terms: tuple[Expr | int, Moment]) -> dict[Moment, Expr]:
+    """``sum_j c_j M_j`` without moments of coefficient 0."""
+    return form(*(({moment: sp.sympify(c)}, 1) for c, moment in terms))
+
+
 def form_text(side: Form) -> str:
     """Return the text of one side of an inequality."""
     return " + ".join(f"({c}) {m}" for m, c in side.items()) or "0"
@@ -309,6 +313,16 @@ class Claim:
     right: Form
     demands: tuple[Demand, ...] = ()
     equal: bool = False
+
+
+def upper_bound(moment: Moment, right: Form, demands: tuple[Demand, ...] = ()) -> Claim:
+    """Return the claim that one moment is at most a linear combination."""
+    return Claim({moment: sp.S.One}, right, demands)
+
+
+def equality(moment: Moment, right: Form) -> Claim:
+    """Return the claim that one moment equals a linear combination."""
+    return Claim({moment: sp.S.One}, right, equal=True)
 
 
 @dataclass(frozen=True)
@@ -364,11 +378,14 @@ __all__ = [
     "Form",
     "Moment",
     "Rule",
+    "combination",
+    "equality",
     "form",
     "form_text",
     "inner",
     "one",
     "root",
     "sq",
+    "upper_bound",
     "value",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
@@ -15,13 +17,17 @@ from dfltheory.proofs.moments import (
     Algorithm,
     Claim,
     Demand,
+    Form,
     Moment,
     Vec,
     X,
+    combination,
+    equality,
     form,
     need,
     one,
     root,
+    upper_bound,
     value,
 )
 
@@ -42,8 +48,7 @@ def gossip(alg: Algorithm) -> Claim:
         "the rule covers one gossip step per round, not {}: use gossip_steps",
         alg.gossips,
     )
-    distance = root(X.within(alg.shared).dev())
-    return Claim({distance.at(rounds="next"): sp.S.One}, {root(alg.sent.dev()): s.lam})
+    return upper_bound(_next_disagreement(alg), {root(alg.sent.dev()): s.lam})
 
 
 @rule(
@@ -63,11 +68,13 @@ def gossip_steps(alg: Algorithm) -> Claim:
         "{} is not a number of gossip steps",
         alg.gossips,
     )
-    distance = root(X.within(alg.shared).dev())
-    return Claim(
-        {distance.at(rounds="next"): sp.S.One},
-        {root(alg.sent.dev()): s.lam**alg.gossips},
-    )
+    factor = s.lam**alg.gossips
+    return upper_bound(_next_disagreement(alg), {root(alg.sent.dev()): factor})
+
+
+def _next_disagreement(alg: Algorithm) -> Moment:
+    """root[next](x - mean x) of what the network mixes."""
+    return root(X.within(alg.shared).dev()).at(rounds="next")
 
 
 @rule(
@@ -83,10 +90,8 @@ def push(alg: Algorithm) -> Claim:
     """
     _need_one_step_of_push_sum(alg)
     distance = root(X - XBAR, weighted=True)
-    return Claim(
-        {distance.at(rounds="next"): sp.S.One},
-        {distance: s.q, root(alg.moved): s.q / sp.sqrt(s.delta)},
-    )
+    right = {distance: s.q, root(alg.moved): s.q / sp.sqrt(s.delta)}
+    return upper_bound(distance.at(rounds="next"), right)
 
 
 def _need_one_step_of_push_sum(alg: Algorithm) -> None:
@@ -117,47 +122,57 @@ def push_windows(alg: Algorithm) -> Claim:
     rounds it contracts by q.
     """
     _need_one_step_of_push_sum(alg)
-    distance, far = root(X - XBAR, weighted=True), (s.window - 1 + s.q) / (1 - s.q)
+    distance = root(X - XBAR, weighted=True)
+    sum_of_powers = (s.window - 1 + s.q) / (1 - s.q)
+    sum_of_squares = s.window / (1 - s.q**2)
     right = {
-        distance.at(rounds="start"): sp.sqrt(s.window / (s.T * (1 - s.q**2))),
-        root(alg.moved).at(rounds="mean"): far / sp.sqrt(s.delta),
+        distance.at(rounds="start"): sp.sqrt(sum_of_squares / s.T),
+        root(alg.moved).at(rounds="mean"): sum_of_powers / sp.sqrt(s.delta),
     }
-    return Claim(
-        {distance.at(rounds="mean"): sp.S.One},
-        right,
-        (Demand(1 - s.q, "a contraction", strict=True),),
-    )
+    contracts = Demand(1 - s.q, "a contraction", strict=True)
+    return upper_bound(distance.at(rounds="mean"), right, (contracts,))
 
 
-def _recursion(
-    fact: Fact,
-) -> tuple[Moment, Expr, dict[Moment, Expr], tuple[Demand, ...]]:
-    """Return the factor and the rest of a recursion over the rounds.
+@dataclass(frozen=True)
+class _Recursion:
+    """A recursion over the rounds: ``root[next](U) <= p root(U) + rest``.
 
-    root[next](U) <= p root(U) + rest, and p, the rest, and what must hold of p.
+    Attributes
+    ----------
+    moment : root(U)
+    p : the factor
+    rest : roots and constants with their coefficients
+    demands : 0 <= p < 1, and no coefficient of the rest is negative
     """
+
+    moment: Moment
+    p: Expr
+    rest: Form
+    demands: tuple[Demand, ...]
+
+
+def _recursion(fact: Fact) -> _Recursion:
+    """Return the parts of a recursion over the rounds."""
     after = single_moment(fact, "root")
     need(after.rounds == "next", "the recursion must bound a root at the next round")
     now = after.at(rounds="")
     rest = dict(fact.right)
     p = rest.pop(now, sp.S.Zero)
+    of_this_round = not now.free
+    for moment in rest:
+        is_root = moment.kind in ("root", "one")
+        of_this_round &= is_root and not moment.rounds and not moment.free
     need(
-        all(m.kind in ("root", "one") and not m.rounds and not m.free for m in rest)
-        and not now.free,
+        of_this_round,
         "the other terms of the recursion must be roots or constants of this round: {}",
         fact,
     )
-    signs = (Demand(c, "a coefficient of the recursion") for c in rest.values())
-    return (
-        now,
-        p,
-        rest,
-        (
-            Demand(p, "a contraction"),
-            Demand(1 - p, "a contraction", strict=True),
-            *signs,
-        ),
+    contracts = (
+        Demand(p, "a contraction"),
+        Demand(1 - p, "a contraction", strict=True),
     )
+    signs = [Demand(c, "a coefficient of the recursion") for c in rest.values()]
+    return _Recursion(now, p, rest, (*contracts, *signs))
 
 
 @rule(_CONVOLUTION)
@@ -167,15 +182,14 @@ def convolution(fact: Fact) -> Claim:
     root[next](U) <= p root(U) + sum_j c_j b_j in every round gives root[mean t](U) <=
     root[start](U)/sqrt(T (1 - p^2)) + (1/(1 - p)) sum_j c_j b_j[mean t].
     """
-    now, p, rest, demands = _recursion(fact)
-    right = {}
-    for moment, c in rest.items():
+    recursion = _recursion(fact)
+    now, p = recursion.moment, recursion.p
+    terms = []
+    for moment, c in recursion.rest.items():
         over_rounds = moment if moment.kind == "one" else moment.at(rounds="mean")
-        right[over_rounds] = c / (1 - p)
-    started = {now.at(rounds="start"): 1 / sp.sqrt(s.T * (1 - p**2))}
-    return Claim(
-        {now.at(rounds="mean"): sp.S.One}, form((right, 1), (started, 1)), demands
-    )
+        terms.append((c / (1 - p), over_rounds))
+    terms.append((1 / sp.sqrt(s.T * (1 - p**2)), now.at(rounds="start")))
+    return upper_bound(now.at(rounds="mean"), combination(*terms), recursion.demands)
 
 
 @rule("induction over the rounds")
@@ -185,13 +199,15 @@ def invariant(fact: Fact, start: Fact) -> Claim:
     root[next](U) <= p root(U) + c in every round and root[start](U) <= 0 give root(U)
     <= c/(1 - p).
     """
-    now, p, rest, demands = _recursion(fact)
+    recursion = _recursion(fact)
+    now, rest = recursion.moment, recursion.rest
     need(
         single_moment(start, "root") == now.at(rounds="start") and not start.right,
         "the second premise must be: the root at the start is at most 0",
     )
     need(all(m.kind == "one" for m in rest), "the recursion may add only constants")
-    return Claim({now: sp.S.One}, {m: c / (1 - p) for m, c in rest.items()}, demands)
+    right = {m: c / (1 - recursion.p) for m, c in rest.items()}
+    return upper_bound(now, right, recursion.demands)
 
 
 @rule("the sum over the rounds; a square is not negative")
@@ -205,16 +221,19 @@ def sum_rounds(fact: Fact) -> Claim:
     need(after.rounds == "next", "a square at the next round must be bounded: {}", fact)
     now = after.at(rounds="")
     need(not now.free, "{} still depends on the step", now)
+    first = {now.at(rounds="start"): 1 / s.T}
+    right = form((_right_in_mean(fact), 1), (first, 1))
+    return upper_bound(now.at(rounds="mean"), right)
+
+
+def _right_in_mean(fact: Fact) -> Form:
+    """Return the mean over the rounds of a fact's right-hand side."""
     need(
         all(m.kind != "root" for m in fact.right),
         "the mean over the rounds is taken of squares, not of roots: {}",
         fact,
     )
-    right = form(
-        (over_all(fact.right, set(), rounds="mean"), 1),
-        ({now.at(rounds="start"): 1 / s.T}, 1),
-    )
-    return Claim({now.at(rounds="mean"): sp.S.One}, right)
+    return over_all(fact.right, set(), rounds="mean")
 
 
 @rule("the assumption itself", h.COMMON)
@@ -223,7 +242,7 @@ def common_start(alg: Algorithm) -> Claim:
 
     root[start](x - mean x) <= 0.
     """
-    return Claim({root(X.dev()).at(rounds="start"): sp.S.One}, {})
+    return upper_bound(root(X.dev()).at(rounds="start"), {})
 
 
 @rule(
@@ -239,10 +258,11 @@ def any_start(
     - xbar).
     """
     need(size in (s.x0_spread, s.x0_sq), "{} is not a size of the start", size)
-    distance = (
-        root(X - XBAR, weighted=True) if pushed else root(X.within(alg.shared).dev())
-    )
-    return Claim({distance.at(rounds="start"): sp.S.One}, {one("start"): sp.sqrt(size)})
+    if pushed:
+        distance = root(X - XBAR, weighted=True)
+    else:
+        distance = root(X.within(alg.shared).dev())
+    return upper_bound(distance.at(rounds="start"), {one("start"): sp.sqrt(size)})
 
 
 @rule("the algorithm's own line")
@@ -251,7 +271,7 @@ def dual_start(alg: Algorithm, v: Vec = DUAL) -> Claim:
 
     root[start](U) <= 0 for the dual, its mean, or what is left of it without the mean.
     """
-    return Claim({alg.root_of_dual(v).at(rounds="start"): sp.S.One}, {})
+    return upper_bound(alg.root_of_dual(v).at(rounds="start"), {})
 
 
 @rule("the algorithm's own line")
@@ -261,7 +281,7 @@ def next_dual(alg: Algorithm, v: Vec = DUAL) -> Claim:
     root[next](U) = root(what the algorithm makes of U) for the same U as in dual_start.
     """
     after = alg.root_of_dual(v).at(rounds="next")
-    return Claim({after: sp.S.One}, {root(alg.following(v)): sp.S.One}, equal=True)
+    return equality(after, {root(alg.following(v)): sp.S.One})
 
 
 @rule("telescoping sum", h.BELOW, h.KEPT)
@@ -276,12 +296,11 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
         w.known(None, "v") and w.part(alg.shared).common,
         "the mean model is a mean of states",
     )
+    # the second state starts at 0
     first = Vec.of((a, c) for a, c in w.terms if a.name != "dual")
-    starts = (
-        (X.mean(), XBAR)
-        if alg.kept is None
-        else (X.within("u").mean() + X.within("v"),)
-    )
+    starts = [X.mean(), XBAR]
+    if alg.kept is not None:
+        starts = [X.within("u").mean() + X.within("v")]
     need(
         first in starts,
         "the mean model does not start where f0_gap is taken, but at {}",
@@ -289,23 +308,13 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
     )
     after = alg.following(w)
     need(after != w, "the mean model does not move: there is no change of f to sum")
-    change = form(({value(after): sp.S.One}, 1), ({value(w): sp.S.One}, -1))
+    change = combination((1, value(after)), (-1, value(w)))
     need(
         fact.left == change,
         "the left-hand side must be the change of f at the mean model in a round",
     )
-    need(
-        all(m.kind != "root" for m in fact.right),
-        "the mean over the rounds is taken of squares, not of roots: {}",
-        fact,
-    )
-    return Claim(
-        {},
-        form(
-            (over_all(fact.right, set(), rounds="mean"), 1),
-            ({one("f"): s.f0_gap / s.T}, 1),
-        ),
-    )
+    start = {one("f"): s.f0_gap / s.T}
+    return Claim({}, form((_right_in_mean(fact), 1), (start, 1)))
 
 
 __all__ = [

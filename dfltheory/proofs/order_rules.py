@@ -10,7 +10,18 @@ import sympy as sp
 from dfltheory.bounds.real_numbers import expression
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.facts import Fact, over_all, rule, single_moment, young_weights
-from dfltheory.proofs.moments import Claim, Demand, Form, Moment, form, k, need, one
+from dfltheory.proofs.moments import (
+    Claim,
+    Demand,
+    Form,
+    Moment,
+    combination,
+    form,
+    k,
+    need,
+    one,
+    upper_bound,
+)
 
 _ORDER = "an ordered vector space"
 
@@ -23,12 +34,11 @@ def average(fact: Fact, index: str) -> Claim:
     or about one root whose coefficients do not depend on the index.
     """
     where = {"k": {"steps": "mean"}, "t": {"rounds": "mean"}}[index]
-    if all(m.kind != "root" for m in (*fact.left, *fact.right)):
-        left, right = (
-            over_all(side, fact.phases, **where) for side in (fact.left, fact.right)
-        )
-        return Claim(left, right, equal=fact.equal)
-    return _normed(fact, "root", where)
+    if any(m.kind == "root" for m in (*fact.left, *fact.right)):
+        return _norm_over(fact, "root", where)
+    left = over_all(fact.left, fact.phases, **where)
+    right = over_all(fact.right, fact.phases, **where)
+    return Claim(left, right, equal=fact.equal)
 
 
 @rule("the largest of finitely many numbers")
@@ -39,13 +49,19 @@ def largest(fact: Fact) -> Claim:
     holds at every step.
     """
     squared = any(m.kind == "sq" for m in fact.left)
-    return _normed(fact, "sq" if squared else "root", {"steps": "max"})
+    return _norm_over(fact, "sq" if squared else "root", {"steps": "max"})
 
 
-def _normed(fact: Fact, kind: str, where: dict[str, str]) -> Claim:
-    left, right = single_moment(fact, kind), fact.right
-    need(left.free or "rounds" in where, "{} does not depend on the step", left)
-    for m, c in right.items():
+def _norm_over(fact: Fact, kind: str, where: dict[str, str]) -> Claim:
+    """Bound the mean or the maximum of one moment by those of the right-hand side.
+
+    The right-hand side is a sum of moments of this kind and constants, with
+    coefficients that are not negative: a norm of it is at most the sum of the norms.
+    """
+    moment = single_moment(fact, kind)
+    need(moment.free or "rounds" in where, "{} does not depend on the step", moment)
+    signs = []
+    for m, c in fact.right.items():
         need(
             m.kind in (kind, "one") and k not in c.free_symbols,
             "({}) {} must be a {} or a constant, with a coefficient without k",
@@ -53,10 +69,10 @@ def _normed(fact: Fact, kind: str, where: dict[str, str]) -> Claim:
             m,
             kind,
         )
-    signs = tuple(Demand(c, "a coefficient") for c in right.values())
-    return Claim(
-        over_all(fact.left, set(), **where), over_all(right, set(), **where), signs
-    )
+        signs.append(Demand(c, "a coefficient"))
+    left = over_all(fact.left, set(), **where)
+    right = over_all(fact.right, set(), **where)
+    return Claim(left, right, tuple(signs))
 
 
 @rule(_ORDER)
@@ -66,26 +82,26 @@ def chain(fact: Fact, *others: Fact) -> Claim:
     Moments on the right of a fact replaced by bounds of them, one after the other; a
     coefficient must not be negative, save where the two are equal.
     """
-    right, demands = dict(fact.right), []
+    right = dict(fact.right)
+    demands: list[Demand] = []
     for by in others:
-        ((moment, c),) = (
-            by.left.items() if len(by.left) == 1 else ((one(""), sp.S.Zero),)
+        moment = next(iter(by.left), one(""))
+        need(
+            by.left == {moment: 1}, "the left-hand side must be a single moment: {}", by
         )
-        need(c == 1, "the left-hand side must be a single moment: {}", by)
         need(
             moment in right,
             "the left-hand side {} does not occur on the right-hand side of {}",
             moment,
             fact,
         )
-        here = right.pop(moment)
-        demands += (
-            [] if by.equal else [Demand(here, f"replaces {moment} by a bound of it")]
-        )
-        right = form((right, 1), (by.right, here))
-    return Claim(
-        fact.left, right, tuple(demands), fact.equal and all(f.equal for f in others)
-    )
+        coefficient = right.pop(moment)
+        if not by.equal:
+            why = f"replaces {moment} by a bound of it"
+            demands.append(Demand(coefficient, why))
+        right = form((right, 1), (by.right, coefficient))
+    equal = all(f.equal for f in (fact, *others))
+    return Claim(fact.left, right, tuple(demands), equal)
 
 
 @rule(_ORDER)
@@ -112,9 +128,10 @@ def label(fact: Fact, name: str) -> Claim:
 
     The constants on the right under one name.
     """
-    total = sp.Add(*(c for m, c in fact.right.items() if m.kind == "one"))
-    rest = {m: c for m, c in fact.right.items() if m.kind != "one"}
-    return Claim(fact.left, form((rest, 1), ({one(name): total}, 1)), equal=fact.equal)
+    right = {m: c for m, c in fact.right.items() if m.kind != "one"}
+    constants = [c for m, c in fact.right.items() if m.kind == "one"]
+    right[one(name)] = sp.Add(*constants)
+    return Claim(fact.left, right, equal=fact.equal)
 
 
 @rule(_ORDER)
@@ -123,13 +140,13 @@ def add(weights: Iterable[Expr], *facts: Fact) -> Claim:
 
     From l_j <= r_j to sum_j c_j l_j <= sum_j c_j r_j, where no c_j is negative.
     """
-    pairs = [(f, expression(c)) for c, f in zip(weights, facts, strict=True)]
-    signs = tuple(Demand(c, "a weight of a fact") for _, c in pairs)
-    return Claim(
-        form(*((f.left, c) for f, c in pairs)),
-        form(*((f.right, c) for f, c in pairs)),
-        signs,
-    )
+    left, right, signs = [], [], []
+    for weight, fact in zip(weights, facts, strict=True):
+        c = expression(weight)
+        left.append((fact.left, c))
+        right.append((fact.right, c))
+        signs.append(Demand(c, "a weight of a fact"))
+    return Claim(form(*left), form(*right), tuple(signs))
 
 
 @rule(_ORDER)
@@ -139,7 +156,8 @@ def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Cl
     From l <= r to M <= M + c (r - l), c > 0: M one moment (that of l by default) and
     1/c what it has in l - r, or M and c as given.
     """
-    wanted, rest = dict(left or fact.left), form((fact.right, 1), (fact.left, -1))
+    wanted = dict(left or fact.left)
+    rest = form((fact.right, 1), (fact.left, -1))
     if times is None:
         ((moment, number),) = wanted.items()
         need(
@@ -150,15 +168,10 @@ def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Cl
         )
         share = -rest.pop(moment)
     else:
-        share, rest = (
-            1 / expression(times),
-            form((rest, 1), (wanted, 1 / expression(times))),
-        )
-    return Claim(
-        wanted,
-        form((rest, 1 / share)),
-        (Demand(share, f"divides by {share}", strict=True),),
-    )
+        share = 1 / expression(times)
+        rest = form((rest, 1), (wanted, share))
+    positive = Demand(share, f"divides by {share}", strict=True)
+    return Claim(wanted, form((rest, 1 / share)), (positive,))
 
 
 @rule(
@@ -171,25 +184,25 @@ def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Claim:
     root(U) <= sum_j c_j r_j gives sq(U) <= sum_j c_j^2 r_j^2/w_j for weights w_j > 0
     with sum at most 1.
     """
-    left = single_moment(fact, "root")
+    moment = single_moment(fact, "root")
     shares = dict(weights or dict.fromkeys(fact.right, sp.S.One))
     need(
         set(fact.right) <= set(shares),
         f"each of {', '.join(map(str, fact.right))} needs a weight",
     )
-    need(
-        all(m.kind in ("root", "one") for m in fact.right),
-        "the right-hand side must be of roots: {}",
-        fact,
-    )
-    right = form(
-        *(({_kind(m, "sq"): c**2 / shares[m]}, sp.S.One) for m, c in fact.right.items())
-    )
-    return Claim({_kind(left, "sq"): sp.S.One}, right, young_weights(shares.values()))
+    terms = []
+    for m, c in fact.right.items():
+        need(
+            m.kind in ("root", "one"), "the right-hand side must be of roots: {}", fact
+        )
+        terms.append((c**2 / shares[m], _with_kind(m, "sq")))
+    demands = young_weights(shares.values())
+    return upper_bound(_with_kind(moment, "sq"), combination(*terms), demands)
 
 
-def _kind(m: Moment, kind: str) -> Moment:
-    return m if m.kind == "one" else replace(m, kind=kind)
+def _with_kind(moment: Moment, kind: str) -> Moment:
+    """Return the square of a root, or the root of a square; constants stay."""
+    return moment if moment.kind == "one" else replace(moment, kind=kind)
 
 
 @rule(
@@ -201,17 +214,16 @@ def take_root(fact: Fact) -> Claim:
 
     sq(U) <= sum_j c_j r_j^2 gives root(U) <= sum_j c_j^(1/2) r_j.
     """
-    left = single_moment(fact, "sq")
-    need(
-        all(m.kind in ("sq", "one") for m in fact.right),
-        "the right-hand side must be of squares: {}",
-        fact,
-    )
-    right = form(
-        *(({_kind(m, "root"): sp.sqrt(c)}, sp.S.One) for m, c in fact.right.items())
-    )
-    signs = tuple(Demand(c, "a root of a coefficient") for c in fact.right.values())
-    return Claim({_kind(left, "root"): sp.S.One}, right, signs)
+    moment = single_moment(fact, "sq")
+    terms, signs = [], []
+    for m, c in fact.right.items():
+        need(
+            m.kind in ("sq", "one"), "the right-hand side must be of squares: {}", fact
+        )
+        terms.append((sp.sqrt(c), _with_kind(m, "root")))
+        signs.append(Demand(c, "a root of a coefficient"))
+    right = combination(*terms)
+    return upper_bound(_with_kind(moment, "root"), right, tuple(signs))
 
 
 __all__ = [

@@ -97,6 +97,10 @@ class Atom:
             self.name,
         )
         need(self.name != "xbar" or self.mean, "xbar is a mean over the clients")
+        self._check_step()
+
+    def _check_step(self) -> None:
+        """Check that the step is None, ``"k"``, or a sum (weights, n)."""
         if type(self.step) is tuple:
             need(
                 len(self.step) == 2 and type(self.step[0]) is Lag,
@@ -119,8 +123,8 @@ class Atom:
 class Vec:
     """A linear combination of atoms, in normal form.
 
-    Equal vectors are equal objects: each atom is there once, with a factored
-    coefficient that is not 0.
+    Each atom occurs once, with a factored coefficient that is not 0, so that equal
+    combinations are equal objects.
     """
 
     terms: frozenset[tuple[Atom, Expr]] = frozenset()
@@ -205,8 +209,10 @@ class Vec:
                 atom.point is None or not atom.point.free,
                 "a sum of gradients at points that depend on the step k is not defined",
             )
-            moved = atom if atom.step is None else replace(atom, step=(weights, n))
-            pairs.append((moved, c * (weights.whole(n) if atom.step is None else 1)))
+            if atom.step is None:
+                pairs.append((atom, c * weights.whole(n)))
+            else:
+                pairs.append((replace(atom, step=(weights, n)), c))
         return Vec.of(pairs)
 
     def only_step(self, K: Expr) -> Vec:
@@ -257,10 +263,12 @@ class Vec:
         phases = set()
         for a, _ in self.terms:
             stepping = a.step == "k" or (isinstance(a.step, tuple) and a.step[1] == k)
-            phases |= {a.block} if stepping else set()
-            phases |= {a.point.phase} if a.point is not None else set()
-        need(len(phases - {None}) <= 1, "the step k would belong to several phases")
-        return next(iter(phases - {None}), None)
+            if stepping:
+                phases.add(a.block)
+            if a.point is not None and a.point.phase is not None:
+                phases.add(a.point.phase)
+        need(len(phases) <= 1, "the step k would belong to several phases")
+        return next(iter(phases), None)
 
     @property
     def free(self) -> bool:
@@ -281,20 +289,21 @@ class Vec:
         """
         share: dict[tuple[str, bool], Expr] = {}
         for a, c in self.terms:
-            if (
-                a.step != "k"
-                or a.name not in NOISES
-                or a.point is not None
-                or a.pushed
-                or a.block != self.block
-                or k in c.free_symbols
-            ):
+            is_noise_of_step = (
+                a.step == "k"
+                and a.name in NOISES
+                and a.point is None
+                and not a.pushed
+                and a.block == self.block
+                and k not in c.free_symbols
+            )
+            if not is_noise_of_step:
                 return False
             share[a.name, a.mean] = c
-        return all(
-            share.get(("e", mean), 0) == -share.get(("e^", mean), 0)
-            for mean in (True, False)
-        )
+        for mean in (True, False):
+            if share.get(("e", mean), 0) != -share.get(("e^", mean), 0):
+                return False
+        return True
 
     def known(self, step: Expr | None, phase: str) -> bool:
         """Return whether the vector is known before a sample is drawn.
@@ -308,10 +317,9 @@ class Vec:
             elif a.step is None:
                 known = a.name in STATES
             elif a.block != phase:
-                before = (a.block, phase) == ("v", "u") and a.step[1:] == (
-                    BLOCKS["v"].K,
-                )
-                known = before and a.name in SAMPLES
+                personal_part_moved = (a.block, phase) == ("v", "u")
+                over_all_steps = a.step[1:] == (BLOCKS["v"].K,)
+                known = personal_part_moved and over_all_steps and a.name in SAMPLES
             elif isinstance(a.step, tuple):
                 known = step is not None and a.step[1] == step and a.name in SAMPLES
             else:
@@ -328,10 +336,9 @@ def shown(a: Atom) -> str:
     """Return the text of an atom."""
     name = a.name if a.point is None else f"{a.name}({a.point})"
     if isinstance(a.step, tuple):
-        name = (
-            f"sum_(j<{a.step[1]})"
-            f" {'' if a.step[0] == PLAIN else f'[{a.step[0].weight}]'}{name}_j"
-        )
+        weights, n = a.step
+        factor = "" if weights == PLAIN else f"[{weights.weight}]"
+        name = f"sum_(j<{n}) {factor}{name}_j"
     elif a.step:
         name += "_k"
     name += f"[{a.block}]" if a.block else ""

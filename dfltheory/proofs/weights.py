@@ -19,33 +19,40 @@ def is_zero(expr: Expr) -> bool:
     SymPy is not asked where the value at one point, at which no symbol is 1, is far
     from 0.
     """
-    points = {
-        v: sp.Rational(8 + 3 * i, 11 + i)
-        for i, v in enumerate(sorted(expr.free_symbols, key=str))
+    point = {
+        symbol: sp.Rational(8 + 3 * i, 11 + i)
+        for i, symbol in enumerate(sorted(expr.free_symbols, key=str))
     }
-    there = expr.subs(points).evalf(30)
-    if there.is_number and abs(there) > 1e-9:
+    at_point = expr.subs(point).evalf(30)
+    if at_point.is_number and abs(at_point) > 1e-9:
         return False
+    return sp.factor(_with_power_symbols(expr)) == 0 or sp.simplify(expr) == 0
+
+
+def _with_power_symbols(expr: Expr) -> Expr:
+    """Return an expression with a symbol for each power b^n, for symbols n.
+
+    b^(2 n - 1) is the square of the symbol for b^n, divided by b.
+    """
     symbols: dict[tuple[Expr, Expr], sp.Dummy] = {}
 
-    def powers(power: sp.Pow) -> Expr:
-        """b^(2 n - 1) as the square of a symbol for b^n, over b; n counts."""
+    def in_symbols(power: sp.Pow) -> Expr:
         product: Expr = sp.S.One
-        factored = sp.factor(power.base)
+        base = sp.factor(power.base)
         for term in sp.Add.make_args(sp.expand(power.exp)):
             number, rest = term.as_coeff_Mul()
-            base = (
-                factored
-                if rest == 1
-                else symbols.setdefault((factored, rest), sp.Dummy())
-            )
-            product *= base**number
+            if rest == 1:
+                product *= base**number
+            else:
+                symbol = symbols.setdefault((base, rest), sp.Dummy())
+                product *= symbol**number
         return product
 
-    by_powers = sp.factor(
-        expr.replace(lambda e: e.is_Pow and e.exp.free_symbols, powers)
-    )
-    return by_powers == 0 or sp.simplify(expr) == 0
+    return expr.replace(_has_symbol_in_exponent, in_symbols)
+
+
+def _has_symbol_in_exponent(expr: Expr) -> bool:
+    return expr.is_Pow and bool(expr.exp.free_symbols)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -77,23 +84,31 @@ class Lag:
 
     def __post_init__(self) -> None:
         declared = (self.at, self.before, self.symbol_of_squares, self.path)
-        symbols = [x for x in declared if x is not None]
+        symbols = [symbol for symbol in declared if symbol is not None]
         self._check_variables(set(symbols))
-        names = [str(x) for x in symbols]
+        self._check_symbols(symbols)
+        self._check_sums()
+
+    def _check_symbols(self, symbols: list[sp.Symbol]) -> None:
+        """Check that the symbols of the sums are new, different and nonnegative."""
+        reserved = {*s.GLOSSARY, *map(str, (k, lag, count))}
+        names = [str(symbol) for symbol in symbols]
         used_names = {
-            name for name in names if name in s.GLOSSARY or names.count(name) > 1
+            name for name in names if name in reserved or names.count(name) > 1
         }
-        used_names |= set(names) & {str(x) for x in (k, lag, count)}
         need(
             not used_names,
             f"{', '.join(sorted(used_names))}: the symbols of sums of weights must be"
             " new and different",
         )
-        plain = {x: sp.Symbol(x.name, nonnegative=True) for x in symbols}
-        need(
-            all(x == y for x, y in plain.items()),
-            "the symbol of a sum of weights must be nonnegative by its assumptions",
-        )
+        for symbol in symbols:
+            need(
+                symbol == sp.Symbol(symbol.name, nonnegative=True),
+                "the symbol of a sum of weights must be nonnegative by its assumptions",
+            )
+
+    def _check_sums(self) -> None:
+        """Prove the closed forms by induction on the number of weights."""
         sums = [(self.total, self.weight), (self.squares, self.weight**2)]
         if self.path is not None:
             turned = self.weight.subs(lag, s.K + 1 - lag)
@@ -123,22 +138,20 @@ class Lag:
             all(type(x) is sp.Symbol for x in variables),
             "the symbols of sums of weights must be plain SymPy symbols",
         )
-        for name, expr, absent in (
-            ("weight", self.weight, {count, k}),
-            ("total", self.total, {lag, k}),
-            ("squares", self.squares, {lag, k}),
-            ("partial", self.partial, {lag, k}),
-            ("squared", self.squared, {lag, k, count}),
-        ):
+        in_partial = variables - {self.at, self.before, self.squared}
+        in_squared = variables - {self.at, self.squared}
+        forbidden = {
+            "weight": {count, k} | variables,
+            "total": {lag, k} | variables,
+            "squares": {lag, k} | variables,
+            "partial": {lag, k} | in_partial,
+            "squared": {lag, k, count} | in_squared,
+        }
+        for name, symbols in forbidden.items():
+            expr = getattr(self, name)
             if expr is None:
                 continue
-            other = variables - (
-                {self.at, self.squared} if name == "squared" else set()
-            )
-            other -= (
-                {self.at, self.before, self.squared} if name == "partial" else set()
-            )
-            strange = expression(expr).free_symbols & (absent | other)
+            strange = expression(expr).free_symbols & symbols
             need(
                 not strange,
                 "{} = {} of a sum of weights must not contain {}",
@@ -149,23 +162,25 @@ class Lag:
 
     @property
     def symbol_of_squares(self) -> sp.Symbol | None:
-        """A symbol that is nothing but the sum of squares."""
-        return (
-            self.squared
-            if type(self.squared) is sp.Symbol and self.squared != self.at
-            else None
-        )
+        """``squared`` if it is a symbol of its own, else None."""
+        if type(self.squared) is sp.Symbol and self.squared != self.at:
+            return self.squared
+        return None
 
     @property
     def meanings(self) -> dict[sp.Symbol, Expr]:
         """The symbols in closed form."""
-        pairs = (
-            (self.at, self.total.subs(count, s.K)),
-            (self.before, self.total.subs(count, s.K - 1)),
-            (self.symbol_of_squares, self.squares.subs(count, s.K)),
-            (self.path, self.partial.subs(count, s.K)),
-        )
-        return {symbol: closed for symbol, closed in pairs if symbol is not None}
+        closed_forms = {
+            self.at: self.total.subs(count, s.K),
+            self.before: self.total.subs(count, s.K - 1),
+            self.symbol_of_squares: self.squares.subs(count, s.K),
+            self.path: self.partial.subs(count, s.K),
+        }
+        return {
+            symbol: closed
+            for symbol, closed in closed_forms.items()
+            if symbol is not None
+        }
 
     def whole(self, n: Expr) -> Expr:
         """Return the sum of the weights of n steps."""
@@ -182,11 +197,9 @@ class Lag:
 
     def square_sum(self, n: Expr) -> Expr:
         """Return the sum of their squares."""
-        return (
-            self.squares.subs(count, n)
-            if n != s.K or self.squared is None
-            else self.squared
-        )
+        if n == s.K and self.squared is not None:
+            return self.squared
+        return self.squares.subs(count, n)
 
 
 PLAIN = Lag()
