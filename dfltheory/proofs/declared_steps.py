@@ -6,9 +6,10 @@ premises held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import sympy as sp
 
@@ -38,7 +39,6 @@ from dfltheory.proofs.step_region import StepRegion
 from dfltheory.proofs.step_rounds import round_of, single_step
 
 Outcome = Literal["follows", "assumed", "does not follow", "not decided"]
-Read = TypeVar("Read")
 MOST_MOMENTS = 30
 """Most moments in a step with its premises."""
 
@@ -88,16 +88,14 @@ class DeclaredProof:
         self._round = round_of(theorem)
         self._neutral = _neutral_values(theorem)
         definitions = {d.symbol.name: d.symbol for d in theorem.definitions}
-        self._symbols: dict[str, Expr] = {
-            **{name: entry.symbol for name, entry in theorem.glossary.items()},
-            **definitions,
-        }
+        quantities = {name: entry.symbol for name, entry in theorem.glossary.items()}
+        self._symbols: dict[str, Expr] = {**quantities, **definitions}
         self.moments = self._named_moments()
         self.claims = self._read_claims()
-        self._facts = [
-            self._reading(name, "by", lambda s=step: self._facts_of(s))
-            for name, step in zip(self.names, theorem.steps, strict=True)
-        ]
+        self._facts: list[list[LinearFact] | str] = []
+        for name, step in zip(self.names, theorem.steps, strict=True):
+            with self._place_in_errors(name, "by"):
+                self._facts.append(self._facts_of(step))
         self._region = self._region_of_steps()
 
     def judged(self) -> list[JudgedStep]:
@@ -147,10 +145,11 @@ class DeclaredProof:
 
     # -- reading
 
-    def _reading(self, name: str, field: str, read: Callable[[], Read]) -> Read:
-        """Return what ``read`` returns; errors get the place of the step."""
+    @contextmanager
+    def _place_in_errors(self, name: str, field: str) -> Iterator[None]:
+        """Name the step and its field in errors."""
         try:
-            return read()
+            yield
         except DFLTheoryError as wrong:
             message = f"{self.theorem}: step {name}: {field}: {wrong}"
             raise InputError(message) from None
@@ -192,36 +191,26 @@ class DeclaredProof:
 
     def _read_claims(self) -> dict[str, LinearFact]:
         claims = {}
-        bound = self.theorem.bound
+        moments, bound = self.theorem.moments, self.theorem.bound
         for name, step in zip(self.names, self.theorem.steps, strict=True):
-            claim = self._reading(
-                name,
-                "claim",
-                lambda s=step: read_claim(
-                    s.claim, self._symbols, self.theorem.moments, bound
-                ),
-            )
-            sides = [self._by_moment(side) for side in (claim.left, claim.right)]
-            claims[name] = self._reading(
-                name,
-                "claim",
-                lambda s=sides, e=claim.equal: LinearFact(s[0], s[1], e).rewritten(
-                    self._moment, self._coefficient
-                ),
-            )
+            with self._place_in_errors(name, "claim"):
+                claim = read_claim(step.claim, self._symbols, moments, bound)
+                left, right = map(self._by_moment, (claim.left, claim.right))
+                fact = LinearFact(left, right, claim.equal)
+                claims[name] = fact.rewritten(self._moment, self._coefficient)
         return claims
 
     def _by_moment(self, side: Mapping[str, Expr]) -> dict[Moment, Expr]:
         """Return the coefficients of named moments; an empty name is 1."""
-        return {self.moments[m] if m else ONE: c for m, c in side.items()}
+        named = {"": ONE, **self.moments}
+        return {named[name]: c for name, c in side.items()}
 
     def _region_of_steps(self) -> StepRegion:
-        conditions = [
-            Condition(
-                c.name, self._coefficient(c.left), self._coefficient(c.right), c.strict
-            )
-            for c in conditions_of(self.theorem)
-        ]
+        """Return the region of the statement in the symbols of its steps."""
+        conditions = []
+        for c in conditions_of(self.theorem):
+            left, right = self._coefficient(c.left), self._coefficient(c.right)
+            conditions.append(Condition(c.name, left, right, c.strict))
         facts = list(self.claims.values())
         for of_step in self._facts:
             facts += of_step if isinstance(of_step, list) else []
@@ -291,6 +280,7 @@ class DeclaredProof:
         premises: list[LinearFact],
         uses: frozenset[Hypothesis],
     ) -> JudgedStep:
+        """Judge whether the claim follows from the premises."""
         slacks = [slack for fact in premises for slack in fact.slacks()]
         claims = self.claims[name].slacks()
         moments = {moment for slack in (*claims, *slacks) for moment in slack} | {ONE}
@@ -335,11 +325,11 @@ class DeclaredProof:
 
 def _neutral_values(theorem: Theorem) -> dict[Expr, Expr]:
     """Return neutral values of quantities that a statement neither has nor fixes."""
-    spoken = (*theorem.needs, *theorem.scope.hyperparameters)
+    present = {*theorem.needs, *theorem.scope.hyperparameters}
     return {
         theorem.glossary[name].symbol: sp.nsimplify(value)
         for name, value in theorem.neutral.items()
-        if name not in spoken
+        if name not in present
     }
 
 

@@ -173,7 +173,7 @@ class Deduction:
         pinned = [place for place, column in enumerate(columns) if None in column]
         if self.moments.index(ONE) in pinned:
             return None
-        claim, *premises = [tuple(x or Fraction(0) for x in row) for row in rows]
+        claim, *premises = map(_with_zeros, rows)
         return MomentRows(self.moments, claim, tuple(premises), tuple(pinned))
 
     def _rounded_rows_at(self, point: Point) -> MomentRows | None:
@@ -182,9 +182,13 @@ class Deduction:
         None if a coefficient is not a real number.
         """
         rows = self._rows(point, approximate_value)
-        claim, *premises = [tuple(x for x in row if x is not None) for row in rows]
-        if any(len(row) < len(self.moments) for row in (claim, *premises)):
-            return None
+        real_rows = []
+        for row in rows:
+            numbers = tuple(x for x in row if x is not None)
+            if len(numbers) < len(row):
+                return None
+            real_rows.append(numbers)
+        claim, *premises = real_rows
         return MomentRows(self.moments, claim, tuple(premises))
 
     def _rows(
@@ -260,6 +264,11 @@ class Deduction:
 
     def _is_of_claim(self, row: int) -> bool:
         return self.moments[row] in self.claim
+
+
+def _with_zeros(row: Iterable[Fraction | None]) -> tuple[Fraction, ...]:
+    """Return a row with 0 for numbers that are not known."""
+    return tuple(x or Fraction(0) for x in row)
 
 
 def _solve_linear_system(matrix: sp.Matrix, target: sp.Matrix) -> list[Expr] | None:

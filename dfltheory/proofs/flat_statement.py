@@ -1,7 +1,7 @@
 """The statement of a proof as flat text.
 
-It has hypotheses, conditions, bound, and the quantities in which the inequalities are
-shown.
+It lists the hypotheses, the conditions, the bound, and the quantities in which the
+inequalities are proved.
 
 The lines come in an order in which each needs only those before it: what is free of the
 totals of weighted sums, the weights, the rest.
@@ -54,22 +54,22 @@ class FlatStatement:
     def __init__(self, theorem: Theorem, script: Script):
         self.theorem, self.script = theorem, script
         self.lines: list[str] = []
-        self.closed = {
-            symbol: closed
-            for weights in script.lags
-            for symbol, closed in weights.meanings.items()
-        }
+        self.closed: dict[sp.Symbol, Expr] = {}
+        for weights in script.lags:
+            self.closed |= weights.meanings
         self.totals = {str(symbol) for symbol in self.closed}
         self.values = {old: new for old, new in script.values.items() if not new.is_Add}
-        used = {str(x) for new in self.values.values() for x in new.free_symbols}
-        self.ranges = [r for r in script.ranges if str(r.symbol) in used | self.totals]
+        needed = set(self.totals)
+        for new in self.values.values():
+            needed |= {str(symbol) for symbol in new.free_symbols}
+        self.ranges = [r for r in script.ranges if str(r.symbol) in needed]
         self.names: dict[sp.Symbol, str] = {}
         for declared in self.ranges:
             name = str(declared.symbol)
             self.names[declared.symbol] = name if name in self.totals else f"c_{name}"
 
     def expr(self, expr: Expr) -> str:
-        """Text of an expression."""
+        """Return the text of an expression."""
         return expression_text(expr, self.names)
 
     def coefficient(self, expr: Expr) -> str:
@@ -89,7 +89,7 @@ class FlatStatement:
         return {old: new for old, new in self.values.items() if not _is_root(new)}
 
     def _replacements(self) -> dict[Expr, Expr]:
-        """Powers with an exponent n whose value is known, as lam^Q."""
+        """Return powers with an exponent n whose value is known, as lam^Q."""
         return {
             old ** (1 / new.exp): new.base
             for old, new in self.values.items()
@@ -97,7 +97,10 @@ class FlatStatement:
         }
 
     def write_statement(self, uses: Iterable[Hypothesis]) -> None:
-        """Everything that comes before the algorithm."""
+        """Write the lines that come before the algorithm.
+
+        ``uses``: the hypotheses of the proof.
+        """
         self.lines.append(f"claim {self.theorem.key}:{self.theorem.variant}")
         for text in self.theorem.assumptions:
             for hypothesis in self.script.grants.get(text, ()):
@@ -131,10 +134,8 @@ class FlatStatement:
                 self._write_definition(definition.symbol, definition.expr, used)
         for number, condition in enumerate(self.theorem.conditions, start=1):
             sides = (condition.left, condition.right)
-            if (
-                any(self._has_weight_totals(self._with_totals(x)) for x in sides)
-                is late
-            ):
+            in_totals = map(self._with_totals, sides)
+            if any(map(self._has_weight_totals, in_totals)) is late:
                 left, right = map(self.expr, sides)
                 self.lines.append(f"condition C{number} | {left} <= {right}")
                 self.lines.append(f"hint 1 times C{number}")
@@ -201,11 +202,10 @@ class FlatStatement:
             }
         for name, value in schedule.items():
             self.lines.append(f"schedule {name} = {self.expr(value)}")
-        unchanged = {symbol: symbol for symbol in self.closed}
-        unchanged = {
-            x: y
-            for x, y in unchanged.items()
-            if not self._depends_on_schedule(x, schedule)
+        unchanged: dict[sp.Symbol, Expr] = {
+            symbol: symbol
+            for symbol, closed in self.closed.items()
+            if not closed.free_symbols & set(schedule)
         }
         definitions = source.expanded_definitions(unchanged)
         for condition in source.conditions:
@@ -213,11 +213,6 @@ class FlatStatement:
             self.write_hint(slack.subs(schedule, simultaneous=True))
         self._write_terms()
         self.lines.append("follows")
-
-    def _depends_on_schedule(
-        self, total: sp.Symbol, schedule: Mapping[sp.Symbol, Expr]
-    ) -> bool:
-        return bool(self.closed[total].free_symbols & set(schedule))
 
     def write_hint(self, target: Expr) -> None:
         """Write a factor with which a condition is the target, if there is one."""
@@ -278,28 +273,33 @@ def _power(expr: Expr) -> tuple[Expr, Expr]:
 def _factor(target: Expr, slack: Expr, symbol: sp.Symbol) -> Expr | None:
     """Return the quotient of the coefficients of the highest power of a symbol.
 
-    The power is of the same degree in both. None if the target does not decrease in
-    it.
+    None if the two are not polynomials in the symbol of the same degree, 1 or more.
     """
-    parts = [sp.fraction(sp.together(x)) for x in (target, slack)]
-    if any(under.has(symbol) for _, under in parts):
+    leading_terms = [_leading_term(x, symbol) for x in (target, slack)]
+    (target_degree, target_lead), (slack_degree, slack_lead) = leading_terms
+    if target_degree != slack_degree or target_degree == 0:
         return None
-    polys = [sp.Poly(over, symbol) for over, _ in parts if over.is_polynomial(symbol)]
-    if (
-        len(polys) < 2
-        or polys[0].degree() != polys[1].degree()
-        or not polys[0].degree()
-    ):
-        return None
-    leads = [p.LC() / under for p, (_, under) in zip(polys, parts, strict=True)]
-    return sp.factor(leads[0] / leads[1])
+    return sp.factor(target_lead / slack_lead)
+
+
+def _leading_term(expr: Expr, symbol: sp.Symbol) -> tuple[int, Expr]:
+    """Return the degree in a symbol and the leading coefficient; 0, 0 if none."""
+    over, under = sp.fraction(sp.together(expr))
+    if under.has(symbol) or not over.is_polynomial(symbol):
+        return 0, sp.S.Zero
+    polynomial = sp.Poly(over, symbol)
+    if polynomial.is_zero:
+        return 0, sp.S.Zero
+    return int(polynomial.degree()), polynomial.LC() / under
 
 
 def _quotient(over: Expr, under: Expr) -> Expr:
     """Return a quotient in lowest terms, as one of the roots of its symbols."""
-    roots = {x: sp.Dummy(str(x), positive=True) for x in (over / under).free_symbols}
+    quotient = over / under
+    denominators = [sp.fraction(power.exp)[1] for power in over.atoms(sp.Pow)]
+    if 2 not in denominators:
+        return sp.factor(sp.cancel(quotient))
+    roots = {x: sp.Dummy(str(x), positive=True) for x in quotient.free_symbols}
     squares = {x: root**2 for x, root in roots.items()}
-    if not any(sp.fraction(p.exp)[1] == 2 for p in over.atoms(sp.Pow)):
-        return sp.factor(sp.cancel(over / under))
-    in_roots = sp.factor(sp.cancel(sp.powdenest((over / under).subs(squares))))
+    in_roots = sp.factor(sp.cancel(sp.powdenest(quotient.subs(squares))))
     return in_roots.subs({root: sp.sqrt(x) for x, root in roots.items()})

@@ -23,6 +23,7 @@ from dfltheory.proofs.moments import (
     Form,
     Moment,
     Vec,
+    combination,
     form,
     form_text,
     k,
@@ -59,7 +60,8 @@ class LinearFact:
         phases: set[str] = set()
         for moment, coefficient in sides:
             phases |= moment.phases
-            phases |= {""} if k in sp.sympify(coefficient).free_symbols else set()
+            if k in sp.sympify(coefficient).free_symbols:
+                phases.add("")
         return phases
 
     def slacks(self) -> list[dict[Moment, Expr]]:
@@ -73,18 +75,17 @@ class LinearFact:
         self, moment: Callable[[Moment], Moment], coefficient: Callable[[Expr], Expr]
     ) -> LinearFact:
         """Return the same with other moments and coefficients; all constants as one."""
-        sides = []
-        for side in (self.left, self.right):
-            parts = [
-                (
-                    {_without_sign_or_label(moment(m)): coefficient(sp.sympify(c))},
-                    sp.S.One,
-                )
-                for m, c in side.items()
-            ]
-            sides.append(form(*parts))
+
+        def rewritten_side(side: Form) -> Form:
+            terms = []
+            for m, c in side.items():
+                plain_moment = _without_sign_or_label(moment(m))
+                terms.append((coefficient(sp.sympify(c)), plain_moment))
+            return combination(*terms)
+
+        left, right = rewritten_side(self.left), rewritten_side(self.right)
         demands = tuple(replace(d, expr=coefficient(d.expr)) for d in self.demands)
-        return replace(self, left=sides[0], right=sides[1], demands=demands)
+        return replace(self, left=left, right=right, demands=demands)
 
 
 def _without_sign_or_label(moment: Moment) -> Moment:
@@ -163,19 +164,18 @@ def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFa
     The demands and the hypotheses of the facts among them are kept.
     """
     listed = list(arguments)
-    facts = [fact for fact in listed if isinstance(fact, LinearFact)]
-    demands = dict.fromkeys(d for fact in facts for d in fact.demands)
+    demands: dict[Demand, None] = {}
+    uses = frozenset(RULES[name].uses)
+    for argument in listed:
+        if isinstance(argument, LinearFact):
+            demands |= dict.fromkeys(argument.demands)
+            uses |= argument.uses
     demands |= dict.fromkeys(claim.demands)
     for expr in sorted(_expressions(listed), key=str):
         for sign, strict in reality(expression(expr)):
             demands[Demand(sign, f"{expr} is a real number", strict)] = None
-    fact = LinearFact(
-        claim.left,
-        claim.right,
-        claim.equal,
-        tuple(d for d in demands if not d.plain),
-        frozenset(RULES[name].uses).union(*(f.uses for f in facts)),
-    )
+    open_demands = tuple(d for d in demands if not d.plain)
+    fact = LinearFact(claim.left, claim.right, claim.equal, open_demands, uses)
     need(len(fact.phases) <= 1, "{}: the step k would belong to several phases", name)
     return fact
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.bounds.units import Expr
 from dfltheory.proofs.moments import PLAIN, Atom, Moment, Vec, k
 
 _NAMES = {"e^": "e_mean"}
@@ -18,7 +19,7 @@ def text_of(moment: Moment, single: bool = False) -> str:
     Parameters
     ----------
     moment : of the kernel
-    single : does a round have one local step, so that its sum is the step itself?
+    single : whether a round has one local step; the sum over the steps is that step
     """
     if moment.kind == "one":
         return "1"
@@ -32,10 +33,9 @@ def text_of(moment: Moment, single: bool = False) -> str:
 
 
 def _vector(vec: Vec, single: bool) -> str:
-    pieces = []
-    for atom, coefficient in sorted(
-        vec.terms, key=lambda term: (term[1].could_extract_minus_sign(), str(term))
-    ):
+    """Return a sum of atoms as text; terms with a minus sign come last."""
+    pieces: list[str] = []
+    for atom, coefficient in sorted(vec.terms, key=_minus_last):
         minus = coefficient.could_extract_minus_sign()
         size = -coefficient if minus else coefficient
         factor = "" if size == 1 else f"{_factor(write_formula(size))}*"
@@ -44,6 +44,11 @@ def _vector(vec: Vec, single: bool) -> str:
             sign = " - " if minus else " + "
         pieces.append(f"{sign}{factor}{_atom(atom, single)}")
     return "".join(pieces) or "0*x"
+
+
+def _minus_last(term: tuple[Atom, Expr]) -> tuple[bool, str]:
+    _, coefficient = term
+    return bool(coefficient.could_extract_minus_sign()), str(term)
 
 
 def _factor(text: str) -> str:

@@ -82,18 +82,17 @@ class ScriptRegion:
     def holds(self, expr: Expr, strict: bool = False) -> bool:
         """Return whether ``expr >= 0`` (``> 0``) is proved under the conditions."""
         in_coordinates = self.coordinates(expr)
-        conditions = [
-            Condition("condition", sp.S.Zero, self._in_quantities(slack), sure)
-            for slack, sure in self._slacks
-        ]
-        conditions += [
-            Condition("steps", low, _K)
-            for low in (k + 1, lag)
-            if self._has_one_phase and low.free_symbols & in_coordinates.free_symbols
-        ]
-        return Region(conditions, self.intervals, glossary=self.glossary).holds(
-            in_coordinates, strict
-        )
+        conditions = []
+        for slack, is_strict in self._slacks:
+            right = self._in_quantities(slack)
+            conditions.append(Condition("condition", sp.S.Zero, right, is_strict))
+        symbols = in_coordinates.free_symbols
+        if self._has_one_phase and k in symbols:
+            conditions.append(Condition("steps", k + 1, _K))
+        if self._has_one_phase and lag in symbols:
+            conditions.append(Condition("steps", lag, _K))
+        region = Region(conditions, self.intervals, glossary=self.glossary)
+        return region.holds(in_coordinates, strict)
 
     def is_real(self, expr: Expr) -> bool:
         """Return whether it is a real, finite number under the conditions."""
@@ -115,9 +114,8 @@ class ScriptRegion:
             for old, new in self._values.items()
             if not new.free_symbols & self._pending
         }
-        in_symbols = (
-            _merge_powers(expr).xreplace(self._symbols).subs(known, simultaneous=True)
-        )
+        with_ranges = _merge_powers(expr).xreplace(self._symbols)
+        in_symbols = with_ranges.subs(known, simultaneous=True)
         return _merge_powers(in_symbols).xreplace(self._totals)
 
     # -- declarations
@@ -130,7 +128,8 @@ class ScriptRegion:
         The theorem's abbreviations that are sums of the script stay as they are, and
         the script's formulas of the others must equal the theorem's.
         """
-        known = {symbol: symbol for symbol in self._sum_formulas} | dict(names)
+        known: dict[sp.Symbol, Expr] = {symbol: symbol for symbol in self._sum_formulas}
+        known |= names
         defined = {d.symbol for d in theorem.definitions}
         for symbol in known.keys() & defined:
             meaning = sp.sympify(known[symbol]).subs(list(self._sum_formulas.items()))
@@ -168,41 +167,35 @@ class ScriptRegion:
         The sum of K >= 1 weights is at least the first of them, which is positive.
         """
         for weights in script.lags:
-            if weights.at is None or weights.at in self._totals:
+            total = weights.at
+            if total is None or total in self._totals:
                 continue
-            if self.holds(weights.weight.subs(lag, 1), strict=True) and self.holds(
-                weights.weight
-            ):
-                self._totals[weights.at] = sp.Symbol(weights.at.name, positive=True)
+            first_weight = weights.weight.subs(lag, 1)
+            if self.holds(first_weight, strict=True) and self.holds(weights.weight):
+                self._totals[total] = sp.Symbol(total.name, positive=True)
 
     def _check_new_symbols(self, theorem: Theorem, script: Script) -> None:
         """Check that a range names a new quantity, or a positive total of weights."""
-        used_names = {*self.glossary, *map(str, (k, lag, count))}
-        used_names |= {str(d.symbol) for d in theorem.definitions} | {
-            str(symbol) for symbol in self._sum_formulas
-        }
-        totals = {
-            str(w.at): self._sum_formulas[w.at] for w in script.lags if w.at is not None
-        }
+        symbols_in_use = [*(d.symbol for d in theorem.definitions), *self._sum_formulas]
+        names_in_use = {*self.glossary, *map(str, (k, lag, count, *symbols_in_use))}
+        totals = {}
+        for weights in script.lags:
+            if weights.at is not None:
+                totals[str(weights.at)] = self._sum_formulas[weights.at]
         names = [str(r.symbol) for r in script.ranges]
         new_symbols = {r.symbol for r in script.ranges}
         for name, declared in zip(names, script.ranges, strict=True):
             if name in totals:
-                known = name in self.glossary or not is_zero(
-                    declared.means - totals[name]
-                )
+                is_total = is_zero(declared.means - totals[name])
+                is_new = name not in self.glossary and is_total
             else:
-                known = name in used_names
-            signed = declared.symbol in (
-                sp.Symbol(name, nonnegative=True),
-                sp.Symbol(name, positive=True),
-            )
-            if (
-                names.count(name) > 1
-                or known
-                or not signed
-                or new_symbols & declared.means.free_symbols
-            ):
+                is_new = name not in names_in_use
+            nonnegative = sp.Symbol(name, nonnegative=True)
+            positive = sp.Symbol(name, positive=True)
+            has_sign = declared.symbol in (nonnegative, positive)
+            is_explained = not new_symbols & declared.means.free_symbols
+            is_unique = names.count(name) == 1
+            if not (is_new and is_unique and has_sign and is_explained):
                 self.complaints.append(
                     f"the range of {name} is not that of a new quantity"
                 )
@@ -235,11 +228,16 @@ class ScriptRegion:
 
 
 def _merge_powers(expr: Expr) -> Expr:
-    """(x^a)^b as x^(a b) for x >= 0."""
-    return expr.replace(
-        lambda e: e.is_Pow and e.base.is_Pow and e.base.base.is_nonnegative,
-        lambda e: e.base.base ** sp.simplify(e.base.exp * e.exp),
-    )
+    """Return an expression with x^(a b) for (x^a)^b, where x >= 0."""
+
+    def is_power_of_power(e: Expr) -> bool:
+        return e.is_Pow and e.base.is_Pow and e.base.base.is_nonnegative
+
+    def merged(e: Expr) -> Expr:
+        inner_power = e.base
+        return inner_power.base ** sp.simplify(inner_power.exp * e.exp)
+
+    return expr.replace(is_power_of_power, merged)
 
 
 __all__ = ["ScriptRegion"]

@@ -82,23 +82,18 @@ def corrections(
         Empty if the premises give no bound of this form.
     """
     fewest: tuple[Correction, ...] = ()
+    where = Where(deduction.region, witness.point, _sums(bound))
     for multipliers in deduction.multipliers(witness.point):
         if not all(map(deduction.region.holds, multipliers)):
             continue
         remainders = deduction.rest(multipliers)
         if not _is_of_this_form(deduction, remainders):
             continue
-        needed = [
-            correction
-            for moment, remainder in remainders.items()
-            if _is_negative(remainder, witness.point)
-            for correction in _of_moment(
-                sp.sympify(deduction.claim.get(moment, sp.S.Zero)),
-                remainder,
-                text(moment),
-                Where(deduction.region, witness.point, _sums(bound)),
-            )
-        ]
+        needed: list[Correction] = []
+        for moment, remainder in remainders.items():
+            if _is_negative(remainder, witness.point):
+                claimed = sp.sympify(deduction.claim.get(moment, sp.S.Zero))
+                needed += _of_moment(claimed, remainder, text(moment), where)
         if needed and (not fewest or len(needed) < len(fewest)):
             fewest = tuple(needed)
     return fewest
@@ -106,25 +101,28 @@ def corrections(
 
 def _is_of_this_form(deduction: Deduction, rest: Mapping[Moment, Expr]) -> bool:
     """Return whether only the claim's right-hand side lacks something."""
-    for moment, left in rest.items():
+    for moment, coefficient in rest.items():
         is_of_right_side = moment in deduction.claim and moment not in deduction.left
-        if left == 0 or is_of_right_side or moment == ONE:
+        if coefficient == 0 or is_of_right_side or moment == ONE:
             continue
-        if moment.kind in SIGNED or not deduction.region.holds(left):
+        if moment.kind in SIGNED or not deduction.region.holds(coefficient):
             return False
     return True
 
 
-def _is_negative(left: Expr, point: Point) -> bool:
-    value = value_at(left, point)
+def _is_negative(expr: Expr, point: Point) -> bool:
+    value = value_at(expr, point)
     return value is not None and value < 0
 
 
 def _of_moment(
-    claimed: Expr, left: Expr, moment: str, where: Where
+    claimed: Expr, remainder: Expr, moment: str, where: Where
 ) -> list[Correction]:
-    """Return a coefficient by one factor of the whole, or term by term."""
-    derived = sp.factor(claimed - left)
+    """Return the corrections of a coefficient: one factor of it, or some of its terms.
+
+    ``remainder``: what the premises leave of the claimed coefficient.
+    """
+    derived = sp.factor(claimed - remainder)
     whole = _by_one_factor(moment, claimed, derived, where)
     if whole is not None:
         return [whole]
@@ -169,24 +167,24 @@ def _by_one_factor(
 def _edits(
     before: Powers, after: Powers, sums: Sequence[Expr]
 ) -> Iterator[tuple[Expr, Expr]]:
-    """Return factors and their new powers.
+    """Yield factors with the powers that are tried for them.
 
-    First come those of what is derived, with the sums of the bound instead of
-    others.
+    First come symbols and sums of the bound with their powers in what is derived, then
+    sums of the bound with the powers of other sums, then all factors that differ.
     """
-    different = [
-        (base, after.get(base, sp.S.Zero))
-        for base in sorted({*before, *after}, key=str)
-        if after.get(base, sp.S.Zero) != before.get(base, sp.S.Zero)
-    ]
-    yield from (edit for edit in different if edit[0].is_Symbol or edit[0] in sums)
-    for base, exponent in different:
+    different: Powers = {}
+    for base in sorted({*before, *after}, key=str):
+        exponent = after.get(base, sp.S.Zero)
+        if exponent != before.get(base, sp.S.Zero):
+            different[base] = exponent
+    for base, exponent in different.items():
+        if base.is_Symbol or base in sums:
+            yield base, exponent
+    for base, exponent in different.items():
         if base.is_Add and base not in sums:
-            yield from (
-                (sum_of_terms, before.get(sum_of_terms, sp.S.Zero) + exponent)
-                for sum_of_terms in sums
-            )
-    yield from different
+            for sum_of_terms in sums:
+                yield sum_of_terms, before.get(sum_of_terms, sp.S.Zero) + exponent
+    yield from different.items()
 
 
 def _sums(bound: Expr) -> tuple[Expr, ...]:
@@ -205,18 +203,19 @@ def _by_monomial(expr: Expr) -> dict[Key, Expr] | None:
     if not free or not over.is_polynomial(*free):
         return None
     terms = {}
-    for powers, coefficient in sp.Poly(over, *free).terms():
-        monomial = sp.Mul(*(x**n for x, n in zip(free, powers, strict=True)))
-        key = tuple((x.name, n) for x, n in zip(free, powers, strict=True) if n)
+    for exponents, coefficient in sp.Poly(over, *free).terms():
+        powers = list(zip(free, exponents, strict=True))
+        monomial = sp.Mul(*(x**n for x, n in powers))
+        key = tuple((x.name, n) for x, n in powers if n)
         terms[key] = sp.factor(coefficient * monomial / under)
     return terms
 
 
 def _distance(one: Key, other: Key) -> int:
-    powers, others = dict(one), dict(other)
-    return sum(
-        abs(powers.get(name, 0) - others.get(name, 0)) for name in {*powers, *others}
-    )
+    """Return the sum of the differences of the powers of two monomials."""
+    powers, other_powers = dict(one), dict(other)
+    names = {*powers, *other_powers}
+    return sum(abs(powers.get(n, 0) - other_powers.get(n, 0)) for n in names)
 
 
 def _correction(moment: str, claimed: Expr, derived: Expr) -> Correction:
@@ -236,28 +235,21 @@ def _factors(claimed: Expr, derived: Expr) -> tuple[str, ...]:
     """Return the factors that differ, each with both of its powers."""
     if claimed == 0:
         return ()
-    (claimed_number, before), (derived_number, after) = (
-        _factor_product(claimed),
-        _factor_product(derived),
-    )
-    differences = (
-        []
-        if claimed_number == derived_number
-        else [f"{claimed_number} should be {derived_number}"]
-    )
-    for base in sorted({*before, *after}, key=str):
-        claimed_power, derived_power = (
-            powers.get(base, sp.S.Zero) for powers in (before, after)
-        )
-        if claimed_power != derived_power:
-            texts = [
-                _power(base, exponent) for exponent in (claimed_power, derived_power)
-            ]
-            differences.append(
-                f"{texts[0]} should be {texts[1]}"
-                if claimed_power != 0
-                else f"the factor {texts[1]} is missing"
-            )
+    claimed_number, claimed_powers = _factor_product(claimed)
+    derived_number, derived_powers = _factor_product(derived)
+    differences = []
+    if claimed_number != derived_number:
+        differences.append(f"{claimed_number} should be {derived_number}")
+    for base in sorted({*claimed_powers, *derived_powers}, key=str):
+        claimed_power = claimed_powers.get(base, sp.S.Zero)
+        derived_power = derived_powers.get(base, sp.S.Zero)
+        should_be = _power(base, derived_power)
+        if claimed_power == derived_power:
+            continue
+        if claimed_power == 0:
+            differences.append(f"the factor {should_be} is missing")
+        else:
+            differences.append(f"{_power(base, claimed_power)} should be {should_be}")
     return tuple(differences) if len(differences) <= _NEAR else ()
 
 

@@ -237,7 +237,7 @@ class StepNotation:
     ) -> NotationValue:
         if name == "own":
             if len(arguments) != 1 or not isinstance(arguments[0], ast.Name):
-                raise InputError("own(NAME) is a vector of your own")
+                raise InputError("own(NAME) needs the name of one of your vectors")
             return _Scaled(_own_vector(arguments[0].id))
         values = [self._value(argument, depth) for argument in arguments]
         if name in _VECTORS or name in ("grad", "full", "sum"):
@@ -286,7 +286,7 @@ class StepNotation:
                     raise RuleError("no round of the scope's first algorithm is known")
                 arguments.append(self._algorithm)
             elif parameter.kind is parameter.VAR_POSITIONAL:
-                arguments += [_part(remaining_value) for remaining_value in remaining]
+                arguments += map(_part, remaining)
                 remaining = []
             elif remaining:
                 arguments.append(_argument(kind, remaining.pop(0)))
@@ -354,10 +354,10 @@ def _argument(kind: str, notation_value: NotationValue) -> object:
     raise InputError(f"an argument must be of the kind {kind}")
 
 
-def _product(factor: Expr, given: NotationValue) -> NotationValue:
-    if isinstance(given, _Scaled):
-        return _Scaled(given.vec, factor * given.factor)
-    return build("Mul", [factor, _scalar(given)])
+def _product(factor: Expr, notation_value: NotationValue) -> NotationValue:
+    if isinstance(notation_value, _Scaled):
+        return _Scaled(notation_value.vec, factor * notation_value.factor)
+    return build("Mul", [factor, _scalar(notation_value)])
 
 
 def _operation(

@@ -49,30 +49,47 @@ def rational_points(
     drawn: dict[sp.Symbol, np.ndarray] = {
         x: rng.choice(_choices(x, glossary), _TRIED) for x in ordered
     }
-    columns = {x.name: values.astype(float) for x, values in drawn.items()}
-    good = np.ones(_TRIED, dtype=bool)
-    nearest = np.full(_TRIED, np.inf)
-    for condition in conditions:
-        slack, right = values_of([condition.slack, condition.right], columns)
-        good &= slack >= -1e-12
-        with np.errstate(all="ignore"):
-            nearest = np.fmin(nearest, np.abs(slack / right))
-    chosen = np.flatnonzero(good)
-    close = chosen[np.argsort(nearest[chosen], kind="stable")]
-    groups = [_at_indices(drawn, indices[: 20 * most]) for indices in (chosen, close)]
-    simple, tight = (sorted(group, key=_complexity) for group in groups)
+    inside, close = _inside_and_close(drawn, conditions)
+    any_points = _at_indices(drawn, inside[: 20 * most])
+    close_points = _at_indices(drawn, close[: 20 * most])
+    simple = sorted(any_points, key=_complexity)
+    simple_close = sorted(close_points, key=_complexity)
     third = most // 3
     return [
         *_admissible(simple, conditions, most - 2 * third),
-        *_admissible(tight, conditions, third),
-        *_admissible(groups[0], conditions, third),
+        *_admissible(simple_close, conditions, third),
+        *_admissible(any_points, conditions, third),
     ]
+
+
+def _inside_and_close(
+    drawn: Mapping[sp.Symbol, np.ndarray], conditions: Sequence[Condition]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of points at which all conditions hold in floating point.
+
+    They are listed twice: in the order drawn, and first those that are closest to a
+    point where a condition fails.
+    """
+    columns = {x.name: values.astype(float) for x, values in drawn.items()}
+    all_hold = np.ones(_TRIED, dtype=bool)
+    nearest = np.full(_TRIED, np.inf)
+    for condition in conditions:
+        slack, right = values_of([condition.slack, condition.right], columns)
+        all_hold &= slack >= -1e-12
+        with np.errstate(all="ignore"):
+            nearest = np.fmin(nearest, np.abs(slack / right))
+    inside = np.flatnonzero(all_hold)
+    return inside, inside[np.argsort(nearest[inside], kind="stable")]
 
 
 def _at_indices(
     drawn: Mapping[sp.Symbol, np.ndarray], indices: Iterable[int]
 ) -> list[Point]:
-    return [{x: values[i] for x, values in drawn.items()} for i in indices]
+    points = []
+    for i in indices:
+        point = {symbol: values[i] for symbol, values in drawn.items()}
+        points.append(point)
+    return points
 
 
 def _admissible(
@@ -88,7 +105,10 @@ def _admissible(
 
 
 def _complexity(point: Point) -> int:
-    """Digits of the values; 0 and 1 are special, and count as long."""
+    """Return the number of characters of the values.
+
+    Expressions often degenerate at 0 and 1, so that these count as long.
+    """
     special = [x for x in point.values() if x in (0, 1)]
     others = [x for x in point.values() if x not in (0, 1)]
     return _LONG * len(special) + sum(len(str(x)) for x in others)
@@ -110,13 +130,11 @@ def _choices(symbol: sp.Symbol, glossary: Mapping[str, Quantity]) -> np.ndarray:
         numbers += [Fraction(low) + number for number in numbers]
     if symbol.name == "m":  # one client has no network
         low = 2.0
-    inside = [
-        n
-        for n in numbers
-        if low <= n <= high
-        and not (entry is not None and entry.open_low and n == low)
-        and not (entry is not None and entry.open_high and n == high)
-    ]
+    inside = [n for n in numbers if low <= n <= high]
+    if entry is not None and entry.open_low:
+        inside = [n for n in inside if n != low]
+    if entry is not None and entry.open_high:
+        inside = [n for n in inside if n != high]
     return np.array(inside or [Fraction(low)], dtype=object)
 
 

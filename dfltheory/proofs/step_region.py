@@ -1,4 +1,4 @@
-"""The region in which declared proof steps shall hold.
+"""The region in which declared proof steps should hold.
 
 It proves signs of expressions, and has rational points.
 """
@@ -63,10 +63,9 @@ class StepRegion:
             odd = [x for x, n in zip(symbols, powers, strict=True) if n == 1]
             if coefficient.is_negative:
                 pairs |= dict.fromkeys(itertools.combinations(odd, 2))
-        squares = [
-            Condition("square", 2 * x * y, x**2 + y**2)
-            for x, y in list(pairs)[:_MOST_SQUARES]
-        ]
+        squares = []
+        for x, y in itertools.islice(pairs, _MOST_SQUARES):
+            squares.append(Condition("square", 2 * x * y, x**2 + y**2))
         if not squares:
             return False
         region = Region((*self.conditions, *squares), glossary=self.glossary)
@@ -75,11 +74,11 @@ class StepRegion:
     def is_defined(self, expr: Expr) -> bool:
         """Return whether it is proved that nothing divides by 0."""
         for power in sp.sympify(expr).atoms(sp.Pow):
-            if power.exp.is_nonnegative or power.base.is_positive:
+            base = power.base
+            if power.exp.is_nonnegative or base.is_positive:
                 continue
-            if not any(
-                self.holds(base, strict=True) for base in (power.base, -power.base)
-            ):
+            positive = self.holds(base, strict=True)
+            if not positive and not self.holds(-base, strict=True):
                 return False
         return True
 
