@@ -49,12 +49,12 @@ class Square:
         """
         if state.cov is None:
             return 0.0
-        G, n = self.G.reshape(*self.G.shape[:2], -1), state.mu[0].size
-        deviations = np.sqrt(np.einsum("znn->zn", state.cov.reshape(-1, n, n)).clip(0))
-        return 8 * float(
-            np.finfo(float).eps
-            * (np.einsum("zkn,zn->zk", np.abs(G), deviations) ** 2).sum()
-        )
+        n = state.mu[0].size
+        G = self.G.reshape(*self.G.shape[:2], n)
+        variances = np.einsum("znn->zn", state.cov.reshape(-1, n, n))
+        deviations = np.sqrt(variances.clip(0))
+        sizes = np.einsum("zkn,zn->zk", np.abs(G), deviations)
+        return 8 * float(np.finfo(float).eps * (sizes**2).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +90,13 @@ class Blocks:
     def squares(self) -> dict[str, Square]:
         """Return the two-block measures at (ubar^t, V^t)."""
         body = Square(self.u + self.v, self.g)
-        scaled = (self.L_u**0.5, self.L_v**0.5)
-        G = np.concatenate([body.G / scaled[0], self.head.G / scaled[1]], 1)
-        g = np.concatenate([body.g / scaled[0], self.head.g / scaled[1]], 1)
-        both = Square(G, g)
+        root_L_u, root_L_v = self.L_u**0.5, self.L_v**0.5
+        G = np.concatenate([body.G / root_L_u, self.head.G / root_L_v], 1)
+        g = np.concatenate([body.g / root_L_u, self.head.g / root_L_v], 1)
         return {
             "grad_u_sq": body,
             "grad_v_sq": self.head,
-            "two_block": both,
+            "two_block": Square(G, g),
             "two_block_value": self.value,
         }
 

@@ -19,7 +19,7 @@ from dfltheory.exact.moments import Affine, Moments, Stage, apply, one_round
 from dfltheory.exact.network import is_constant, law_of, laws_of
 from dfltheory.exact.probe import Probe
 from dfltheory.exact.problem import Problem
-from dfltheory.exact.trial import Readout
+from dfltheory.exact.trial import Readout, Trial
 from dfltheory.graphs import MixingSequence
 
 _KEPT = 64
@@ -74,23 +74,20 @@ class Engine:
         self.rounds = rounds
         self.probe = Probe(algorithm, problem, rounds)
         self._rounds: dict[bytes, list[Stage]] = {}
-        self._readings: tuple[bytes, Readings] | None = None
+        self._readings: dict[bytes, Readings] = {}
+        """The measures for the last template."""
         self.template, self.layout, begun = self.probe.begin(x0, self._products)
         c = problem.task.constants
         has_two_blocks = algorithm.personal and problem.task.shared is not None
         self.two_block = (c.L_u, c.L_v) if has_two_blocks and c.L_u and c.L_v else None
         """L_u and L_v of a problem with two blocks."""
-        self.separate = (
-            separate
-            and not self.two_block
-            and problem.decoupled
-            and set(self.layout.widths) == {problem.d}
-        )
+        can_decouple = problem.decoupled and set(self.layout.widths) == {problem.d}
+        self.separate = separate and can_decouple and not self.two_block
         self.basis = np.eye(problem.d) if problem.basis is None else problem.basis
-        self.begun = start = self._coordinates(begun, self.layout.widths, [problem.d])
-        self.start = apply(
-            Moments(np.zeros((*start.shift.shape[:2], start.map.shape[-1]))), start
-        )
+        self.begun = self._coordinates(begun, self.layout.widths, [problem.d])
+        B, m = self.begun.shift.shape[:2]
+        inputs = self.begun.map.shape[-1]
+        self.start = apply(Moments(np.zeros((B, m, inputs))), self.begun)
 
     def states(self) -> Iterator[tuple[Moments, Readings, Step | None]]:
         """Yield the state before rounds 0, 1, ... with its measures and the next round.
@@ -114,51 +111,52 @@ class Engine:
         The template contains the tensors that do not depend on the models or the noise.
         """
         trial = self.probe.trial(template, self.layout, t, self._products)
-        key = trial.fingerprint() + self._given(template)
+        key = trial.fingerprint() + self._fixed_parts(template)
         if key not in self._rounds:
-            probed = self.probe.round(template, self.layout, t, trial)
-            ins = [probed.first, *probed.widths]
-            problems = self.problem.d if self.separate else 1
-            stages = []
-            for stage, outs, into in zip(probed.stages, probed.widths, ins):
-                alone = self._coordinates(stage.alone, outs, into)
-                stages.append(Stage(alone, stage.mixed // problems, stage.times))
             while len(self._rounds) >= _KEPT:
                 self._rounds.pop(next(iter(self._rounds)))
-            self._rounds[key] = stages
+            self._rounds[key] = self._stages(template, t, trial)
         if any(call.after for call in trial.calls) and not is_constant(self.sequence):
             raise self.probe.refusal(
                 "it continues gossip steps over a network that is not constant"
             )
         stages = self._rounds[key]
         laws = [laws_of(self.sequence, t, s.times) for s in stages]
-        if self.sequence.random and sum(1 for s in stages if s.mixed) > 1:
+        exchanges = [stage for stage in stages if stage.mixed]
+        if self.sequence.random and len(exchanges) > 1:
             raise self.probe.refusal(
                 "it mixes twice by one random matrix, or by different numbers of them"
             )
-        after, widths = (
-            self._without_rounding(template, trial.after),
-            self.layout.widths,
-        )
+        after = self._without_rounding(template, trial.after)
         if t + 1 == self.rounds and type(self.algorithm).finish is not Algorithm.finish:
-            last = self._coordinates(
-                self.probe.finish(after, self.layout), widths, widths
-            )
-            stages, laws = [*stages, Stage(last)], [*laws, []]
+            widths = self.layout.widths
+            finish = self.probe.finish(after, self.layout)
+            last = Stage(self._coordinates(finish, widths, widths))
+            return Step([*stages, last], [*laws, []]), after
         return Step(stages, laws), after
+
+    def _stages(self, template: State, t: int, trial: Trial) -> list[Stage]:
+        """Return the stages of round t in the coordinates of the recursion."""
+        probed = self.probe.round(template, self.layout, t, trial)
+        problems = self.problem.d if self.separate else 1
+        stages = []
+        ins = probed.first
+        for stage, outs in zip(probed.stages, probed.widths):
+            alone = self._coordinates(stage.alone, outs, ins)
+            stages.append(Stage(alone, stage.mixed // problems, stage.times))
+            ins = outs
+        return stages
 
     def readings(self, template: State, consensus: bool = True) -> Readings:
         """Return the measures of states with the template's fixed tensors.
 
         The consensus error is optional, because it needs (m d)^2 numbers.
         """
-        key = self._given(template)
-        if self._readings is None or self._readings[0] != key:
-            self._readings = (
-                key,
-                self._measures(self.probe.readout(template, self.layout), consensus),
-            )
-        return self._readings[1]
+        key = self._fixed_parts(template)
+        if key not in self._readings:
+            readout = self.probe.readout(template, self.layout)
+            self._readings = {key: self._measures(readout, consensus)}
+        return self._readings[key]
 
     @cached_property
     def autonomous(self) -> bool:
@@ -174,7 +172,7 @@ class Engine:
             prints.add(trial.fingerprint())
             template = self._without_rounding(template, trial.after)
             # a counter of rounds may take effect in a round that is not compared
-            counts.add(self._given(template))
+            counts.add(self._fixed_parts(template))
         return len(prints) == len(counts) == 1
 
     # -- coordinates
@@ -219,20 +217,14 @@ class Engine:
     # -- measures
 
     def _measures(self, at: Readout, consensus: bool) -> Readings:
-        m, d, H = self.problem.m, self.problem.d, self.problem.mean_hessian
+        d, H = self.problem.d, self.problem.mean_hessian
         models = self._coordinates(at.models, [d], self.layout.widths)
         values, vectors = np.linalg.eigh(H)
         root = vectors * np.sqrt(values.clip(0) / 2) @ vectors.T
         squares = {"grad_norm_sq": self._distance_sq(H, *at.mean)}
         mean = self._distance_sq(np.eye(d), *at.mean, around=np.zeros(d))
         if consensus:
-            # (B, m, b, m, p): client i's model less the mean model
-            rows = mean.G[:, None].repeat(m, 1)
-            clients = np.arange(m)
-            rows[:, clients, :, clients] -= models.map.swapaxes(0, 1)
-            offset = (mean.g[:, None] - models.shift).reshape(len(rows), -1)
-            rows = rows.reshape(*offset.shape, *rows.shape[-2:])
-            squares["consensus"] = Square(rows / np.sqrt(m), offset / np.sqrt(m))
+            squares["consensus"] = self._consensus(mean, models)
         loss = self._distance_sq(root, *at.mean)
         squares["loss"] = Square(loss.G, loss.g, self.problem.f_star)
         if at.auxiliary is not None:
@@ -242,53 +234,83 @@ class Engine:
         block_measures = self._two_blocks(mean, models, *self.two_block)
         return Readings(squares | block_measures.squares(), models, block_measures)
 
+    def _consensus(self, mean: Square, models: Affine) -> Square:
+        """Return the mean squared distance of the models from ``mean``, the mean model.
+
+        The rows (B, m, b, m, p) are client i's model less the mean model, for each i.
+        """
+        m = self.problem.m
+        clients = np.arange(m)
+        rows = mean.G[:, None].repeat(m, 1)
+        rows[:, clients, :, clients] -= models.map.swapaxes(0, 1)
+        offset = (mean.g[:, None] - models.shift).reshape(len(rows), -1)
+        rows = rows.reshape(*offset.shape, *rows.shape[-2:])
+        return Square(rows / np.sqrt(m), offset / np.sqrt(m))
+
     def _two_blocks(
         self, mean: Square, models: Affine, L_u: float, L_v: float
     ) -> Blocks:
-        """Return the measures of partial personalization, as in training."""
+        """Return the measures of partial personalization, as in training.
+
+        ``mean`` and ``models`` are the mean model and the clients' models as maps of
+        the state; client i is measured at (ubar, v_i).
+        """
         problem = self.problem
-        task, m, d, A = problem.task, problem.m, problem.d, problem.A
-        coordinates = np.arange(d)
-        u, v = (
-            np.isin(coordinates, coordinates[index]) for index in blocks(task.shared, d)
-        )
+        m, d, A, pull = problem.m, problem.d, problem.A, problem.pull
+        shared, personal = blocks(problem.task.shared, d)
+        u, v = np.zeros((2, d), dtype=bool)
+        u[shared], v[personal] = True, True
         clients, p = np.arange(m), models.map.shape[-1]
-        # ubar and v_i as maps of the state, and the whole model (u_i, v_i)
-        ubar, heads, every = np.zeros((3, m, d, m, p))
-        every[clients, :, clients] = models.map[0]
-        ubar[:, u], heads[:, v] = mean.G[0][u], every[:, v]
-        at = np.where(u, mean.g[0], models.shift[0])  # (m, d): their offsets
-        of_u, of_v = (
-            np.einsum("iab,ibjp->ajp", A[:, u], part)[None] / m
-            for part in (ubar, heads)
+        # (m, d, m, p): ubar, v_i and the own model (u_i, v_i) as maps of the state
+        ubar, heads, own_models = np.zeros((3, m, d, m, p))
+        own_models[clients, :, clients] = models.map[0]
+        ubar[:, u] = mean.G[0][u]
+        heads[:, v] = own_models[:, v]
+        offsets = np.where(u, mean.g[0], models.shift[0])  # (m, d): of (ubar, v_i)
+        grad_u_of_ubar = np.einsum("iab,ibjp->ajp", A[:, u], ubar)[None] / m
+        grad_u_of_heads = np.einsum("iab,ibjp->ajp", A[:, u], heads)[None] / m
+        grad_u_offset = np.einsum("iab,ib->a", A[:, u], offsets) / m
+        grad_u_offset = grad_u_offset + pull[:, u].mean(0)
+        grad_v = np.einsum("iab,ibjp->iajp", A[:, v], own_models)
+        grad_v_offset = np.einsum("iab,ib->ia", A[:, v], models.shift[0]) + pull[:, v]
+        return Blocks(
+            u=grad_u_of_ubar,
+            v=grad_u_of_heads,
+            g=grad_u_offset[None],
+            head=self._mean_square(grad_v, grad_v_offset),
+            value=self._mean_value(ubar + heads, offsets),
+            L_u=L_u,
+            L_v=L_v,
         )
-        g = np.einsum("iab,ib->a", A[:, u], at) / m + problem.pull[:, u].mean(0)
-        slope = np.einsum("iab,ib->ia", A[:, v], models.shift[0]) + problem.pull[:, v]
-        head = self._mean_square(np.einsum("iab,ibjp->iajp", A[:, v], every), slope)
+
+    def _mean_value(self, maps: np.ndarray, offsets: np.ndarray) -> Square:
+        """Return the mean of the clients' objectives at points maps_i s + offsets_i.
+
+        Client i's objective is its minimum plus ||root_i (x - minimizer_i)||^2.
+        """
+        A, pull, task = self.problem.A, self.problem.pull, self.problem.task
         values, vectors = np.linalg.eigh(A)
         if values.min() < -1e-12 * values.max():
             raise self.probe.refusal(
                 "with two blocks, the clients' objectives must be convex"
             )
-        root = np.sqrt(values.clip(0) / 2)[..., None] * vectors.swapaxes(-1, -2)
-        inverse = np.linalg.pinv(A, hermitian=True)
-        centre = -(inverse @ problem.pull[..., None])[..., 0]
-        least = float(task.loss(torch.from_numpy(centre).to(task.dtype)[None]).mean())
-        value = self._mean_square(
-            np.einsum("iab,ibjp->iajp", root, ubar + heads),
-            np.einsum("iab,ib->ia", root, at - centre),
-            least,
+        roots = np.sqrt(values.clip(0) / 2)[..., None] * vectors.swapaxes(-1, -2)
+        inverses = np.linalg.pinv(A, hermitian=True)
+        minimizers = -(inverses @ pull[..., None])[..., 0]
+        losses = task.loss(torch.from_numpy(minimizers).to(task.dtype)[None])
+        return self._mean_square(
+            np.einsum("iab,ibjp->iajp", roots, maps),
+            np.einsum("iab,ib->ia", roots, offsets - minimizers),
+            float(losses.mean()),
         )
-        return Blocks(of_u, of_v, g[None], head, value, L_u, L_v)
 
     def _mean_square(
         self, G: np.ndarray, g: np.ndarray, constant: float = 0.0
     ) -> Square:
         """Return constant + (1/m) sum_i ||G_i s + g_i||^2."""
         root = np.sqrt(len(G))
-        return Square(
-            G.reshape(1, -1, *G.shape[2:]) / root, g.reshape(1, -1) / root, constant
-        )
+        rows = G.reshape(1, -1, *G.shape[2:])
+        return Square(rows / root, g.reshape(1, -1) / root, constant)
 
     def _distance_sq(
         self,
@@ -298,49 +320,43 @@ class Engine:
         around: np.ndarray | None = None,
     ) -> Square:
         """Return the function ||H (J s + offset - x*)||^2."""
-        d = self.problem.d
-        around = self.problem.x_star if around is None else around
+        distance = offset - (self.problem.x_star if around is None else around)
         if not self.separate:
-            return Square(
-                np.einsum("ij,jmp->imp", H, J)[None], (H @ (offset - around))[None]
-            )
-        V, m = self.basis, self.problem.m
-        weights = np.einsum("ac,ab,bc->c", V, H, V)
-        # (d, m, 1, p)
-        mine = self._separated(
-            J.reshape(1, d, m, -1, d).transpose(2, 0, 1, 3, 4), strict=True
-        )
-        G = mine.transpose(0, 2, 1, 3) * weights[:, None, None, None]
-        return Square(G, ((offset - around) @ V * weights)[:, None])
+            G = np.einsum("ij,jmp->imp", H, J)
+            return Square(G[None], (H @ distance)[None])
+        V, m, d = self.basis, self.problem.m, self.problem.d
+        eigenvalues = np.einsum("ac,ab,bc->c", V, H, V)
+        by_client = J.reshape(1, d, m, -1, d).transpose(2, 0, 1, 3, 4)
+        J_decoupled = self._separated(by_client, strict=True)  # (d, m, 1, p)
+        G = J_decoupled.transpose(0, 2, 1, 3) * eigenvalues[:, None, None, None]
+        return Square(G, (distance @ V * eigenvalues)[:, None])
 
-    # -- the network, and what nothing moves
+    # -- the network, and what does not depend on the models or the noise
 
     def _products(self, t: int, times: int) -> list[np.ndarray]:
         """Return the possible products of ``times`` matrices of round t."""
         if self.sequence.random:  # powers suffice to test whether a tensor changes
-            return [
-                np.linalg.matrix_power(W, times)
-                for _, W in law_of(self.sequence, t * times)
-            ]
-        laws = laws_of(self.sequence, t, times)
-        whole = np.eye(self.sequence.m)
-        for law in laws:
-            whole = law[0][1] @ whole
-        return [whole]
+            outcomes = law_of(self.sequence, t * times)
+            return [np.linalg.matrix_power(W, times) for _, W in outcomes]
+        product = np.eye(self.sequence.m)
+        for law in laws_of(self.sequence, t, times):
+            _, W = law[0]
+            product = W @ product
+        return [product]
 
-    def _given(self, template: State) -> bytes:
+    def _fixed_parts(self, template: State) -> bytes:
         """Return the parts of a state that are not in the recursion, as bytes."""
-        own = {*self.layout.shapes, "x", "z"}
-        given = b""
+        in_recursion = {*self.layout.shapes, "x", "z"}
+        parts = b""
         for f in fields(template):
             value = getattr(template, f.name)
-            if f.name in own:
+            if f.name in in_recursion:
                 continue
             if isinstance(value, Tensor) and value.ndim >= 3:
-                given += value[:1].numpy().tobytes()
+                parts += value[:1].numpy().tobytes()
             else:
-                given += repr(value).encode()
-        return given
+                parts += repr(value).encode()
+        return parts
 
     def _without_rounding(self, before: State, after: State) -> State:
         """Return the state after a round, without changes that are only rounding."""

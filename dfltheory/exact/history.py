@@ -88,7 +88,7 @@ def exact_history(
     sequence = sequence_for(algorithm, task.m, topology)
     x = starting_models(task, x0)
     arrays, last = _measured(algorithm, problem, sequence, x, rounds, form)
-    spread = float(((x - x.mean(0)) ** 2).sum(-1).mean())
+    deviations = x - x.mean(0)
     rows = {name: values[None] for name, values in arrays.items()}
     return ExactHistory(
         algorithm=algorithm,
@@ -102,7 +102,7 @@ def exact_history(
         extra=rows,
         x=last[None],
         x0_sq=np.array([(x**2).sum(-1).mean()]),
-        x0_spread=np.array([spread]),
+        x0_spread=np.array([(deviations**2).sum(-1).mean()]),
         constants=task.constants,
         task=task.name,
         topology=sequence if algorithm.needs_topology else None,
@@ -198,20 +198,21 @@ def _low_rank(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
 
 def _spreads(square: Square, engine: Engine, step: Step) -> np.ndarray:
     """Return the trace of the covariance of G s after 0..rounds rounds."""
-    # (B, m, p, k)
-    rows, out = square.G.transpose(0, 2, 3, 1), np.zeros(engine.rounds + 1)
-    added = 0.0  # by the noise of the rounds
+    rows = square.G.transpose(0, 2, 3, 1)  # (B, m, p, k)
+    B, m, p, k = rows.shape
+    n = m * p
+    cov = None if engine.start.cov is None else engine.start.cov.reshape(B, n, n)
+    spreads = np.zeros(engine.rounds + 1)
+    by_noise = 0.0
     for t in range(engine.rounds + 1):
-        flat, cov = rows.reshape(len(rows), -1, rows.shape[-1]), engine.start.cov
-        at_start = (
-            0.0
-            if cov is None
-            else (flat * (cov.reshape(len(flat), *2 * flat.shape[1:2]) @ flat)).sum()
-        )
-        out[t] = added + at_start
-        rows, by_round = backward(rows, step.stages, step.laws)
-        added += by_round
-    return out
+        by_start = 0.0
+        if cov is not None:
+            flat = rows.reshape(B, n, k)
+            by_start = (flat * (cov @ flat)).sum()
+        spreads[t] = by_noise + by_start
+        rows, by_noise_of_round = backward(rows, step.stages, step.laws)
+        by_noise += by_noise_of_round
+    return spreads
 
 
 def starting_models(task: Task, x0: Tensor | ArrayLike | None) -> np.ndarray:

@@ -10,7 +10,7 @@ eigenvalues 1 of the map. They are removed from the map and keep their values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -79,7 +79,9 @@ def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Sta
             " below 1 (conserved sums excluded): there is no stationary distribution"
             " (use a smaller eta, or a task with mu > 0)"
         )
-    return _measured(engine, [each.fixed_point() for each in problems], radius, square)
+    fixed_points = [each.fixed_point() for each in problems]
+    measures, models = _measures_and_models(engine, fixed_points)
+    return Stationary(measures, models, radius, square)
 
 
 def average_over(
@@ -119,9 +121,9 @@ def average_over(
     if rounds < 1:
         raise InputError(f"rounds = {rounds!r} must be an integer >= 1")
     engine, problems = _engine(algorithm, task, topology, x0)
-    return _measured(
-        engine, [each.average(int(rounds)) for each in problems], 0.0, 0.0
-    ).measures
+    averages = [each.average(int(rounds)) for each in problems]
+    measures, _ = _measures_and_models(engine, averages)
+    return measures
 
 
 def _engine(
@@ -133,14 +135,8 @@ def _engine(
 ) -> tuple[Engine, list[_DecoupledProblem]]:
     """Return the engine and its problems, one for each coordinate if they decouple."""
     sequence = sequence_for(algorithm, task.m, topology)
-    engine = Engine(
-        algorithm,
-        problem_of(task),
-        sequence,
-        starting_models(task, x0),
-        _HORIZON,
-        separate,
-    )
+    problem, start = problem_of(task), starting_models(task, x0)
+    engine = Engine(algorithm, problem, sequence, start, _HORIZON, separate)
     if not engine.autonomous:
         raise InputError(
             "limits need a round map whose distribution is constant: one matrix or"
@@ -150,24 +146,22 @@ def _engine(
         step, _ = engine.step(engine.template, 0)
     except MeetingError:
         return _engine(algorithm, task, topology, x0, separate=False)
-    return engine, [
-        _DecoupledProblem.of(engine, step, k) for k in range(len(engine.start.mu))
-    ]
+    numbers = range(len(engine.start.mu))
+    return engine, [_DecoupledProblem.of(engine, step, k) for k in numbers]
 
 
-def _measured(
-    engine: Engine, states: list[Moments], radius: float, square: float
-) -> Stationary:
-    mu = np.concatenate([s.mu for s in states])
-    covs = []
-    for s in states:
-        none = np.zeros((*s.mu.shape, *s.mu.shape[1:]))
-        covs.append(none if s.cov is None else s.cov)
-    state = Moments(mu, np.concatenate(covs))
+def _measures_and_models(
+    engine: Engine, states: list[Moments]
+) -> tuple[dict[str, float], np.ndarray]:
+    """Return the expected measures and models, from the state of each problem."""
+    means, covariances = [], []
+    for state in states:
+        means.append(state.mu)
+        no_covariance = np.zeros((*state.mu.shape, *state.mu.shape[1:]))
+        covariances.append(no_covariance if state.cov is None else state.cov)
+    whole = Moments(np.concatenate(means), np.concatenate(covariances))
     readings = engine.readings(engine.template)
-    return Stationary(
-        readings.expected(state), engine.models(state, readings), radius, square
-    )
+    return readings.expected(whole), engine.models(whole, readings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,33 +200,33 @@ class _DecoupledProblem:
     def of(cls, engine: Engine, step: Step, index: int) -> _DecoupledProblem:
         """Return problem number ``index`` of an engine, with this round."""
         only_this = slice(index, index + 1)
-        stages = [Stage(s.alone.part(only_this), s.mixed, s.times) for s in step.stages]
-        start = Moments(
-            engine.start.mu[only_this],
-            None if engine.start.cov is None else engine.start.cov[only_this],
-        )
-        shape = start.mu.shape
-        without_noise = [Stage(s.alone.still(), s.mixed, s.times) for s in stages]
-        linear_parts = [
-            Stage(Affine(s.alone.map, np.zeros_like(s.alone.shift)), s.mixed, s.times)
-            for s in stages
-        ]
+        cov = engine.start.cov
+        start_cov = None if cov is None else cov[only_this]
+        start = Moments(engine.start.mu[only_this], start_cov)
+        stages, without_noise, linear_parts = [], [], []
+        for stage in step.stages:
+            alone = stage.alone.part(only_this)
+            linear = Affine(alone.map, np.zeros_like(alone.shift))
+            stages.append(replace(stage, alone=alone))
+            without_noise.append(replace(stage, alone=alone.still()))
+            linear_parts.append(replace(stage, alone=linear))
 
         def next_mean(stages: list[Stage], mu: np.ndarray) -> np.ndarray:
-            return one_round(Moments(mu.reshape(shape)), stages, step.laws).mu.ravel()
+            state = Moments(mu.reshape(start.mu.shape))
+            return one_round(state, stages, step.laws).mu.ravel()
 
         def whole_round(state: Moments) -> Moments:
             return one_round(state, stages, step.laws)
 
         n = start.mu.size
-        M = np.stack([next_mean(linear_parts, e) for e in np.eye(n)], axis=1)
+        columns = [next_mean(linear_parts, unit) for unit in np.eye(n)]
         return cls(
-            whole_round,
-            engine.sequence.random,
-            start,
-            M,
-            next_mean(without_noise, np.zeros(n)),
-            block_diag(*engine.begun.map[index]),
+            round=whole_round,
+            random_matrices=engine.sequence.random,
+            start=start,
+            M=np.stack(columns, axis=1),
+            k=next_mean(without_noise, np.zeros(n)),
+            start_map=block_diag(*engine.begun.map[index]),
         )
 
     @property
@@ -260,9 +254,9 @@ class _DecoupledProblem:
         # the covariance that a round adds to a deterministic state
         trial = self.round(Moments(np.random.default_rng(0).normal(size=self.shape)))
         changes = [sums @ self.k, sums @ self.start_map]
-        for cov in (trial.cov, self.start.cov):
-            changes += [] if cov is None else [sums @ cov.reshape(self.n, self.n)]
-        largest = max((np.abs(part).max(initial=0.0) for part in changes), default=0.0)
+        covariances = [cov for cov in (trial.cov, self.start.cov) if cov is not None]
+        changes += [sums @ cov.reshape(self.n, self.n) for cov in covariances]
+        largest = max(np.abs(change).max(initial=0.0) for change in changes)
         if largest <= _CONSERVED * max(1.0, np.abs(self.k).max()):
             return sums
         return sums[:0]
@@ -361,11 +355,12 @@ class _DecoupledProblem:
             added = self.round(Moments(np.zeros(self.shape))).cov
             if added is None:
                 return Moments(self.center.reshape(self.shape))
-            added = self.basis.T @ added.reshape(self.n, self.n) @ self.basis
-            second = solve_discrete_lyapunov(self.basis_map, added)
+            added_to_z = self.basis.T @ added.reshape(self.n, self.n) @ self.basis
+            second = solve_discrete_lyapunov(self.basis_map, added_to_z)
             return self._from_basis(np.zeros(n), second)
         F = self._moment_map()
-        second = np.linalg.solve(np.eye(n**2) - F[1 + n :, 1 + n :], F[1 + n :, 0])
+        of_second, constant = F[1 + n :, 1 + n :], F[1 + n :, 0]
+        second = np.linalg.solve(np.eye(n**2) - of_second, constant)
         return self._from_basis(np.zeros(n), second.reshape(n, n))
 
     def average(self, rounds: int) -> Moments:

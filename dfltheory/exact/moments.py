@@ -43,24 +43,18 @@ class Affine:
 
     def after(self, first: Affine) -> Affine:
         """Return the composition self(first(s)) as one map."""
-        noise = (
-            None
-            if first.noise is None
-            else self.map @ first.noise @ self.map.swapaxes(-1, -2)
-        )
-        if self.noise is not None:
-            noise = self.noise if noise is None else noise + self.noise
-        return Affine(
-            self.map @ first.map, _times(self.map, first.shift) + self.shift, noise
-        )
+        noise = self.noise
+        if first.noise is not None:
+            noise = self.map @ first.noise @ self.map.swapaxes(-1, -2)
+            if self.noise is not None:
+                noise = noise + self.noise
+        shift = _times(self.map, first.shift) + self.shift
+        return Affine(self.map @ first.map, shift, noise)
 
     def part(self, which: slice) -> Affine:
         """Return the maps of some of the B problems."""
-        return Affine(
-            self.map[which],
-            self.shift[which],
-            None if self.noise is None else self.noise[which],
-        )
+        noise = None if self.noise is None else self.noise[which]
+        return Affine(self.map[which], self.shift[which], noise)
 
     def still(self) -> Affine:
         """Return the map without noise."""
@@ -128,8 +122,8 @@ def mix(sent: Moments, law: Law, mixed: int) -> Moments:
             half = product(W, sent.cov, mixed).transpose(0, 3, 4, 1, 2)
             cov += p * product(W, half, mixed).transpose(0, 3, 4, 1, 2)
         if len(law) > 1:
-            gap = mean - mu
-            cov += p * gap[:, :, :, None, None] * gap[:, None, None]
+            deviation = mean - mu
+            cov += p * deviation[:, :, :, None, None] * deviation[:, None, None]
     return Moments(mu, cov)
 
 
@@ -186,7 +180,8 @@ def backward(
     added = 0.0
     for stage, chain in zip(stages[::-1], laws[::-1]):
         for law in chain[::-1]:
-            rows = product(np.sum([p * W for p, W in law], axis=0).T, rows, stage.mixed)
+            mean_matrix = np.sum([p * W for p, W in law], axis=0)
+            rows = product(mean_matrix.T, rows, stage.mixed)
         if stage.alone.noise is not None:
             added += float((rows * (stage.alone.noise @ rows)).sum())
         rows = stage.alone.map.swapaxes(-1, -2) @ rows

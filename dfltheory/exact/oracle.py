@@ -1,9 +1,13 @@
-"""The ``grad`` and ``mix`` of a probed round, with prescribed noise and products."""
+"""The ``grad`` and ``mix`` of a probed round, with prescribed noise and products.
+
+:class:`ProbeRows` are the states and the noise with which a map is probed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -67,10 +71,84 @@ class ProbeMix(Mix):
     environment = ENVIRONMENT
 
     def __init__(self, gossip: Callable[[Tensor, int, int], Tensor]):
-        self._given = gossip
+        self._prescribed = gossip
 
     def _gossip(self, z: Tensor, times: int, after: int) -> Tensor:
-        return self._given(z, times, after)
+        return self._prescribed(z, times, after)
 
 
-__all__ = ["ProbeMix", "ProbeOracle"]
+_SCALES = (1.0, 1e3)
+"""The scales of the two random points."""
+
+
+class ProbeRows:
+    """The inputs with which an affine map of state and noise is probed.
+
+    Row 0 has no state and no noise, but the constant part of the gradients; row 1 has
+    not even that. Then come the unit vectors of the state and of the noise, and two
+    random points, which have the constant part.
+
+    Parameters
+    ----------
+    m, d : int
+        Number of clients and of parameters.
+    width : int
+        Number of entries of a client's state.
+    draws : int
+        Number of minibatches that the map draws.
+
+    Attributes
+    ----------
+    units : range
+        The rows of unit vectors: first ``width`` of the state, then ``d`` of each draw.
+    random_points : list of pairs of arrays
+        The states (m, width) and the noise (draws, m, d) of the random points.
+    """
+
+    def __init__(self, m: int, d: int, width: int, draws: int):
+        self.m, self.d, self.width, self.draws = m, d, width, draws
+        self.units = range(2, 2 + width + draws * d)
+        rng = np.random.default_rng(1)
+        self.random_points = []
+        for scale in _SCALES:
+            state = scale * rng.normal(size=(m, width))
+            noise = scale * rng.normal(size=(draws, m, d))
+            self.random_points.append((state, noise))
+
+    def batches(self, values: int) -> Iterator[range]:
+        """Yield all rows in batches of at most this number of values."""
+        count = self.units.stop + len(self.random_points)
+        size = max(1, values // (self.m * len(self.units)))
+        for first in range(0, count, size):
+            yield range(first, min(first + size, count))
+
+    def inputs(self, rows: range) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the states (S, m, width), the noise and the factors of the constant.
+
+        The noise has the shape (draws, S, m, d), the factors (S, 1, 1).
+        """
+        states = np.zeros((len(rows), self.m, self.width))
+        noise = np.zeros((self.draws, len(rows), self.m, self.d))
+        factors = np.zeros((len(rows), 1, 1))
+        for place, row in enumerate(rows):
+            if row == 0:
+                factors[place] = 1
+            elif row >= self.units.stop:
+                point = self.random_points[row - self.units.stop]
+                states[place], noise[:, place] = point
+                factors[place] = 1
+            elif row in self.units:
+                entry = row - self.units.start
+                if entry < self.width:
+                    states[place, :, entry] = 1
+                else:
+                    draw, coordinate = divmod(entry - self.width, self.d)
+                    noise[draw, place, :, coordinate] = 1
+        return (
+            torch.from_numpy(states),
+            torch.from_numpy(noise),
+            torch.from_numpy(factors),
+        )
+
+
+__all__ = ["ProbeMix", "ProbeOracle", "ProbeRows"]

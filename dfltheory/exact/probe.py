@@ -21,7 +21,7 @@ from dfltheory.algorithms.base import Algorithm, State, replace
 from dfltheory.errors import InputError
 from dfltheory.exact.layout import Layout, clients_tensors
 from dfltheory.exact.moments import Affine
-from dfltheory.exact.oracle import ProbeMix, ProbeOracle
+from dfltheory.exact.oracle import ProbeMix, ProbeOracle, ProbeRows
 from dfltheory.exact.problem import Problem
 from dfltheory.exact.stages import ProbedRound, put_together
 from dfltheory.exact.trial import Call, Readout, Trial, equal_at_both_points
@@ -34,8 +34,6 @@ _BATCH = 10**7
 _AFFINE = 1e-9
 """Largest deviation at random points from the probed map, relative to its summands.
 """
-_SIZES = (1.0, 1e3)
-"""The scales of the two random points."""
 _SAME = 1e-12
 """Largest difference of products that are treated as equal."""
 
@@ -52,7 +50,9 @@ class Probe:
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, horizon: int):
-        self.algorithm, self.problem, self.horizon = algorithm, problem, horizon
+        self.algorithm = algorithm
+        self.problem = problem
+        self.horizon = horizon
         self.name = type(algorithm).__name__
         self._random = np.random.default_rng(0)
         self._points: dict[object, Tensor] = {}
@@ -83,12 +83,9 @@ class Probe:
         def start(x: Tensor, oracle: ProbeOracle) -> Tensor:
             return layout.vector(self.algorithm.init(x, oracle))
 
-        whole = self.clientwise(start, self.problem.d, self.horizon, "init")
-        return (
-            state,
-            layout,
-            Affine(whole.map, layout.vector(state)[0].numpy(), whole.noise),
-        )
+        of_x0 = self.clientwise(start, self.problem.d, self.horizon, "init")
+        begun = Affine(of_x0.map, layout.vector(state)[0].numpy(), of_x0.noise)
+        return state, layout, begun
 
     def _moving_layout(self, state: State, outcomes: Outcomes) -> Layout:
         """Return the layout of the tensors that depend on the models or the noise.
@@ -100,11 +97,10 @@ class Probe:
         while True:
             layout = Layout.of_state(state, [name for name in names if name in moving])
             after = self.trial(state, layout, 0, outcomes).after
-            newly_moving = {
-                name
-                for name in fixed
-                if not equal_at_both_points(getattr(after, name, None))
-            }
+            newly_moving = set()
+            for name in fixed:
+                if not equal_at_both_points(getattr(after, name, None)):
+                    newly_moving.add(name)
             if not newly_moving:
                 return layout
             for name in newly_moving:
@@ -136,11 +132,8 @@ class Probe:
                 calls.append(Call(z, times, after, product))
                 return product.to(z.dtype).clone()
             calls.append(Call(z.clone(), times, after, None))
-            return (
-                self._point(("mixed", len(calls)), int(z[0, 0].numel()))
-                .reshape(z.shape)
-                .clone()
-            )
+            random = self._point(("mixed", len(calls)), int(z[0, 0].numel()))
+            return random.reshape(z.shape).clone()
 
         before = layout.state(state, self._point("state", layout.width))
         sent = self.algorithm.local_update(before, self._oracle(t, noise))
@@ -172,19 +165,15 @@ class Probe:
     def round(self, state: State, layout: Layout, t: int, trial: Trial) -> ProbedRound:
         """Return round t as a sequence of stages, given its :meth:`trial`."""
         sent, calls = trial.sent, trial.calls
-        moving = [
-            name
-            for name in clients_tensors(sent)
-            if not equal_at_both_points(getattr(sent, name))
-        ]
+        tensors = {name: getattr(sent, name) for name in clients_tensors(sent)}
+        moving = [name for name, x in tensors.items() if not equal_at_both_points(x)]
         after_local = Layout.of_state(sent, moving)
-        moving_calls = [call for call in calls if call.given is None]
+        moving_calls = [call for call in calls if call.result is None]
         call_widths = [int(call.z[0, 0].numel()) for call in moving_calls]
 
         def local(s: Tensor, oracle: ProbeOracle) -> Tensor:
-            return after_local.vector(
-                self.algorithm.local_update(layout.state(state, s), oracle)
-            )
+            new = self.algorithm.local_update(layout.state(state, s), oracle)
+            return after_local.vector(new)
 
         def exchange(inputs: Tensor, oracle: ProbeOracle) -> Tensor:
             known = inputs[..., : after_local.width]
@@ -193,24 +182,21 @@ class Probe:
             messages: list[Tensor] = []
 
             def gossip(z: Tensor, times: int, after: int) -> Tensor:
-                given = next(expected).given
-                if given is not None:
-                    return (
-                        given[:1].expand(len(z), *given.shape[1:]).to(z.dtype).clone()
-                    )
+                fixed = next(expected).result
+                if fixed is not None:
+                    repeated = fixed[:1].expand(len(z), *fixed.shape[1:])
+                    return repeated.to(z.dtype).clone()
                 messages.append(z.flatten(2).clone())
                 return next(answers).reshape(z.shape).clone()
 
-            new = self.algorithm.communicate(
-                after_local.state(sent, known), ProbeMix(gossip)
-            )
+            known_state = after_local.state(sent, known)
+            new = self.algorithm.communicate(known_state, ProbeMix(gossip))
             return torch.cat([*messages, layout.vector(new)], -1)
 
+        width = after_local.width + sum(call_widths)
         return put_together(
             local=self.clientwise(local, layout.width, t, "local_update"),
-            communicate=self.clientwise(
-                exchange, after_local.width + sum(call_widths), t, "communicate"
-            ),
+            communicate=self.clientwise(exchange, width, t, "communicate"),
             state=layout.widths,
             after_local=after_local.widths,
             calls=call_widths,
@@ -241,13 +227,13 @@ class Probe:
             assert point is not None
             return point
 
+        models_map = self.clientwise(models, width, self.horizon, "models")
+        mean_map = self._linear(mean, width, "mean")
         at_random = layout.state(state, self._point("state", width))
-        has_auxiliary = algorithm.auxiliary(at_random) is not None
-        return Readout(
-            self.clientwise(models, width, self.horizon, "models"),
-            self._means(mean, width, "mean"),
-            self._means(auxiliary, width, "auxiliary") if has_auxiliary else None,
-        )
+        if algorithm.auxiliary(at_random) is None:
+            return Readout(models_map, mean_map, None)
+        auxiliary_map = self._linear(auxiliary, width, "auxiliary")
+        return Readout(models_map, mean_map, auxiliary_map)
 
     # -- affine maps from unit vectors
 
@@ -270,51 +256,30 @@ class Probe:
         """
         m, d = self.problem.m, self.problem.d
         draws = self._number_of_draws(f, width, t)
-        # rows: zero with and without the constant part, unit states, unit noise, and
-        # random points
-        count = 2 + width + draws * d
-        rng = np.random.default_rng(1)
-        points = [
-            (size * rng.normal(size=(m, width)), size * rng.normal(size=(draws, m, d)))
-            for size in _SIZES
-        ]
+        probes = ProbeRows(m, d, width, draws)
 
         def values(rows: range) -> np.ndarray:
-            s = np.zeros((len(rows), m, width))
-            noise = np.zeros((draws, len(rows), m, d))
-            offset = np.zeros((len(rows), 1, 1))
-            for place, row in enumerate(rows):
-                if row >= count:
-                    s[place], noise[:, place] = points[row - count]
-                elif row >= 2 + width:
-                    k, coordinate = divmod(row - 2 - width, d)
-                    noise[k, place, :, coordinate] = 1
-                elif row >= 2:
-                    s[place, :, row - 2] = 1
-                offset[place] = row == 0 or row >= count
-            given = torch.from_numpy(noise)
-            oracle = self._oracle(t, given.__getitem__, torch.from_numpy(offset))
-            return f(torch.from_numpy(s), oracle).double().numpy()
+            states, noise, factors = probes.inputs(rows)
+            oracle = self._oracle(t, noise.__getitem__, factors)
+            return f(states, oracle).double().numpy()
 
-        size = max(1, _BATCH // (m * (width + draws * d)))
-        starts = range(0, count + 2, size)
-        results = np.concatenate(
-            [values(range(a, min(a + size, count + 2))) for a in starts]
-        )
-        constant = results[0]
-        units = np.moveaxis(
-            results[2:count] - results[1], 0, -1
-        )  # (m, q, width + draws d)
-        for at_point, (s, noise) in zip(results[count:], points):
+        results = np.concatenate([values(rows) for rows in probes.batches(_BATCH)])
+        constant, without_constant = results[:2]
+        at_units = results[probes.units.start : probes.units.stop]
+        # (m, q, width + draws d)
+        units = np.moveaxis(at_units - without_constant, 0, -1)
+        at_points = results[probes.units.stop :]
+        for at_point, (s, noise) in zip(at_points, probes.random_points):
             inputs = np.concatenate([s, *noise], -1)
             expected = np.einsum("mqp,mp->mq", units, inputs) + constant
             self._check(at_point, expected, units, inputs, constant, part)
-        of_noise = units[..., width:]
+        of_state, of_noise = units[..., :width], units[..., width:]
+        if not draws:
+            return Affine(of_state, constant)
         covariance = np.zeros((m, of_noise.shape[1], of_noise.shape[1]))
-        for k in range(draws):
-            of_draw = of_noise[..., k * d : (k + 1) * d]
+        for of_draw in np.split(of_noise, draws, axis=-1):
             covariance += of_draw @ self.problem.noise @ of_draw.swapaxes(-1, -2)
-        return Affine(units[..., :width], constant, covariance if draws else None)
+        return Affine(of_state, constant, covariance)
 
     def _number_of_draws(
         self, f: Callable[[Tensor, ProbeOracle], Tensor], width: int, t: int
@@ -329,10 +294,13 @@ class Probe:
         f(torch.zeros(1, m, width, dtype=torch.float64), oracle)
         return oracle.draws
 
-    def _means(
+    def _linear(
         self, f: Callable[[Tensor], Tensor], width: int, part: str
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the map f as (J, offset), where J is (d, m, width)."""
+        """Return a map f from states (S, m, width) to (S, d) as (J, offset).
+
+        J has the shape (d, m, width).
+        """
         m = self.problem.m
         n = m * width
 
@@ -341,21 +309,22 @@ class Probe:
 
         offset = values(np.zeros((1, n)))[0]
         size = max(1, _BATCH // n)
-        units = [
-            values(np.eye(min(size, n - a), n, a)) - offset for a in range(0, n, size)
-        ]
-        J = np.concatenate(units).T
+        columns = []
+        for first in range(0, n, size):
+            units = np.eye(min(size, n - first), n, first)
+            columns.append(values(units) - offset)
+        J = np.concatenate(columns).T
         rows = np.random.default_rng(2).normal(size=(2, n))
+        # one client for _check
+        map, constant = J[None], offset[None]
         for row, at_point in zip(rows, values(rows)):
             expected = J @ row + offset
-            self._check(
-                at_point[None], expected[None], J[None], row[None], offset[None], part
-            )
+            self._check(at_point[None], expected[None], map, row[None], constant, part)
         return J.reshape(-1, m, width), offset
 
     def _check(
         self,
-        found: np.ndarray,
+        values: np.ndarray,
         expected: np.ndarray,
         map: np.ndarray,
         inputs: np.ndarray,
@@ -365,7 +334,7 @@ class Probe:
         """Raise InputError if values at a random point deviate from the affine map."""
         summands = np.einsum("mqp,mp->mq", np.abs(map), np.abs(inputs)).max(initial=0.0)
         scale = max(summands + np.abs(offset).max(initial=0.0), 1e-300)
-        deviation = np.abs(found - expected).max(initial=0.0)
+        deviation = np.abs(values - expected).max(initial=0.0)
         if not deviation <= _AFFINE * scale:
             raise self.refusal(
                 f"{part} at a random point deviates by {deviation / scale:.2g}"
@@ -390,9 +359,8 @@ class Probe:
     def _point(self, key: object, width: int) -> Tensor:
         """Return two random points (2, m, width), which are equal for equal keys."""
         if key not in self._points or self._points[key].shape[-1] != width:
-            self._points[key] = torch.from_numpy(
-                self._random.normal(size=(2, self.problem.m, width))
-            )
+            points = self._random.normal(size=(2, self.problem.m, width))
+            self._points[key] = torch.from_numpy(points)
         return self._points[key]
 
 

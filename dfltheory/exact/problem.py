@@ -86,30 +86,44 @@ def problem_of(task: Task) -> Problem:
     m, d = task.m, task.d
     zero = torch.zeros(1, m, d, dtype=task.dtype, device=task.device)
     A, pull = _numbers(hessian(zero))[0], _numbers(task.gradient(zero))[0]
-    largest = torch.finfo(task.dtype).max / (
-        16 * d * max(np.abs(A).max(), np.abs(pull).max(), 1.0)
-    )
-    within = [scale for scale in _SCALES if scale <= largest]
-    directions = np.random.default_rng(0).normal(size=(2 * len(within), m, d))
-    scales = np.repeat(within, 2)[:, None, None]
-    at = torch.from_numpy(scales * directions).to(zero)
-    expected = np.einsum("mij,smj->smi", A, _numbers(at)) + pull
-    unit = 1e3 * d * torch.finfo(task.dtype).eps
-    tolerance = unit * np.maximum(
-        np.abs(A).max() * np.maximum(scales, 1.0), np.abs(pull).max()
-    )
-    affine = np.abs(_numbers(task.gradient(at)) - expected) <= tolerance
-    if not affine.all() or getattr(task, "batch", None):
+    if not _gradient_is_affine(task, A, pull) or getattr(task, "batch", None):
         raise InputError(refusal)
-    mean = A.mean(0)
+    mean_hessian = A.mean(0)
     known = getattr(task, "x_star", None)
-    x_star = mean if known is None else _numbers(known)
     # x_star may be unknown, or one point for each client
-    if x_star.shape != (d,):
-        x_star = -np.linalg.lstsq(mean, pull.mean(0), rcond=None)[0]
-    f_star = float(task.global_loss(torch.from_numpy(x_star).to(zero)[None])[0])
-    covariance = _numbers(noise.covariance(m, d))
-    return Problem(task, A, pull, covariance, mean, x_star, f_star, common_basis(A))
+    if known is None or known.shape != (d,):
+        x_star = -np.linalg.lstsq(mean_hessian, pull.mean(0), rcond=None)[0]
+    else:
+        x_star = _numbers(known)
+    f_star = task.global_loss(torch.from_numpy(x_star).to(zero)[None])[0]
+    return Problem(
+        task=task,
+        A=A,
+        pull=pull,
+        noise=_numbers(noise.covariance(m, d)),
+        mean_hessian=mean_hessian,
+        x_star=x_star,
+        f_star=float(f_star),
+        basis=common_basis(A),
+    )
+
+
+def _gradient_is_affine(task: Task, A: np.ndarray, pull: np.ndarray) -> bool:
+    """Return whether the gradients at random points are A_i x + pull_i."""
+    m, d = task.m, task.d
+    dtype = torch.finfo(task.dtype)
+    largest_A, largest_pull = np.abs(A).max(), np.abs(pull).max()
+    largest_scale = dtype.max / (16 * d * max(largest_A, largest_pull, 1.0))
+    scales = [scale for scale in _SCALES if scale <= largest_scale]
+    directions = np.random.default_rng(0).normal(size=(2 * len(scales), m, d))
+    sizes = np.repeat(scales, 2)[:, None, None]
+    points = torch.from_numpy(sizes * directions)
+    points = points.to(dtype=task.dtype, device=task.device)
+    expected = np.einsum("mij,smj->smi", A, _numbers(points)) + pull
+    summands = np.maximum(largest_A * np.maximum(sizes, 1.0), largest_pull)
+    tolerance = 1e3 * d * dtype.eps * summands
+    errors = np.abs(_numbers(task.gradient(points)) - expected)
+    return bool((errors <= tolerance).all())
 
 
 def _numbers(x: torch.Tensor) -> np.ndarray:
@@ -122,12 +136,12 @@ def common_basis(A: np.ndarray) -> np.ndarray | None:
     None if the Hessians do not commute.
     """
     d = A.shape[-1]
-    top, diagonal = max(np.abs(A).max(), 1e-300), A * np.eye(d)
-    if np.array_equal(A, diagonal):
+    if np.array_equal(A, A * np.eye(d)):
         return np.eye(d)
     # generic weights separate joint eigenspaces
     weights = np.random.default_rng(0).uniform(0.5, 1.5, len(A))
     vectors = np.linalg.eigh(np.einsum("m,mij->ij", weights, A))[1]
     rotated = vectors.T @ A @ vectors
-    off = rotated - rotated * np.eye(d)
-    return vectors if np.abs(off).max() <= 1e-13 * d * top else None
+    off_diagonal = np.abs(rotated - rotated * np.eye(d)).max()
+    largest = max(np.abs(A).max(), 1e-300)
+    return vectors if off_diagonal <= 1e-13 * d * largest else None

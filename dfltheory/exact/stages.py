@@ -67,22 +67,21 @@ class Exchange:
         """
         m, outputs, inputs = communicate.map.shape
         identity = np.broadcast_to(np.eye(inputs), (m, inputs, inputs))
-        whole = Affine(
-            np.concatenate([identity, communicate.map], 1),
-            np.concatenate([np.zeros((m, inputs)), communicate.shift], 1),
-        )
+        map = np.concatenate([identity, communicate.map], 1)
+        shift = np.concatenate([np.zeros((m, inputs)), communicate.shift], 1)
+        whole = Affine(map, shift)
         sent = [inputs + positions for positions in _positions(calls)]
         new = np.arange(inputs + sum(calls), inputs + outputs)
         return cls(whole, _positions([*after_local, *calls]), sent, new)
 
     def part(self, outputs: list[np.ndarray], blocks: list[int]) -> Affine:
         """Return the map from some of the input blocks to the given outputs."""
-        nothing = self.new[:0]
-        rows = np.concatenate([*outputs, nothing])
-        columns = np.concatenate([*(self.known[block] for block in blocks), nothing])
-        return Affine(
-            self.whole.map[:, rows[:, None], columns], self.whole.shift[:, rows]
-        )
+        no_positions = self.new[:0]
+        inputs = [self.known[block] for block in blocks]
+        rows = np.concatenate([*outputs, no_positions])
+        columns = np.concatenate([*inputs, no_positions])
+        map = self.whole.map[:, rows[:, None], columns]
+        return Affine(map, self.whole.shift[:, rows])
 
     def depends(self, outputs: list[np.ndarray], block: int) -> bool:
         """Return whether the given outputs depend on an input block."""
@@ -91,14 +90,43 @@ class Exchange:
 
 @dataclass(eq=False)
 class _Builder:
-    """The stages so far, and the blocks that are known after them."""
+    """The stages so far, and the blocks that are known after them.
+
+    Attributes
+    ----------
+    exchange : Exchange
+    pending : Affine or None
+        The map of local work, until it is included in a stage.
+    blocks : list of int
+        The known input blocks of the exchange.
+    waiting : list of int
+        The calls that are in no stage yet.
+    stages : list of Stage
+    """
 
     exchange: Exchange
     pending: Affine | None
-    """The map of local work, until it is included in a stage."""
     blocks: list[int]
-    done: list[int] = field(default_factory=list)
+    waiting: list[int]
     stages: list[Stage] = field(default_factory=list)
+
+    def ready_calls(self, times: list[int]) -> list[int]:
+        """Return calls whose messages need no waiting call, of one number of steps."""
+        first_call = len(self.exchange.known) - len(self.exchange.sent)
+        ready = []
+        for k in self.waiting:
+            message = [self.exchange.sent[k]]
+            needed = [
+                self.exchange.depends(message, first_call + j) for j in self.waiting
+            ]
+            if not any(needed):
+                ready.append(k)
+        return [k for k in ready if times[k] == times[ready[0]]]
+
+    def blocks_needed_later(self) -> list[int]:
+        """Return the known blocks on which waiting calls or the new state depend."""
+        later = [self.exchange.new, *(self.exchange.sent[k] for k in self.waiting)]
+        return [block for block in self.blocks if self.exchange.depends(later, block)]
 
     def map_to(self, outputs: list[np.ndarray]) -> Affine:
         """Return the map from the known blocks to the given outputs."""
@@ -136,36 +164,20 @@ def put_together(
         Numbers of gossip steps of the calls.
     """
     exchange = Exchange.of_map(communicate, after_local, calls)
-    n, count = len(after_local), len(calls)
+    n = len(after_local)
     widths_of_blocks = [*after_local, *calls]
-
-    def needed_calls(sent: np.ndarray) -> set[int]:
-        return {j for j in range(count) if exchange.depends([sent], n + j)}
-
-    needs = [needed_calls(sent) for sent in exchange.sent]
-    builder = _Builder(exchange, local, list(range(n)))
+    builder = _Builder(exchange, local, list(range(n)), waiting=list(range(len(calls))))
     widths = []
-    while len(builder.done) < count:
-        ready = [
-            k
-            for k in range(count)
-            if k not in builder.done and needs[k] <= set(builder.done)
-        ]
-        ready = [k for k in ready if times[k] == times[ready[0]]]
-        builder.done += ready
-        later = [exchange.sent[k] for k in range(count) if k not in builder.done]
-        kept = [
-            block
-            for block in builder.blocks
-            if exchange.depends([exchange.new, *later], block)
-        ]
-        outputs = [
-            *(exchange.sent[k] for k in ready),
-            *(exchange.known[block] for block in kept),
-        ]
+    while builder.waiting:
+        ready = builder.ready_calls(times)
+        builder.waiting = [k for k in builder.waiting if k not in ready]
+        needed_later = builder.blocks_needed_later()
+        outputs = [exchange.sent[k] for k in ready]
+        outputs += [exchange.known[block] for block in needed_later]
         mixed = sum(calls[k] for k in ready)
         builder.stages.append(Stage(builder.map_to(outputs), mixed, times[ready[0]]))
-        builder.blocks, builder.pending = [*(n + k for k in ready), *kept], None
+        builder.blocks = [*(n + k for k in ready), *needed_later]
+        builder.pending = None
         widths.append([widths_of_blocks[block] for block in builder.blocks])
     builder.stages.append(Stage(builder.map_to([exchange.new])))
     return ProbedRound(builder.stages, [*widths, state], state)

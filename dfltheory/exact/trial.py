@@ -41,14 +41,14 @@ class Call:
         The message.
     times, after : int
         Number of gossip steps, and of earlier gossip steps in this round.
-    given : Tensor or None
+    result : Tensor or None
         The result, if it does not depend on the models and the noise.
     """
 
     z: Tensor
     times: int
     after: int
-    given: Tensor | None
+    result: Tensor | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +70,9 @@ class Trial:
 
     def fingerprint(self) -> bytes:
         """Return all numbers as bytes; equal bytes mean equal maps."""
-        parts = [
-            getattr(state, name)
-            for state in (self.sent, self.after)
-            for name in clients_tensors(state)
-        ]
+        parts = []
+        for state in (self.sent, self.after):
+            parts += [getattr(state, name) for name in clients_tensors(state)]
         parts += [call.z for call in self.calls]
         numbers = b"".join(part.contiguous().numpy().tobytes() for part in parts)
         return numbers + repr([call.times for call in self.calls]).encode()
