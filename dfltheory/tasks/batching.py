@@ -182,6 +182,22 @@ class Loop(Strategy):
         )
 
 
+def uses_channels_last(
+    channels_last: bool | str, module: nn.Module, device: torch.device
+) -> bool:
+    """Return whether images are passed in channels-last memory format.
+
+    ``auto``: on a CPU, if this is safe and fast for the module.
+    """
+    if channels_last not in (True, False, "auto"):
+        raise InputError(
+            f"channels_last = {channels_last!r} must be True, False or auto"
+        )
+    if channels_last == "auto":
+        return device.type == "cpu" and layout_does_not_matter(module)
+    return channels_last is True
+
+
 def layout_does_not_matter(module: nn.Module) -> bool:
     """Return whether channels-last images are safe and fast for a module.
 
@@ -189,17 +205,16 @@ def layout_does_not_matter(module: nn.Module) -> bool:
     may depend on the memory format (``x.view`` rejects some formats, ``x.as_strided``
     reads wrong values), and grouped convolutions are slower with channels last.
     """
-    parts = [part for part in module.modules() if type(part) is not nn.Sequential]
-    has_custom_layers = any(
-        not type(part).__module__.startswith("torch.nn.") or list(part.children())
-        for part in parts
-    )
-    layers = [part for part in parts if isinstance(part, nn.Conv2d)]
-    return (
-        bool(layers)
-        and not has_custom_layers
-        and all(layer.groups == 1 for layer in layers)
-    )
+    convolutions: list[nn.Conv2d] = []
+    for part in module.modules():
+        if type(part) is nn.Sequential:
+            continue
+        is_torchs_own = type(part).__module__.startswith("torch.nn.")
+        if not is_torchs_own or list(part.children()):
+            return False
+        if isinstance(part, nn.Conv2d):
+            convolutions.append(part)
+    return bool(convolutions) and all(layer.groups == 1 for layer in convolutions)
 
 
 class Batched(Strategy):
@@ -286,16 +301,16 @@ def dense_layers(
             layers.append((weight, None if part.bias is None else bias, None))
         elif type(part) in _ACTIVATIONS and layers and layers[-1][2] is None:
             layers[-1] = (*layers[-1][:2], type(part))
-        elif not (
-            isinstance(part, nn.Flatten)
-            and not layers
-            and (part.start_dim, part.end_dim) == (1, -1)
-        ):
+        elif layers or not _flattens_inputs(part):
             return None
     # parameters must be neither shared between layers nor computed
     own_names = {name for name, _ in module.named_parameters()} | {None}
     plain = all(weight in own_names and bias in own_names for weight, bias, _ in layers)
     return layers if layers and layers[-1][2] is None and plain else None
+
+
+def _flattens_inputs(part: nn.Module | None) -> bool:
+    return isinstance(part, nn.Flatten) and (part.start_dim, part.end_dim) == (1, -1)
 
 
 def choose(

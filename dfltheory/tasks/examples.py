@@ -56,26 +56,27 @@ def in_a_row(
                 " equal and at least 1"
             )
         for kind, values, column in zip(("inputs", "targets"), pair, columns):
-            if column and (first := tuple(column[0].shape[1:])) != (
-                shape := tuple(values.shape[1:])
-            ):
+            shape = tuple(values.shape[1:])
+            first = tuple(column[0].shape[1:]) if column else shape
+            if shape != first:
                 raise InputError(
                     f"{what} {i} has {kind} of shape {shape}, but the first has"
                     f" {first}: all shapes must be equal"
                 )
-            if (at := first_not_finite(values)) is not None:
+            at = first_not_finite(values)
+            if at is not None:
                 raise InputError(
                     f"{what} {i}: example {at} has {kind} that are not finite: remove"
                     " the example, or replace the values"
                 )
-            whole = values if kind == "inputs" else values.long()
-            column.append(values.to(dtype) if values.is_floating_point() else whole)
-    sizes = torch.tensor([len(X) for X in columns[0]])
-    X, y, sizes, offsets = (
-        *map(torch.cat, columns),
-        sizes,
-        torch.cumsum(sizes, 0) - sizes,
-    )
+            if values.is_floating_point():
+                column.append(values.to(dtype))
+            else:
+                column.append(values if kind == "inputs" else values.long())
+    inputs, targets = columns
+    sizes = torch.tensor([len(X) for X in inputs])
+    offsets = torch.cumsum(sizes, 0) - sizes
+    X, y = torch.cat(inputs), torch.cat(targets)
     return X.to(device), y.to(device), sizes.to(device), offsets.to(device)
 
 
@@ -116,11 +117,12 @@ def tests_in_a_row(
     return in_a_row(test, "test set", dtype, device)
 
 
-def _pair(whose: str, given: Examples) -> tuple[Tensor, Tensor]:
-    if is_data_set(given):
-        return examples_of(given, whose)
+def _pair(whose: str, examples: Examples) -> tuple[Tensor, Tensor]:
+    """Return inputs and targets as tensors; ``whose`` names them in messages."""
+    if is_data_set(examples):
+        return examples_of(examples, whose)
     try:
-        X, y = (torch.as_tensor(part) for part in given)
+        X, y = (torch.as_tensor(part) for part in examples)
         if X.ndim == 0 or y.ndim == 0:
             raise ValueError("a single number")
     except (TypeError, ValueError, RuntimeError) as error:
@@ -183,9 +185,8 @@ def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Ten
     -------
     (S, m, batch) tensor of int
     """
-    return (
-        uniform(generators, (len(sizes), batch), sizes.double()) * sizes.unsqueeze(-1)
-    ).long()
+    numbers = uniform(generators, (len(sizes), batch), sizes.double())
+    return (numbers * sizes.unsqueeze(-1)).long()
 
 
 class Epochs:

@@ -22,6 +22,7 @@ from dfltheory.number_ranges import (
     PositiveInt,
 )
 from dfltheory.tasks import estimate
+from dfltheory.tasks.data_sets import Examples
 from dfltheory.tasks.images import ImageSet, Normalize, load
 from dfltheory.tasks.partition import Kind, split
 from dfltheory.tasks.supervised import Supervised
@@ -114,12 +115,8 @@ def image_task(
     The loss is the cross-entropy. Each channel is normalized by its mean and standard
     deviation over the training set.
     """
-    images = _random_subset(
-        load(name, data_root) if isinstance(name, str) else name,
-        examples,
-        test_examples,
-        seed,
-    )
+    all_images = load(name, data_root) if isinstance(name, str) else name
+    images = _random_subset(all_images, examples, test_examples, seed)
     parts = split(
         images.train_y,
         m,
@@ -130,23 +127,26 @@ def image_task(
         test_labels=images.test_y,
     )
     as_bytes = images.train_x.nbytes > _LARGE
-    ready = torch.from_numpy if as_bytes else images.normalized
-    client_tests = [
-        (ready(images.test_x[indices]), images.test_y[indices])
-        for indices in parts.test
-    ]
-    # torch warns of arrays that are not writable, such as those read from a file
-    all_of_test = ready(np.require(images.test_x, requirements="W")), images.test_y
+    to_tensor = torch.from_numpy if as_bytes else images.normalized
+
+    def pairs(
+        x: np.ndarray, y: np.ndarray, client_indices: Sequence[np.ndarray]
+    ) -> list[Examples]:
+        """Return each client's images and labels."""
+        return [(to_tensor(x[indices]), y[indices]) for indices in client_indices]
+
+    test_sets: Examples | list[Examples]
+    if one_of("test", test, {"all", "own"}) == "all":
+        # torch warns of arrays that are not writable, such as those read from a file
+        test_x = np.require(images.test_x, requirements="W")
+        test_sets = to_tensor(test_x), images.test_y
+    else:
+        test_sets = pairs(images.test_x, images.test_y, parts.test)
     return Supervised(
         _network(images, model, seed),
-        [
-            (ready(images.train_x[indices]), images.train_y[indices])
-            for indices in parts.train
-        ],
+        pairs(images.train_x, images.train_y, parts.train),
         batch,
-        test=all_of_test
-        if one_of("test", test, {"all", "own"}) == "all"
-        else client_tests,
+        test=test_sets,
         preprocess=Normalize(images) if as_bytes else None,
         personal=personal,
         weight_decay=weight_decay,
@@ -214,19 +214,17 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
         return task
     generator = torch.Generator().manual_seed(seed)
     sizes, offsets = task.sizes.tolist(), task.offsets.tolist()
-    counts = [max(1, n * examples // total) for n in sizes]
-    chosen = [
-        torch.randperm(n, generator=generator)[:k]
-        for n, k in zip(sizes, counts, strict=True)
-    ]
-    places = torch.cat(
-        [a + client_places for a, client_places in zip(offsets, chosen, strict=True)]
-    ).to(task.X.device)
-    part, whole = copy.copy(task), copy.copy(task)
-    part.X, part.y = task.X[places], task.y[places]
-    part.sizes = torch.tensor(counts, device=task.sizes.device)
-    part.offsets = torch.cumsum(part.sizes, 0) - part.sizes
-    whole.measured = part
+    counts, chosen = [], []
+    for n, offset in zip(sizes, offsets, strict=True):
+        count = max(1, n * examples // total)
+        counts.append(count)
+        chosen.append(offset + torch.randperm(n, generator=generator)[:count])
+    places = torch.cat(chosen).to(task.X.device)
+    subset, whole = copy.copy(task), copy.copy(task)
+    subset.X, subset.y = task.X[places], task.y[places]
+    subset.sizes = torch.tensor(counts, device=task.sizes.device)
+    subset.offsets = torch.cumsum(subset.sizes, 0) - subset.sizes
+    whole.measured = subset
     whole.arguments = {**task.arguments, "measured on": value_digest([examples, seed])}
     whole.name = f"{task.name} (f measured on {sum(counts)} of {total} examples)"
     return whole
@@ -238,9 +236,8 @@ def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.M
     # preserve the caller's random state
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return models.get(
-            model or _MODEL.get(images.name, "softmax"), images.shape, images.classes
-        )
+        name = model or _MODEL.get(images.name, "softmax")
+        return models.get(name, images.shape, images.classes)
 
 
 def _random_subset(
@@ -254,15 +251,14 @@ def _random_subset(
     ):
         if count is None:
             continue
-        columns = {name: getattr(images, name) for name in (f"{part}_x", f"{part}_y")}
-        n = len(columns[f"{part}_y"])
+        x, y = getattr(images, f"{part}_x"), getattr(images, f"{part}_y")
+        n = len(y)
         if not 1 <= count <= n:
             raise InputError(
                 f"{what} = {count} must lie between 1 and the {n} that"
                 f" {images.name} has"
             )
         keep = np.sort(rng.choice(n, count, replace=False))
-        images = replace(
-            images, **{name: values[keep] for name, values in columns.items()}
-        )
+        columns = {f"{part}_x": x[keep], f"{part}_y": y[keep]}
+        images = replace(images, **columns)
     return images

@@ -50,9 +50,10 @@ _IDX = (
 def _idx_set(
     name: str, folder: str, address: str, md5: tuple[str, str, str, str]
 ) -> FileSet:
-    return FileSet(
-        name, folder, dict(zip(_IDX, md5, strict=True)), {f: address + f for f in _IDX}
-    )
+    """Return a set of four IDX files at one address."""
+    checksums = dict(zip(_IDX, md5, strict=True))
+    urls = {file: address + file for file in _IDX}
+    return FileSet(name, folder, checksums, urls)
 
 
 _SETS = (

@@ -105,17 +105,14 @@ class ImageSet:
     @cached_property
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of each channel of train_x, scaled to [0, 1]."""
-        values, channels = np.arange(256) / self.white, np.moveaxis(self.train_x, 1, 0)
-        shares = [
-            np.bincount(channel.ravel(), minlength=256) / channel.size
-            for channel in channels
-        ]
-        means = [share @ values for share in shares]
-        squares = [
-            share @ (values - mean) ** 2
-            for share, mean in zip(shares, means, strict=True)
-        ]
-        return np.array(means), np.sqrt(squares)
+        values = np.arange(256) / self.white
+        means, variances = [], []
+        for channel in np.moveaxis(self.train_x, 1, 0):
+            frequencies = np.bincount(channel.ravel(), minlength=256) / channel.size
+            mean = frequencies @ values
+            means.append(mean)
+            variances.append(frequencies @ (values - mean) ** 2)
+        return np.array(means), np.sqrt(variances)
 
     def normalized(self, pixels: NDArray[np.uint8]) -> Tensor:
         """Standardize channels by the training set's mean and standard deviation.

@@ -209,11 +209,8 @@ class MinibatchTask(Task[Batch]):
         """Return the task restricted to some clients, for local steps."""
         part = copy.copy(self)
         vars(part).pop("log_frequencies", None)
-        part.sizes, part.offsets, part.m = (
-            self.sizes[rows],
-            self.offsets[rows],
-            number_of(rows),
-        )
+        part.sizes, part.offsets = self.sizes[rows], self.offsets[rows]
+        part.m = number_of(rows)
         part.scale = None if self.scale is None else self.scale[rows]
         return part
 
@@ -246,14 +243,13 @@ class MinibatchTask(Task[Batch]):
         if self.y.is_floating_point():
             raise InputError("the class-balanced risk needs integer targets (classes)")
         ranges = zip(self.offsets.tolist(), self.sizes.tolist())
-        counts = [
-            torch.bincount(self.y[a : a + n], minlength=self._classes)
-            for a, n in ranges
-        ]
-        shares = torch.stack(counts).to(self.dtype) / self.sizes.to(self.y.device)[
-            :, None
-        ].to(self.dtype)
-        return shares.log().clamp_min(-1e4)
+        rows = []
+        for begin, n in ranges:
+            labels = self.y[begin : begin + n]
+            rows.append(torch.bincount(labels, minlength=self._classes))
+        counts = torch.stack(rows).to(self.dtype)
+        sizes = self.sizes.to(self.y.device).to(self.dtype)
+        return (counts / sizes[:, None]).log().clamp_min(-1e4)
 
     def pieces(
         self, most: int, client: int | None = None
@@ -295,19 +291,16 @@ class MinibatchTask(Task[Batch]):
         """Return the fraction of test examples that x (S, d) classifies correctly."""
         if self._test is None or self.y.is_floating_point():
             return None
-        return self._test_accuracy(
-            x.unsqueeze(1).expand(-1, len(self._test[2]), -1)
-        ).mean(-1)
+        _, _, sizes, _ = self._test
+        at_every_set = x.unsqueeze(1).expand(-1, len(sizes), -1)
+        return self._test_accuracy(at_every_set).mean(-1)
 
     def client_accuracy(self, x: Tensor) -> Tensor | None:
         """Return each client's fraction of correct test predictions, (S, m)."""
-        if (
-            self._test is None
-            or self.y.is_floating_point()
-            or len(self._test[2]) != self.m
-        ):
+        if self._test is None or self.y.is_floating_point():
             return None
-        return self._test_accuracy(x)
+        _, _, sizes, _ = self._test
+        return self._test_accuracy(x) if len(sizes) == self.m else None
 
     def _test_accuracy(self, x: Tensor) -> Tensor:
         """Return the fraction of test set k that x[:, k] classifies correctly.
@@ -318,15 +311,17 @@ class MinibatchTask(Task[Batch]):
         X, y, sizes, offsets = self._test
         share = torch.zeros(x.shape[:2], dtype=torch.float64, device=x.device)
         for k, (n, begin) in enumerate(zip(sizes.tolist(), offsets.tolist())):
-            for a in range(begin, begin + n, self._piece):
-                piece = slice(a, min(a + self._piece, begin + n))
+            for first in range(begin, begin + n, self._piece):
+                piece = slice(first, min(first + self._piece, begin + n))
                 inputs = self._prepared(X[piece])[None]
-                for s in range(x.shape[0]):
-                    guess = self._single.outputs(x[s, k][None], inputs)[0].argmax(-1)
-                    share[s, k] += (guess == y[piece]).sum() / n
+                for s, models in enumerate(x):
+                    outputs = self._single.outputs(models[k][None], inputs)[0]
+                    is_correct = outputs.argmax(-1) == y[piece]
+                    share[s, k] += is_correct.sum() / n
         return share
 
     def _prepared(self, X: Tensor) -> Tensor:
+        """Return inputs after ``preprocess``, in the task's floating-point type."""
         X = X if self.preprocess is None else self.preprocess(X)
         return X.to(self.dtype) if X.is_floating_point() else X
 

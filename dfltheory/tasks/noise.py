@@ -70,8 +70,9 @@ class Gaussian(Noise):
             self.sigmas = torch.as_tensor(sigma, dtype=torch.float64)
         except (TypeError, ValueError, RuntimeError):
             self.sigmas = torch.empty(0)
-        good = (self.sigmas >= 0) & self.sigmas.isfinite()
-        if self.sigmas.ndim > 1 or not len(good.reshape(-1)) or not bool(good.all()):
+        is_valid = (self.sigmas >= 0) & self.sigmas.isfinite()
+        has_shape = self.sigmas.ndim <= 1 and self.sigmas.numel() > 0
+        if not has_shape or not bool(is_valid.all()):
             raise InputError(
                 f"noise sigma = {sigma} must be a number >= 0, or one such number per"
                 " client"
@@ -116,18 +117,14 @@ class FiniteSupport(Noise):
 
     def __init__(self, shifts: Tensor | Sequence):
         self.shifts = torch.as_tensor(shifts, dtype=torch.float64)
-        if (
-            self.shifts.ndim not in (2, 3)
-            or not self.shifts.numel()
-            or not self.shifts.isfinite().all()
-        ):
+        has_shape = self.shifts.ndim in (2, 3) and self.shifts.numel() > 0
+        if not has_shape or not self.shifts.isfinite().all():
             raise InputError(
                 "noise shifts must be finite and of shape (n, d) or (m, n, d)"
             )
-        bias, size = (
-            float(t.norm(dim=-1).max()) for t in (self.shifts.mean(-2), self.shifts)
-        )
-        if bias > 1e-12 * size:
+        bias = float(self.shifts.mean(-2).norm(dim=-1).max())
+        largest = float(self.shifts.norm(dim=-1).max())
+        if bias > 1e-12 * largest:
             raise InputError(
                 f"noise shifts average to norm {bias:.3g}, not 0: subtract each"
                 " client's mean"
@@ -151,9 +148,8 @@ class FiniteSupport(Noise):
 
     def check(self, m: int, d: int) -> None:
         """Raise InputError unless the noise fits m clients in R^d."""
-        if self.shifts.shape[-1] != d or (
-            self.shifts.ndim == 3 and len(self.shifts) != m
-        ):
+        clients = len(self.shifts) if self.shifts.ndim == 3 else m
+        if self.shifts.shape[-1] != d or clients != m:
             raise InputError(
                 f"noise shifts of shape {tuple(self.shifts.shape)} do not fit m = {m}"
                 f" clients in R^{d}: pass (n, {d}) or ({m}, n, {d})"
@@ -170,8 +166,9 @@ class FiniteSupport(Noise):
         """Draw xi (S, m, d), one seed per generator."""
         shifts = self.shifts.to(like).expand(m, -1, -1)
         n = shifts.shape[1]
-        pick = (uniform(generators, (m,), like.new_empty(0).double()) * n).long()
-        return shifts[torch.arange(m, device=like.device), pick]
+        numbers = uniform(generators, (m,), like.new_empty(0).double())
+        drawn = (numbers * n).long()
+        return shifts[torch.arange(m, device=like.device), drawn]
 
 
 def as_noise(noise: NoiseLike) -> Noise:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Literal
 
@@ -86,14 +87,21 @@ def npz(
     test = tuple(arrays.pop(name) for name in ("X_test", "y_test") if name in arrays)
     if len(test) == 1:
         raise InputError(f"{data}: X_test and y_test need each other: save both")
-    clients = _clients(data, arrays)
-    divided = isinstance(clients, list)
-    if divided and m not in (None, len(clients)):
-        raise InputError(f"m = {m}, but {data} has {len(clients)} clients: leave m out")
+    examples = _clients(data, arrays)
+    if not isinstance(examples, list):
+        network = _network(model, [examples], seed)
+        m = m or 10
+    elif m in (None, len(examples)):
+        network = _network(model, examples, seed)
+        m = None  # the file defines the clients
+    else:
+        raise InputError(
+            f"m = {m}, but {data} has {len(examples)} clients: leave m out"
+        )
     return supervised_from(
-        clients,
-        _network(model, clients if divided else [clients], seed),
-        m=None if divided else m or 10,
+        examples,
+        network,
+        m=m,
         test=test or None,
         constants="estimate",
         name=data.stem,
@@ -133,13 +141,12 @@ def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examp
                 f"{data}: {name} must be an array of numbers, not {array.dtype}"
                 f" {array.shape}"
             )
-    client, count = arrays.pop("client", None), len(arrays) // 2
-    if (
-        arrays
-        and client is None
-        and set(arrays) == {f"{part}_{i}" for i in range(count) for part in "Xy"}
-    ):
-        return [(arrays[f"X_{i}"], arrays[f"y_{i}"]) for i in range(count)]
+    client = arrays.pop("client", None)
+    count = len(arrays) // 2
+    pairs_of_names = [(f"X_{i}", f"y_{i}") for i in range(count)]
+    names_of_pairs = set(itertools.chain.from_iterable(pairs_of_names))
+    if arrays and client is None and set(arrays) == names_of_pairs:
+        return [(arrays[X], arrays[y]) for X, y in pairs_of_names]
     if set(arrays) != {"X", "y"}:
         names = ", ".join(sorted(arrays)[:8]) or "nothing"
         raise InputError(
@@ -185,11 +192,8 @@ def _network(model: str | nn.Module, clients: list[Examples], seed: int) -> nn.M
             return models.get(model, clients[0][0].shape[1:], classes)
         network = own(model) if isinstance(model, str) else model
         try:
-            network = (
-                network()
-                if callable(network) and not isinstance(network, nn.Module)
-                else network
-            )
+            if callable(network) and not isinstance(network, nn.Module):
+                network = network()
         except Exception as wrong:  # whatever a user's own code raises
             reason = " ".join(f"{type(wrong).__name__}: {wrong}".split())
             raise InputError(

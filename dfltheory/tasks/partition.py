@@ -54,14 +54,16 @@ class Partition:
         """
         sizes = self.counts.sum(1)
         ratios = self.counts / sizes[:, None]
-        whole = self.counts.sum(0) / sizes.sum()
+        overall = self.counts.sum(0) / sizes.sum()
+        labels_per_client = (self.counts > 0).sum(1)
+        distances = np.abs(ratios - overall).sum(1) / 2
         return {
             "clients": float(self.m),
             "examples": float(sizes.sum()),
             "smallest": float(sizes.min()),
             "largest": float(sizes.max()),
-            "labels_per_client": float((self.counts > 0).sum(1).mean()),
-            "label_distance": float(np.abs(ratios - whole).sum(1).mean() / 2),
+            "labels_per_client": float(labels_per_client.mean()),
+            "label_distance": float(distances.mean()),
         }
 
 
@@ -116,11 +118,9 @@ def split(
         If an argument is out of range, or the division is impossible.
     """
     y = _labels(labels, "labels")
-    t = (
-        _labels(test_labels, "test labels")
-        if test_labels is not None
-        else np.zeros(0, np.int64)
-    )
+    t = np.zeros(0, np.int64)
+    if test_labels is not None:
+        t = _labels(test_labels, "test labels")
     one_of("partition", kind, get_args(Kind))
     whole_number("a partition's seed", seed, at_least=0)
     for name, value in (("m", m), ("classes_per_client", classes_per_client)):
@@ -134,9 +134,8 @@ def split(
     C = 1 + max(int(y.max()), int(t.max()) if len(t) else 0)
     rng = np.random.default_rng(np.random.SeedSequence([seed, m]))
     if kind == "iid":
-        train = tuple(
-            np.sort(part) for part in np.array_split(rng.permutation(len(y)), m)
-        )
+        parts = np.array_split(rng.permutation(len(y)), m)
+        train = tuple(np.sort(part) for part in parts)
     elif kind in ("dirichlet", "dirichlet_by_image"):
         fill = _fill_image_by_image if kind == "dirichlet_by_image" else _fill_in_order
         remaining, ratios = _ratios(y, m, C, alpha, rng)
@@ -145,7 +144,8 @@ def split(
     else:
         train = _deal_few_classes(y, m, C, classes_per_client, rng)
     counts = _count(y, train, C)
-    if not (sizes := counts.sum(1)).min():
+    sizes = counts.sum(1)
+    if not sizes.min():
         raise InputError(
             f"client {sizes.argmin()} gets no example: use fewer clients or more"
             " classes per client"
@@ -155,13 +155,10 @@ def split(
 
 
 def _labels(labels: ArrayLike, name: str) -> Indices:
+    """Return labels as an array of integers; ``name`` is theirs in messages."""
     y = np.asarray(labels)
-    if (
-        y.ndim != 1
-        or len(y) == 0
-        or not np.issubdtype(y.dtype, np.integer)
-        or y.min() < 0
-    ):
+    is_list = y.ndim == 1 and len(y) > 0
+    if not is_list or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
         raise InputError(
             f"{name} must be a list of integers >= 0, one for each example"
         )
@@ -176,12 +173,14 @@ def _deal(
     y: Indices, counts: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[Indices, ...]:
     """Assign counts[i, c] random examples of label c to client i, without overlap."""
-    pools = [rng.permutation(np.flatnonzero(y == c)) for c in range(counts.shape[1])]
-    shares = [
-        np.split(pool, ends)[:-1]
-        for pool, ends in zip(pools, counts.cumsum(0).T, strict=True)
-    ]
-    return tuple(np.sort(np.concatenate(own)) for own in zip(*shares, strict=True))
+    m, C = counts.shape
+    shares: list[list[Indices]] = [[] for _ in range(m)]
+    for c in range(C):
+        shuffled = rng.permutation(np.flatnonzero(y == c))
+        ends = counts[:, c].cumsum()
+        for share, part in zip(shares, np.split(shuffled, ends)[:-1], strict=True):
+            share.append(part)
+    return tuple(np.sort(np.concatenate(share)) for share in shares)
 
 
 def _ratios(
@@ -246,10 +245,8 @@ def _fill_image_by_image(
         # probabilities of a client whose labels are exhausted depend on the remaining
         until = without_labels[0] if len(without_labels) else len(clients)
         if until == 0:
-            label = rng.choice(
-                len(remaining), p=_weights(ratios[clients[0]], remaining)
-            )
-            labels = np.array([label])
+            probabilities = _weights(ratios[clients[0]], remaining)
+            labels = np.array([rng.choice(len(remaining), p=probabilities)])
         else:
             labels = _draw_labels(weights[:until], remaining, rng)
         np.add.at(counts, (clients[: len(labels)], labels), 1)
@@ -285,17 +282,19 @@ def _draw_labels(
     levels = rng.random(len(weights)) * cumulative[:, -1]
     labels = (cumulative <= levels[:, None]).sum(1)
     labels = np.minimum(labels, np.flatnonzero(remaining > 0)[-1])
-    ends = [
-        np.flatnonzero(labels == c)[remaining[c] - 1]
-        for c in np.unique(labels)
-        if (labels == c).sum() >= remaining[c]
-    ]
-    return labels[: min(ends) + 1] if ends else labels
+    last = len(labels) - 1
+    for c in np.unique(labels):
+        with_label = np.flatnonzero(labels == c)
+        if len(with_label) >= remaining[c]:
+            exhausted_at = int(with_label[remaining[c] - 1])
+            last = min(last, exhausted_at)
+    return labels[: last + 1]
 
 
 def _deal_few_classes(
     y: Indices, m: int, C: int, c: int, rng: np.random.Generator
 ) -> tuple[Indices, ...]:
+    """Divide the examples so that each client has exactly c of the C labels."""
     totals = np.bincount(y, minlength=C)
     present = np.flatnonzero(totals)
     if not 1 <= c <= len(present):
@@ -314,14 +313,14 @@ def _deal_few_classes(
     slots[rng.choice(present, m * c % len(present), replace=False)] += 1
     holds, remaining = np.zeros((m, C), dtype=bool), slots.copy()
     for i in range(m):  # taking the labels with most slots first always succeeds
-        holds[i, np.lexsort((rng.random(C), -remaining))[:c]] = True
+        most_slots_first = np.lexsort((rng.random(C), -remaining))
+        holds[i, most_slots_first[:c]] = True
         remaining = remaining - holds[i]
     counts = np.zeros((m, C), dtype=np.int64)
     for k in present:
         holders = rng.permutation(np.flatnonzero(holds[:, k]))
-        counts[holders, k] = [
-            len(part) for part in np.array_split(np.empty(totals[k]), len(holders))
-        ]
+        parts = np.array_split(np.empty(totals[k]), len(holders))
+        counts[holders, k] = [len(part) for part in parts]
     return _deal(y, counts, rng)
 
 
@@ -340,18 +339,16 @@ def _divide_test_examples(
     for c in range(C):
         behind += wanted[:, c] - assigned[:, c]
         rest = round(float(wanted[:, c].sum())) - int(assigned[:, c].sum())
-        order = np.lexsort(
-            (rng.random(m), -np.where(counts[:, c] > 0, behind, -np.inf))
-        )[:rest]
-        assigned[order, c] += 1
-        behind[order] -= 1
+        # one more example for those with the label that are most behind
+        deficit = np.where(counts[:, c] > 0, behind, -np.inf)
+        chosen = np.lexsort((rng.random(m), -deficit))[:rest]
+        assigned[chosen, c] += 1
+        behind[chosen] -= 1
     parts = list(_deal(t, assigned, rng))
     for i in np.flatnonzero(assigned.sum(1) == 0):
-        labels = [
-            c
-            for c in np.argsort(-counts[i], kind="stable")
-            if counts[i, c] and totals[c]
-        ]
-        if labels:
+        most_frequent_first = np.argsort(-counts[i], kind="stable")
+        in_both_sets = (counts[i] > 0) & (totals > 0)
+        labels = most_frequent_first[in_both_sets[most_frequent_first]]
+        if len(labels):
             parts[i] = rng.choice(np.flatnonzero(t == labels[0]), 1)
     return tuple(parts)

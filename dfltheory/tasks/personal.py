@@ -44,13 +44,10 @@ class BlockGaussian(Gaussian):
 
     def scale(self, d: int, like: Tensor) -> Tensor:
         """Return the standard deviations of the entries, with the type of ``like``."""
-        u, v = (
-            self.sigma_u / math.sqrt(self.d_u),
-            self.sigma_v / math.sqrt(max(self.d_v, 1)),
-        )
-        return torch.tensor([u] * self.d_u + [v] * self.d_v, dtype=torch.float64).to(
-            like
-        )
+        scale_u = self.sigma_u / math.sqrt(self.d_u)
+        scale_v = self.sigma_v / math.sqrt(max(self.d_v, 1))
+        scales = [scale_u] * self.d_u + [scale_v] * self.d_v
+        return torch.tensor(scales, dtype=torch.float64).to(like)
 
 
 class Personal(Synthetic):
@@ -150,8 +147,10 @@ class Coupled(Personal):
 
     def client_loss(self, x: Tensor) -> Tensor:
         """Return f_i(x_i): (..., m, d) -> (..., m)."""
-        coupling = (x[..., : self.d_u].sin() * x[..., self.d_u :].sin()).sum(-1)
-        return (self._h * (x - self.centre).square()).sum(-1) / 2 + self.k * coupling
+        u, v = x[..., : self.d_u], x[..., self.d_u :]
+        coupling = (u.sin() * v.sin()).sum(-1)
+        parabolas = (self._h * (x - self.centre).square()).sum(-1) / 2
+        return parabolas + self.k * coupling
 
     def client_gradient(self, x: Tensor) -> Tensor:
         """Return grad f_i(x_i): (..., m, d) -> (..., m, d)."""
@@ -161,11 +160,13 @@ class Coupled(Personal):
 
     @cached_property
     def _delta(self) -> float:
+        """delta_u, the maximum over the m + 1 cases for each coordinate."""
         pull = (self.h_u * self.centre[:, : self.d_u]).sort(0, descending=True).values
         pull = pull - pull.mean(0)
-        rank = torch.arange(self.m + 1, dtype=self.dtype, device=self.device)
+        ranks = torch.arange(self.m, dtype=self.dtype, device=self.device)
+        cases = torch.arange(self.m + 1, dtype=self.dtype, device=self.device)
         # (m, cases): +1 for the r largest pulls
-        signs = 2 * (rank[:-1, None] < rank).to(self.dtype) - 1
+        signs = 2 * (ranks[:, None] < cases).to(self.dtype) - 1
         # (m, cases, d_u)
         deviations = pull[:, None] + self.k * (signs - signs.mean(0)).unsqueeze(-1)
         return float(deviations.square().mean(0).amax(0).sum().sqrt())
@@ -174,21 +175,21 @@ class Coupled(Personal):
     def constants(self) -> ProblemConstants:
         """The exactly known constants of this problem."""
         centers = self.centre.double().cpu().numpy()
-        coupling = Coupling(self.h_u, self.h_v, self.k)
-        floor = coupled_floor(coupling, centers[:, : self.d_u], centers[:, self.d_u :])
-        L_u, L_v, noise = self.h_u + self.k, self.h_v + self.k, self.block_noise
+        a, b = centers[:, : self.d_u], centers[:, self.d_u :]
+        k, noise = self.k, self.block_noise
+        L_u, L_v = self.h_u + k, self.h_v + k
         return ProblemConstants(
-            L=max(self.h_u, self.h_v) + self.k,
+            L=max(self.h_u, self.h_v) + k,
             L_u=L_u,
             L_v=L_v,
-            L_uv=self.k,
-            L_vu=self.k,
-            chi=self.k / math.sqrt(L_u * L_v) if L_u * L_v > 0 else None,
+            L_uv=k,
+            L_vu=k,
+            chi=k / math.sqrt(L_u * L_v) if L_u * L_v > 0 else None,
             delta_u=self._delta,
             sigma_u=noise.sigma_u,
             sigma_v=noise.sigma_v,
             sigma_l=noise.sigma,
-            f_star=floor,
+            f_star=coupled_floor(Coupling(self.h_u, self.h_v, k), a, b),
             standing={"f_star": "bound"},
         )
 
@@ -237,8 +238,21 @@ def coupled(
         )
     refuse_beyond_memory("coupled", 2 * m * p, m=m, p=p)
     g = torch.Generator().manual_seed(seed)
-    a, b = torch.randn(2, m, p, generator=g, dtype=torch.float64)
-    a, b = (c.mean(0) + of_size(c - c.mean(0), spread) for c in (a, b))
+    drawn_a, drawn_b = torch.randn(2, m, p, generator=g, dtype=torch.float64)
     return Coupled(
-        a, b, L_u - k, L_v - k, k, sigma_u, sigma_v, dtype=dtype, device=device
+        a=_with_spread(drawn_a, spread),
+        b=_with_spread(drawn_b, spread),
+        h_u=L_u - k,
+        h_v=L_v - k,
+        k=k,
+        sigma_u=sigma_u,
+        sigma_v=sigma_v,
+        dtype=dtype,
+        device=device,
     )
+
+
+def _with_spread(centers: Tensor, spread: float) -> Tensor:
+    """Return centers with this RMS deviation from their mean, which does not change."""
+    mean = centers.mean(0)
+    return mean + of_size(centers - mean, spread)

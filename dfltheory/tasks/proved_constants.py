@@ -37,32 +37,39 @@ def proved_constants(task: MinibatchTask) -> ProblemConstants:
         return ProblemConstants(sigma_l=sigma_l)
     standing: dict[str, Standing] = {"f_star": "bound"}
     layers = dense_layers(task.network)
-    entropy = task.criterion is LOSSES["cross_entropy"]
-    labels = not task.y.is_floating_point()
-    linear = (
-        layers is not None
-        and len(layers) == 1
-        and task.X[0].numel() == task.layout.shapes[0][-1]
-    )
-    if layers is None or not linear or task.augment is not None or entropy != labels:
-        return ProblemConstants(sigma_l=sigma_l, f_star=0.0, standing=standing)
-    outputs, bias = task.layout.shapes[0][0], layers[0][1] is not None
-    if task.batch is not None or (entropy and outputs > 2 and not bias):
+    is_cross_entropy = task.criterion is LOSSES["cross_entropy"]
+    has_labels = not task.y.is_floating_point()
+    unknown_L = ProblemConstants(sigma_l=sigma_l, f_star=0.0, standing=standing)
+    if layers is None or len(layers) != 1:
+        return unknown_L
+    outputs, inputs = task.layout.shapes[0]
+    if task.X[0].numel() != inputs or task.augment is not None:
+        return unknown_L
+    if is_cross_entropy != has_labels:
+        return unknown_L
+    _, bias, _ = layers[0]
+    has_bias = bias is not None
+    if task.batch is not None or (is_cross_entropy and outputs > 2 and not has_bias):
         standing["L"] = "bound"
-    size = torch.stack([_curvature(task, i, bias) for i in range(task.m)])
-    size = size if task.scale is None else size * task.scale
-    L = (0.5 if entropy else 2 / outputs) * float(size.max()) + task.weight_decay
+    curvatures = [_curvature(task, i, has_bias) for i in range(task.m)]
+    sizes = torch.stack(curvatures)
+    if task.scale is not None:
+        sizes = sizes * task.scale
+    k = 0.5 if is_cross_entropy else 2 / outputs
+    L = k * float(sizes.max()) + task.weight_decay
     return ProblemConstants(L=L, sigma_l=sigma_l, f_star=0.0, standing=standing)
 
 
 def _curvature(task: MinibatchTask, i: int, bias: bool) -> Tensor:
-    """Return lambda_max of the mean of a a', or max ||a||^2 with minibatches."""
+    """Return lambda_max of client i's mean of a a', or max ||a||^2 with minibatches."""
     begin, n = int(task.offsets[i]), int(task.sizes[i])
     a = task._prepared(task.X[begin : begin + n]).reshape(n, -1).double()
     a = torch.cat([a, a.new_ones(n, int(bias))], 1)
     if task.batch is not None:
         return a.square().sum(-1).max()
-    return torch.linalg.eigvalsh(a.T @ a if n > a.shape[1] else a @ a.T)[-1] / n
+    # the smaller one of two matrices with the same nonzero eigenvalues
+    gram = a.T @ a if n > a.shape[1] else a @ a.T
+    return torch.linalg.eigvalsh(gram)[-1] / n
 
 
 __all__ = ["proved_constants"]

@@ -101,7 +101,8 @@ class Quadratic(Synthetic):
         A = A.reshape(-1, d, d)
         skew = (A - A.mT).abs().amax(dim=(1, 2))
         i = int(skew.argmax())
-        if float(skew[i]) > (tolerance := 1e-10 * float(A[i].abs().max())):
+        tolerance = 1e-10 * float(A[i].abs().max())
+        if float(skew[i]) > tolerance:
             raise InputError(
                 f"A of client {i} differs from its transpose by {float(skew[i]):.3g}"
                 f" (tolerance {tolerance:.3g}): pass (A + A') / 2, which has the same f"
@@ -166,50 +167,49 @@ class Quadratic(Synthetic):
         """
         mean, origin = self.A.mean(0, dtype=torch.float64), self.b[0].double()
         pull = self._mean_in_double(self.b.double() - origin)
-        top, eps = float(self.A.abs().max()), torch.finfo(self.dtype).eps
+        largest, eps = float(self.A.abs().max()), torch.finfo(self.dtype).eps
+        eps_double = torch.finfo(torch.float64).eps
         if self.is_diagonal:
-            values, vectors, rotated, size, order = mean, None, pull, top, 1
+            values, vectors = mean, None
+            entry_error, decomposition_error = eps * largest, 100 * eps_double * largest
         else:
             values, vectors = torch.linalg.eigh(mean)
-            rotated, order = vectors.mT @ pull, self.d
-            size = torch.linalg.vector_norm(
-                self.A, dim=(1, 2), dtype=torch.float64
-            ).mean()
+            norms = torch.linalg.vector_norm(self.A, dim=(1, 2), dtype=torch.float64)
+            entry_error = eps * norms.mean()
+            decomposition_error = 100 * self.d * eps_double * largest
+        rotated = pull if vectors is None else vectors.mT @ pull
         # Eigenvalues up to the rounding error of the entries and of the decomposition
         # are treated as zero.
-        null = (
-            values.abs()
-            <= eps * size + 100 * order * torch.finfo(torch.float64).eps * top
-        )
+        null = values.abs() <= entry_error + decomposition_error
         if bool((values[~null] < 0).any()):
             raise InputError(
                 "f has no minimum: the mean Hessian has the eigenvalue"
                 f" {float(values.min()):.6g} < 0"
             )
         slope = float(rotated[null].norm()) if bool(null.any()) else 0.0
-        if slope > 1e4 * self.d * eps * top * max(float(self.b.abs().max()), 1e-300):
+        largest_b = max(float(self.b.abs().max()), 1e-300)
+        if slope > 1e4 * self.d * eps * largest * largest_b:
             raise InputError(
                 f"f has no minimum: it falls with slope {slope:.3g} along the null"
                 " space of the mean Hessian"
             )
-        least = float(values[~null].min()) if not bool(null.all()) else math.inf
+        smallest = math.inf if bool(null.all()) else float(values[~null].min())
         deviation = rotated / values.masked_fill(null, 1.0)
         if not bool(null.any()):
-            return origin + (
-                deviation if vectors is None else vectors @ deviation
-            ), least
-        solution = (origin if vectors is None else vectors.mT @ origin) + deviation
+            return origin + _rotated_back(deviation, vectors), smallest
+        rotated_origin = origin if vectors is None else vectors.mT @ origin
+        solution = rotated_origin + deviation
         solution = torch.where(null, torch.zeros_like(solution), solution)
-        return solution if vectors is None else vectors @ solution, least
+        return _rotated_back(solution, vectors), smallest
 
     @cached_property
     def f_star(self) -> float:
         """The minimum f(x*), computed in float64 so that no f(x) is below it."""
         offsets = self._minimizer[0] - self.b.double()
-        parts = self._few_clients(offsets)
-        return sum(float((r * self._in_double(A, r)).sum()) for A, r in parts) / (
-            2 * self.m
-        )
+        total = 0.0
+        for A, r in self._few_clients(offsets):
+            total += float((r * self._in_double(A, r)).sum())
+        return total / (2 * self.m)
 
     def _mean_in_double(self, values: Tensor) -> Tensor:
         """Return the mean of A_i values_i over the clients, (d,) in float64."""
@@ -241,25 +241,20 @@ class Quadratic(Synthetic):
         + L p) + r^2 / (2 lambda) + L p^2 / 2, where lambda is the smallest nonzero
         eigenvalue of A, plus a relative error of eps d.
         """
-        x_star, least = self._minimizer
+        norm = torch.linalg.vector_norm
+        x_star, smallest = self._minimizer
         A, deviation = self.A.mean(0, dtype=torch.float64), x.double() - x_star
-        gap = (deviation * (deviation * A if self.is_diagonal else deviation @ A)).sum(
-            -1
-        ) / 2
-        norm, L = (
-            torch.linalg.vector_norm,
-            float(self.A.abs().max()) * (1 if self.is_diagonal else self.d),
-        )
+        gradient = deviation * A if self.is_diagonal else deviation @ A
+        gap = (deviation * gradient).sum(-1) / 2
+        largest = float(self.A.abs().max())
+        L = largest if self.is_diagonal else largest * self.d
         eps = self.d * torch.finfo(torch.float64).eps
-        r = eps * L * float(norm(x_star) + norm(self.b.double(), dim=-1).max())
+        largest_b = norm(self.b.double(), dim=-1).max()
+        r = eps * L * float(norm(x_star) + largest_b)
         p = (eps + torch.finfo(self.dtype).eps) * norm(x.double(), dim=-1)
-        error = (
-            norm(deviation, dim=-1) * (r + L * p)
-            + r * r / (2 * least)
-            + L * p**2 / 2
-            + eps * gap
-        )
-        return gap, error
+        linear_error = norm(deviation, dim=-1) * (r + L * p)
+        square_error = r * r / (2 * smallest)
+        return gap, linear_error + square_error + L * p**2 / 2 + eps * gap
 
     @cached_property
     def zeta(self) -> float:
@@ -284,19 +279,18 @@ class Quadratic(Synthetic):
     def constants(self) -> ProblemConstants:
         """The exact constants of this problem."""
         # eigvalsh does not support half precision
-        single = torch.promote_types(self.dtype, torch.float32)
-        spectrum = (
-            self.A if self.is_diagonal else torch.linalg.eigvalsh(self.A.to(single))
-        )
+        at_least_single = torch.promote_types(self.dtype, torch.float32)
         mean = self.A.mean(0, dtype=torch.float64)
-        mu = mean.min() if self.is_diagonal else torch.linalg.eigvalsh(mean)[0]
+        if self.is_diagonal:
+            spectrum, mu = self.A, mean.min()
+        else:
+            spectrum = torch.linalg.eigvalsh(self.A.to(at_least_single))
+            mu = torch.linalg.eigvalsh(mean)[0]
         sigma_g = beta = math.inf
         if self.common_hessian:
-            deviation = self.gradient_deviations.square().sum(-1)
-            sigma_g, beta = (
-                float(deviation.mean().sqrt()),
-                float(deviation.max().sqrt()),
-            )
+            squares = self.gradient_deviations.square().sum(-1)
+            sigma_g = float(squares.mean().sqrt())
+            beta = float(squares.max().sqrt())
         L = float(spectrum.abs().max())
         return ProblemConstants(
             L=L,
@@ -307,6 +301,11 @@ class Quadratic(Synthetic):
             B=0.0 if L == 0 else math.inf,
             f_star=self.f_star,
         )
+
+
+def _rotated_back(z: Tensor, vectors: Tensor | None) -> Tensor:
+    """Return the vector with coordinates z in a basis; None: the unit vectors."""
+    return z if vectors is None else vectors @ z
 
 
 __all__ = ["Quadratic"]

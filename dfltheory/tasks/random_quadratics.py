@@ -89,29 +89,28 @@ def quadratic(
     refuse_beyond_memory("quadratic", m * d + entries, advice, m=m, d=d)
     g = torch.Generator().manual_seed(seed)
     A = _random_hessians(m, d, L, mu, hessians, g)
-    pull = (
-        torch.randn(m, d, generator=g, dtype=torch.float64)
-        if m > 1
-        else torch.zeros(1, d).double()
-    )
+    pull = torch.zeros(m, d, dtype=torch.float64)
+    if m > 1:
+        pull = torch.randn(m, d, generator=g, dtype=torch.float64)
     pull = pull - pull.mean(0)
     x_star = torch.randn(d, generator=g, dtype=torch.float64)
     # no gradient may have a component along the first eigenvector, where all f_i are
     # constant
     if mu == 0:
-        flat = (
-            torch.eye(d, dtype=torch.float64)[0]
-            if A.ndim == 2
-            else torch.linalg.eigh(A.mean(0))[1][:, 0]
-        )
-        pull, x_star = (
-            pull - (pull @ flat)[:, None] * flat,
-            x_star - (x_star @ flat) * flat,
-        )
+        flat = _first_eigenvector(A)
+        pull = pull - (pull @ flat)[:, None] * flat
+        x_star = x_star - (x_star @ flat) * flat
     pull = of_size(pull, zeta)
     b = of_size(x_star[None], distance) - _solve(A, pull)
     build = Quadratic.diagonal if A.ndim == 2 else Quadratic
     return build(A, b, sigma, dtype=dtype, device=device)
+
+
+def _first_eigenvector(A: Tensor) -> Tensor:
+    """Return the eigenvector of the smallest eigenvalue of the mean Hessian."""
+    if A.ndim == 2:
+        return torch.eye(A.shape[-1], dtype=torch.float64)[0]
+    return torch.linalg.eigh(A.mean(0)).eigenvectors[:, 0]
 
 
 def _solve(A: Tensor, pull: Tensor) -> Tensor:
@@ -122,9 +121,8 @@ def _solve(A: Tensor, pull: Tensor) -> Tensor:
     if A.ndim == 2:
         return torch.where(A > 0, pull / A.clamp_min(1e-300), torch.zeros_like(pull))
     rtol = 100 * A.shape[-1] * torch.finfo(A.dtype).eps
-    return (
-        torch.linalg.pinv(A, hermitian=True, rtol=rtol) @ pull.unsqueeze(-1)
-    ).squeeze(-1)
+    inverses = torch.linalg.pinv(A, hermitian=True, rtol=rtol)
+    return (inverses @ pull.unsqueeze(-1)).squeeze(-1)
 
 
 def _random_hessians(
@@ -143,17 +141,15 @@ def _random_hessians(
     basis = _rotation(d, g)
     if kind == "commuting":
         return _rotate(values, basis)
-    inner = torch.stack(
-        [
-            torch.block_diag(torch.ones(1, 1, dtype=torch.float64), _rotation(d - 1, g))
-            for _ in range(m)
-        ]
-    )
-    return _rotate(values, basis @ inner)
+    one = torch.ones(1, 1, dtype=torch.float64)
+    rotations = [torch.block_diag(one, _rotation(d - 1, g)) for _ in range(m)]
+    return _rotate(values, basis @ torch.stack(rotations))
 
 
 def _rotation(d: int, g: torch.Generator) -> Tensor:
-    return torch.linalg.qr(torch.randn(d, d, generator=g, dtype=torch.float64))[0]
+    """Return a random orthogonal matrix."""
+    Q, _ = torch.linalg.qr(torch.randn(d, d, generator=g, dtype=torch.float64))
+    return Q
 
 
 def _rotate(values: Tensor, vectors: Tensor) -> Tensor:

@@ -102,16 +102,17 @@ class Sinusoidal(Separable):
     @cached_property
     def constants(self) -> ProblemConstants:
         """What is known of this problem."""
-        steep = self.a * self.w
+        slope = self.a * self.w
         q = self._phasors - self._phasors.mean(0)
-        size = q.abs().square()
-        spread = (size.mean(0) + (q * q).mean(0).abs()) / 2
+        squares = q.abs().square()
+        largest_variances = (squares.mean(0) + (q * q).mean(0).abs()) / 2
+        largest_deviation = squares.sum(-1).max().sqrt()
         return ProblemConstants(
             L=self.a * self.w**2,
             sigma_l=self.noise.sigma,
-            sigma_g=steep * float(spread.sum().sqrt()),
-            beta=steep * float(size.sum(-1).max().sqrt()),
-            B=steep * math.sqrt(self.d),
+            sigma_g=slope * float(largest_variances.sum().sqrt()),
+            beta=slope * float(largest_deviation),
+            B=slope * math.sqrt(self.d),
             f_star=self.f_star,
         )
 
@@ -178,28 +179,29 @@ class Clipped(Separable):
         """The minimizer of f, (d,)."""
         kinks, slopes = self._kinks
         mean = slopes.mean(1)  # increases from -r to r along the kinks
-        after = torch.searchsorted(
-            mean.T.contiguous(), torch.zeros_like(self.c[0]).unsqueeze(1)
-        ).T
+        zeros = torch.zeros_like(self.c[0]).unsqueeze(1)
+        after = torch.searchsorted(mean.T.contiguous(), zeros).T
         after = after.clamp(1, len(kinks) - 1)
-        g1, g0 = (mean.gather(0, k)[0] for k in (after, after - 1))
-        x1, x0 = (kinks.gather(0, k)[0] for k in (after, after - 1))
-        flat = g1 == g0
-        return torch.where(
-            flat, x1, x0 - g0 * (x1 - x0) / torch.where(flat, 1.0, g1 - g0)
-        )
+        before = after - 1
+        g1, x1 = mean.gather(0, after)[0], kinks.gather(0, after)[0]
+        g0, x0 = mean.gather(0, before)[0], kinks.gather(0, before)[0]
+        is_flat = g1 == g0
+        increase = torch.where(is_flat, 1.0, g1 - g0)
+        return torch.where(is_flat, x1, x0 - g0 * (x1 - x0) / increase)
 
     @cached_property
     def constants(self) -> ProblemConstants:
         """What is known of this problem."""
-        slopes = self._kinks[1]
-        gaps = (slopes - slopes.mean(1, keepdim=True)).square()
+        _, slopes = self._kinks
+        squares = (slopes - slopes.mean(1, keepdim=True)).square()
+        largest_variances = squares.mean(1).amax(0)  # (d,)
+        largest_squares = squares.amax(0)  # (m, d)
         return ProblemConstants(
             L=self.h,
             mu=0.0,
             sigma_l=self.noise.sigma,
-            sigma_g=self.h * float(gaps.mean(1).amax(0).sum().sqrt()),
-            beta=self.h * float(gaps.amax(0).sum(-1).max().sqrt()),
+            sigma_g=self.h * float(largest_variances.sum().sqrt()),
+            beta=self.h * float(largest_squares.sum(-1).max().sqrt()),
             B=self.h * self.r * math.sqrt(self.d),
             f_star=self.f_star,
         )
@@ -219,16 +221,17 @@ def _random_centers(
 
     Their mean has norm ``distance``, and their RMS deviation is ``spread``.
     """
-    if min(m, d) < 1 or not (
-        0 < L < math.inf and 0 < B < math.inf and min(spread, distance) >= 0
-    ):
+    has_shape = min(m, d) >= 1
+    is_positive = 0 < L < math.inf and 0 < B < math.inf
+    if not (has_shape and is_positive and min(spread, distance) >= 0):
         raise InputError(
             f"need m, d >= 1, L > 0, B > 0, spread >= 0 and distance >= 0, not m = {m},"
             f" d = {d}, L = {L}, B = {B}, spread = {spread}, distance = {distance}"
         )
     refuse_beyond_memory(task, m * d, m=m, d=d)
     g = torch.Generator().manual_seed(seed)
-    c, middle = (torch.randn(n, d, generator=g, dtype=torch.float64) for n in (m, 1))
+    c = torch.randn(m, d, generator=g, dtype=torch.float64)
+    middle = torch.randn(1, d, generator=g, dtype=torch.float64)
     return of_size(c - c.mean(0), spread) + of_size(middle, distance)
 
 
@@ -294,4 +297,5 @@ def clipped(
     Parameters are those of :func:`sinusoidal`.
     """
     c = _random_centers("clipped", m, d, L, B, spread, distance, seed)
-    return Clipped(c, L, B / (L * math.sqrt(d)), sigma, dtype=dtype, device=device)
+    radius = B / (L * math.sqrt(d))
+    return Clipped(c, L, radius, sigma, dtype=dtype, device=device)

@@ -18,7 +18,7 @@ from dfltheory.tasks.batching import (
     Loop,
     Loss,
     choose,
-    layout_does_not_matter,
+    uses_channels_last,
 )
 from dfltheory.tasks.data_sets import Examples, is_data_set
 from dfltheory.tasks.examples import client_weights, in_a_row, tests_in_a_row
@@ -145,7 +145,8 @@ class Supervised(MinibatchTask):
         self.network = (
             copy.deepcopy(module).to(dtype=self.dtype, device=self.device).eval()
         )
-        self.preprocess, self.augment = preprocess, augment
+        self.preprocess = preprocess
+        self.augment = augment
         self.X, self.y, self.sizes, self.offsets = in_a_row(
             clients, "client", self.dtype, self.device
         )
@@ -165,28 +166,9 @@ class Supervised(MinibatchTask):
         self.sampling, self._start = sampling, start
         self.shared = split(self.network, personal).shared
         self.criterion = self._criterion(loss)
-        known_loss = self.criterion in LOSSES.values()
-        classes = (
-            self.criterion is LOSSES["cross_entropy"] and not self.y.is_floating_point()
-        )
         first_input = self._prepared(self.X[:1])
-        out = refuse_mismatch(
-            self.network,
-            first_input,
-            self.y,
-            classes,
-            self.criterion if known_loss else None,
-        )
-        self._classes = out.shape[-1]
-        if channels_last not in (True, False, "auto"):
-            raise InputError(
-                f"channels_last = {channels_last!r} must be True, False or auto"
-            )
-        last = channels_last is True or (
-            channels_last == "auto"
-            and self.device.type == "cpu"
-            and layout_does_not_matter(self.network)
-        )
+        self._classes = self._number_of_outputs(first_input)
+        last = uses_channels_last(channels_last, self.network, self.device)
         self.drops = has_dropout(self.network, first_input)
         if self.drops and (self.batch is None or strategy not in ("auto", "loop")):
             raise InputError(
@@ -207,6 +189,16 @@ class Supervised(MinibatchTask):
             return loss
         name = loss or ("mse" if self.y.is_floating_point() else "cross_entropy")
         return LOSSES[one_of("loss", name, LOSSES)]
+
+    def _number_of_outputs(self, first_input: Tensor) -> int:
+        """Return the length of the network's output; refuse data that do not fit."""
+        is_cross_entropy = self.criterion is LOSSES["cross_entropy"]
+        has_labels = is_cross_entropy and not self.y.is_floating_point()
+        known_loss = self.criterion if self.criterion in LOSSES.values() else None
+        output = refuse_mismatch(
+            self.network, first_input, self.y, has_labels, known_loss
+        )
+        return output.shape[-1]
 
     def module(
         self, run: object, client: int | None = None, seed: int = 0
@@ -239,30 +231,32 @@ class Supervised(MinibatchTask):
             raise InputError(
                 f"models of shape {tuple(x.shape)} do not fit a network of d = {self.d}"
             )
-        x = x.view(*[1] * (3 - x.ndim), *x.shape)
-        for word, value, count in (
-            ("seed", seed, len(x)),
-            ("client", client, x.shape[1]),
-        ):
-            if value is not None and not 0 <= value < count:
-                raise InputError(f"{word} = {value} must be in 0..{count - 1}")
-        result = copy.deepcopy(self.network)
+        missing_axes = [1] * (3 - x.ndim)
+        x = x.view(*missing_axes, *x.shape)
+        seeds, clients, _ = x.shape
+        if not 0 <= seed < seeds:
+            raise InputError(f"seed = {seed} must be in 0..{seeds - 1}")
+        if client is not None and not 0 <= client < clients:
+            raise InputError(f"client = {client} must be in 0..{clients - 1}")
         chosen = x[seed].mean(0) if client is None else x[seed, client]
-        nn.utils.vector_to_parameters(
-            chosen.to(self.dtype, copy=True), result.parameters()
-        )
-        return result
+        module = copy.deepcopy(self.network)
+        parameters = chosen.to(self.dtype, copy=True)
+        nn.utils.vector_to_parameters(parameters, module.parameters())
+        return module
 
     @cached_property
     def constants(self) -> ProblemConstants:
         """The known constants of this problem: those given, proved or estimated."""
-        given, known = self._given_constants, self.known()
-        if isinstance(given, ProblemConstants):
-            return given
+        constants_or_estimator = self._given_constants
+        proved = self.known()
+        if isinstance(constants_or_estimator, ProblemConstants):
+            return constants_or_estimator
+        if constants_or_estimator is None or self.drops:
+            return proved
         # The estimators read the constants that are already known.
-        vars(self)["constants"] = known
+        vars(self)["constants"] = proved
         with torch.enable_grad():  # the training loop may disable gradients
-            return known if given is None or self.drops else given(self)
+            return constants_or_estimator(self)
 
     def known(self) -> ProblemConstants:
         """Return the proved constants; see :mod:`dfltheory.tasks.proved_constants`."""
@@ -300,32 +294,41 @@ class Supervised(MinibatchTask):
         return self._gradient(x, batch, self.log_frequencies)
 
     def _gradient(self, x: Tensor, batch: Batch | None, shift: Tensor | None) -> Tensor:
-        offset = (
-            None if shift is None else shift.expand(len(x), *shift.shape).unsqueeze(2)
-        )
+        """Return the gradients; ``shift`` (m, classes) is added to the outputs."""
+        offset = None
+        if shift is not None:
+            offset = shift.expand(len(x), *shift.shape).unsqueeze(2)
         if batch is None:
-            total = torch.zeros_like(x)
-            for i in range(self.m):
-                client_offset = None if offset is None else offset[:, i]
-                for X, y, weight in self._everything(len(x), i):
-                    total[:, i].add_(
-                        self.strategy.gradient(x[:, i], X, y, client_offset),
-                        alpha=weight,
-                    )
+            total = self._gradient_of_everything(x, offset)
         else:
-            merged = _merged(x), _merged(batch.X), _merged(batch.y)
-            client_offset = None if offset is None else _merged(offset)
-            if batch.dropped is None:
-                total = self.strategy.gradient(*merged, client_offset)
-            else:
-                dropped = _merged(batch.dropped)
-                _, total = self._single.loss_and_gradient(
-                    *merged, client_offset, dropped
-                )
-            total = total.view_as(x)
-            if self.scale is not None:
-                total.mul_(self.scale.unsqueeze(-1))
+            total = self._gradient_of_batch(x, batch, offset)
         return total.add_(x, alpha=self.weight_decay) if self.weight_decay else total
+
+    def _gradient_of_everything(self, x: Tensor, offset: Tensor | None) -> Tensor:
+        """Return the gradients of all examples, without weight decay."""
+        total = torch.zeros_like(x)
+        for i in range(self.m):
+            client_offset = None if offset is None else offset[:, i]
+            for X, y, weight in self._everything(len(x), i):
+                gradient = self.strategy.gradient(x[:, i], X, y, client_offset)
+                total[:, i].add_(gradient, alpha=weight)
+        return total
+
+    def _gradient_of_batch(
+        self, x: Tensor, batch: Batch, offset: Tensor | None
+    ) -> Tensor:
+        """Return the gradients of a minibatch, without weight decay."""
+        merged = _merged(x), _merged(batch.X), _merged(batch.y)
+        merged_offset = None if offset is None else _merged(offset)
+        if batch.dropped is None:
+            total = self.strategy.gradient(*merged, merged_offset)
+        else:
+            dropped = _merged(batch.dropped)
+            _, total = self._single.loss_and_gradient(*merged, merged_offset, dropped)
+        total = total.view_as(x)
+        if self.scale is not None:
+            total.mul_(self.scale.unsqueeze(-1))
+        return total
 
     def loss(self, x: Tensor, batch: Batch | None = None) -> Tensor:
         """Return the losses (S, m) at stacked models."""
@@ -369,10 +372,7 @@ class Supervised(MinibatchTask):
         """
         if self.measured is not None:
             return self.measured._at(x, slope)
-        value, gradient = (
-            torch.zeros((), dtype=x.dtype, device=x.device),
-            torch.zeros_like(x),
-        )
+        value, gradient = x.new_zeros(()), torch.zeros_like(x)
         for X, y, weight in self._everything(1):
             if slope:
                 loss, g = self._single.loss_and_gradient(x[None], X, y)
@@ -391,4 +391,5 @@ class Supervised(MinibatchTask):
 
 
 def _merged(t: Tensor) -> Tensor:
+    """Return a tensor with seeds and clients on one axis."""
     return t.flatten(0, 1)

@@ -266,7 +266,10 @@ class RecordedRun(Source):
     def computed(
         self, theorem: Theorem, values: Values
     ) -> tuple[Values, dict[str, RoundingError]]:
-        """On the run's one matrix; with several matrices nothing of them is known."""
+        """Return the theorem's computed quantities, and their rounding errors.
+
+        Those that depend on the matrix are absent if the run uses several matrices.
+        """
         from dfltheory.verdicts.computed_values import computed_values
 
         matrix = None

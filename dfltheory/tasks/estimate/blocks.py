@@ -12,7 +12,12 @@ from torch import Tensor
 
 from dfltheory.errors import InputError
 from dfltheory.tasks.estimate.constants import models_at, noises, smoothness
-from dfltheory.tasks.estimate.estimates import OFF, Effort, Estimate, Estimates
+from dfltheory.tasks.estimate.estimates import (
+    Effort,
+    Estimate,
+    Estimates,
+    exact_at_points,
+)
 from dfltheory.tasks.estimate.hessian import Product
 from dfltheory.tasks.task import Task
 
@@ -50,33 +55,44 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
 
         return product, len(v)
 
-    def own(rows: Tensor, H: Product) -> tuple[Product, int]:
+    def diagonal(rows: Tensor, H: Product) -> tuple[Product, int]:
         return _block(H, rows, rows, task.d), len(rows)
 
-    parts = {"L_u": partial(own, u), "L_v": partial(own, v), "L_uv": cross}
+    parts = {"L_u": partial(diagonal, u), "L_v": partial(diagonal, v), "L_uv": cross}
     norms = smoothness(task, x, parts, how)
     square = norms["L_uv"]
     low, high = math.sqrt(square.low), math.sqrt(square.high)
     for name in ("L_uv", "L_vu"):
         norms[name] = replace(square, name=name, value=low, low=low, high=high)
-    out, (Lu, Lv, C) = list(norms.values()), (norms[k] for k in ("L_u", "L_v", "L_uv"))
-    # the ends of a ratio use opposite ends of numerator and denominator
-    if Lu.low * Lv.low > 0:
-        chi = C.low / math.sqrt(Lu.low * Lv.low)
-        low, high = (
-            C.low / math.sqrt(Lu.high * Lv.high),
-            C.high / math.sqrt(Lu.low * Lv.low),
-        )
-        out.append(replace(C, name="chi", value=chi, low=low, high=high))
+    estimates = list(norms.values())
+    estimates += _chi(norms["L_u"], norms["L_v"], norms["L_uv"])
     gradients = torch.stack([task.gradient(point.unsqueeze(0))[0] for point in x])
-    out += noises(task, x, gradients, {"sigma_u": u, "sigma_v": v}, how)
+    estimates += noises(task, x, gradients, {"sigma_u": u, "sigma_v": v}, how)
     shared = gradients[..., u].double()
     deviations = shared - shared.mean(1, keepdim=True)
     delta = float(deviations.square().sum(-1).mean(1).max().sqrt())
-    out.append(
-        Estimate("delta_u", delta, delta, delta, 1.0, f"exact at {len(x)} points", OFF)
-    )
-    return Estimates(out, task.constants)
+    estimates.append(exact_at_points("delta_u", delta, f"{len(x)} points"))
+    return Estimates(estimates, task.constants)
+
+
+def _chi(L_u: Estimate, L_v: Estimate, L_uv: Estimate) -> list[Estimate]:
+    """Return the estimate of L_uv / sqrt(L_u L_v), if it is finite.
+
+    The ends of a ratio use opposite ends of numerator and denominator.
+    """
+    if not L_u.low * L_v.low > 0:
+        return []
+    smallest_root = math.sqrt(L_u.low * L_v.low)
+    largest_root = math.sqrt(L_u.high * L_v.high)
+    return [
+        replace(
+            L_uv,
+            name="chi",
+            value=L_uv.low / smallest_root,
+            low=L_uv.low / largest_root,
+            high=L_uv.high / smallest_root,
+        )
+    ]
 
 
 def _positions(task: Task) -> tuple[Tensor, Tensor]:

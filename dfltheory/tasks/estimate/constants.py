@@ -19,8 +19,19 @@ from torch import Tensor
 from dfltheory.confidence import half_widths, upper_limits
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
-from dfltheory.tasks.estimate.estimates import OFF, Effort, Estimate, Estimates
-from dfltheory.tasks.estimate.hessian import Product, hessian_product
+from dfltheory.tasks.estimate.estimates import (
+    OFF,
+    Effort,
+    Estimate,
+    Estimates,
+    evenly_spaced,
+    exact_at_points,
+)
+from dfltheory.tasks.estimate.hessian import (
+    Product,
+    draw_minibatches,
+    hessian_product,
+)
 from dfltheory.tasks.estimate.spectrum import extremes, hessian_extremes
 from dfltheory.tasks.task import Task
 
@@ -71,36 +82,39 @@ def along(
     points = models[:, 0]
     # (P, m, d)
     gradients = torch.stack([task.gradient(x.unsqueeze(0))[0] for x in models])
-    where = f"exact at {len(points)} points, {task.m} clients"
-    # (P, m)
-    gaps = (gradients - gradients.mean(1, keepdim=True)).double().square().sum(-1)
-    exact = {
-        "sigma_g": float(gaps.mean(1).max().sqrt()),
-        "beta": float(gaps.max().sqrt()),
-        "B": float(gradients.double().norm(dim=-1).max()),
-    }
 
     def whole(H: Product) -> tuple[Product, int]:
         return H, task.d
 
-    last, count = len(points) - 1, max(1, min(curvature_points, len(points)))
-    found = smoothness(
+    count = max(1, min(curvature_points, len(points)))
+    norms = smoothness(
         task,
         models,
         {"L": whole},
         how,
-        places=sorted({round(k * last / max(count - 1, 1)) for k in range(count)}),
+        places=sorted(evenly_spaced(len(points) - 1, count)),
         at_least=_steepest_turn(points, gradients),
         words=f", slopes between {len(points)}",
     )
-    noise = noises(task, points, gradients, {"sigma_l": slice(None)}, how)
-    at_points = [
-        Estimate(name, value, value, value, 1.0, where, OFF)
-        for name, value in exact.items()
-    ]
-    return Estimates(
-        [*found.values(), *noise, *at_points, *_gap(task, points)], task.constants
-    )
+    estimates = list(norms.values())
+    estimates += noises(task, points, gradients, {"sigma_l": slice(None)}, how)
+    estimates += _exact_at_points(gradients)
+    estimates += _gap(task, points)
+    return Estimates(estimates, task.constants)
+
+
+def _exact_at_points(gradients: Tensor) -> list[Estimate]:
+    """Return sigma_g, beta and B from exact gradients (P, m, d) at points."""
+    deviations = gradients - gradients.mean(1, keepdim=True)
+    squares = deviations.double().square().sum(-1)  # (P, m)
+    values = {
+        "sigma_g": squares.mean(1).max().sqrt(),
+        "beta": squares.max().sqrt(),
+        "B": gradients.double().norm(dim=-1).max(),
+    }
+    points, clients = squares.shape
+    where = f"{points} points, {clients} clients"
+    return [exact_at_points(name, float(x), where) for name, x in values.items()]
 
 
 def pilot(
@@ -136,7 +150,7 @@ def pilot(
     x = task.start(torch.Generator().manual_seed(seed)) if start is None else start
     norm = hessian_extremes(task, x, seed=seed).norm
     eta = 0.5 / norm if norm > 0 else 1.0
-    chosen = {round(k * steps / max(keep - 1, 1)) for k in range(keep)}
+    chosen = evenly_spaced(steps, keep)
     kept = []
     for t in range(steps + 1):
         if t in chosen:
@@ -164,12 +178,9 @@ def of_run(task: Task[Any], run: object, **options: Any) -> Estimates:
     **options
         Options of :func:`along`.
     """
-    ends = (
-        torch.as_tensor(getattr(run, "x", run))
-        .to(dtype=task.dtype, device=task.device)
-        .mean(-2)
-    )
-    return along(task, torch.cat([pilot(task), ends]), **options)
+    models = torch.as_tensor(getattr(run, "x", run))
+    final_means = models.to(dtype=task.dtype, device=task.device).mean(-2)
+    return along(task, torch.cat([pilot(task), final_means]), **options)
 
 
 def models_at(task: Task, points: Tensor, own: bool = False) -> Tensor:
@@ -189,14 +200,13 @@ def models_at(task: Task, points: Tensor, own: bool = False) -> Tensor:
         If the points have another shape, or are not finite.
     """
     points = torch.as_tensor(points).to(dtype=task.dtype, device=task.device)
-    shape, more = tuple(points.shape), f" or (P, {task.m}, {task.d})" if own else ""
+    shape = tuple(points.shape)
     if points.ndim == 2:
         points = points.unsqueeze(1).expand(-1, task.m, -1)
-    if (
-        not (own or len(shape) == 2)
-        or points.shape[1:] != (task.m, task.d)
-        or len(points) == 0
-    ):
+    has_allowed_axes = own or len(shape) == 2
+    fits = points.shape[1:] == (task.m, task.d) and len(points) > 0
+    if not (has_allowed_axes and fits):
+        more = f" or (P, {task.m}, {task.d})" if own else ""
         raise InputError(f"points have shape {shape}: pass (P, {task.d}){more}")
     if not bool(points.isfinite().all()):
         raise InputError("a point of the trajectory is not finite")
@@ -247,11 +257,11 @@ def smoothness(
             "with dropout, minibatches have gradients of a function other than the f"
             " that is measured: constants cannot be estimated"
         )
-    who, minibatches, seed = how.clients or range(task.m), how.minibatches, how.seed
+    clients = how.clients or range(task.m)
+    minibatches, seed = how.minibatches, how.seed
     places = range(len(points)) if places is None else places
-    each = 1 - (1 - how.confidence) / (
-        len(places) * len(who) * (len(blocks) + minibatches)
-    )
+    number_of_norms = len(places) * len(clients) * (len(blocks) + minibatches)
+    confidence_of_each = 1 - (1 - how.confidence) / number_of_norms
     first = next(iter(blocks))
     norms: dict[str, list[Bracket]] = {name: [(0.0, 0.0)] for name in blocks}
     norms[first] = [(at_least, at_least)]
@@ -260,33 +270,34 @@ def smoothness(
     def bracket(name: str, p: int, i: int, batch: object = None) -> Bracket:
         part, size = blocks[name](hessian_product(task, points[p, i], i, batch))
         start = seed + 7919 * p + i
-        return extremes(part, size, points, how.steps, each, start).norm_bracket
+        spectrum = extremes(part, size, points, how.steps, confidence_of_each, start)
+        return spectrum.norm_bracket
 
     for p in places:
-        draws = [seed + 104_729 * (1 + p * minibatches + k) for k in range(minibatches)]
-        generators = [torch.Generator(task.device).manual_seed(s) for s in draws]
-        batches = [task.sample([generator]) for generator in generators]
-        drawn = [batch for batch in batches if batch is not None]  # else F_i is f_i
-        for i in who:
+        first_draw = 1 + p * minibatches
+        draws = range(first_draw, first_draw + minibatches)
+        batches = draw_minibatches(task, [seed + 104_729 * draw for draw in draws])
+        for i in clients:
             for name in blocks:
                 norms[name].append(bracket(name, p, i))
-            sampled += [bracket(first, p, i, batch) for batch in drawn]
-    where = f"Hessians of {len(who)} of {task.m} clients at {len(places)} points"
-    off = OFF + ("" if len(who) == task.m else ", other clients")
+            sampled += [bracket(first, p, i, batch) for batch in batches]
+    where = f"Hessians of {len(clients)} of {task.m} clients at {len(places)} points"
+    off = OFF if len(clients) == task.m else f"{OFF}, other clients"
 
     def largest(name: str, ends: list[Bracket], words: str, off: str) -> Estimate:
-        low, high = (max(values) for values in zip(*ends, strict=True))
+        low = max(low for low, _ in ends)
+        high = max(high for _, high in ends)
         return Estimate(name, low, low, high, how.confidence, words, off)
 
-    found = {
-        name: largest(name, ends, where + words, off) for name, ends in norms.items()
-    }
+    estimates = {}
+    for name, ends in norms.items():
+        estimates[name] = largest(name, ends, where + words, off)
     # f_i is a mean of the F_i(.; xi), so it is not rougher than the roughest of them
     if minibatches:
         basis = f"the same, and Hessians of {minibatches} minibatches for each of them"
-        name, off = f"{first}_sample", off + ", other minibatches"
-        found[name] = largest(name, [*norms[first], *sampled], basis, off)
-    return found
+        name, off = f"{first}_sample", f"{off}, other minibatches"
+        estimates[name] = largest(name, [*norms[first], *sampled], basis, off)
+    return estimates
 
 
 def _steepest_turn(points: Tensor, gradients: Tensor) -> float:
@@ -328,23 +339,20 @@ def noises(
     for p, x in enumerate(points):
         models = x.expand(1, task.m, task.d)
         for k in range(how.draws):
-            draw = torch.Generator(device=task.device).manual_seed(
-                how.seed + p * how.draws + k
-            )
-            if (batch := task.sample([draw])) is None:
+            generator = torch.Generator(device=task.device)
+            batch = task.sample([generator.manual_seed(how.seed + p * how.draws + k)])
+            if batch is None:
                 words = "no minibatches are drawn: gradients are exact", "nothing"
                 return [Estimate(name, 0.0, 0.0, 0.0, 1.0, *words) for name in blocks]
             noise = (task.gradient(models, batch)[0] - gradients[p]).double()
             for out, block in zip(squares, blocks.values(), strict=True):
                 out[k, p] = noise[:, block].square().sum(-1)
     basis = f"{how.draws} minibatches at {len(points)} points, {task.m} clients"
-    ends = [
-        interval_of_noise(each.flatten(1).numpy(), how.confidence) for each in squares
-    ]
-    return [
-        Estimate(name, *found, how.confidence, basis, OFF)
-        for name, found in zip(blocks, ends)
-    ]
+    estimates = []
+    for name, of_block in zip(blocks, squares, strict=True):
+        interval = interval_of_noise(of_block.flatten(1).numpy(), how.confidence)
+        estimates.append(Estimate(name, *interval, how.confidence, basis, OFF))
+    return estimates
 
 
 def interval_of_noise(
@@ -361,11 +369,14 @@ def interval_of_noise(
     to noise that is much more skewed than the squared norm of a Gaussian, for example
     if one example in a thousand dominates.
     """
-    tail, mean = (1 - confidence) / 2, squares.mean(axis=0)
-    low = (mean - half_widths(squares, tail / mean.size)).max()
-    ends = mean.max(), low, upper_limits(squares, tail).max()
-    value, low, high = (math.sqrt(max(float(end), 0.0)) for end in ends)
-    return value, low, high
+    tail, means = (1 - confidence) / 2, squares.mean(axis=0)
+    lowers = means - half_widths(squares, tail / means.size)
+    uppers = upper_limits(squares, tail)
+
+    def root_of_largest(values: np.ndarray) -> float:
+        return math.sqrt(max(float(values.max()), 0.0))
+
+    return root_of_largest(means), root_of_largest(lowers), root_of_largest(uppers)
 
 
 def _gap(task: Task, points: Tensor) -> list[Estimate]:
@@ -374,15 +385,12 @@ def _gap(task: Task, points: Tensor) -> list[Estimate]:
     if bound is None or not math.isfinite(bound):
         return []
     values = task.global_loss(points).double()
-    gap, best, known = (
-        float(values[0]) - bound,
-        float(values.min()),
-        f"to be >= {bound:g}",
-    )
+    start = float(values[0])
+    high = start - bound
     if task.constants.standing_of("f_star") == "exact":
-        best, known = bound, "exactly"
-    words = (
-        f"f at {len(points)} points; f* is known {known}",
-        "nothing below the bound of f*",
-    )
-    return [Estimate("f0_gap", gap, float(values[0]) - best, gap, 1.0, *words)]
+        low, known = high, "exactly"
+    else:
+        low, known = start - float(values.min()), f"to be >= {bound:g}"
+    basis = f"f at {len(points)} points; f* is known {known}"
+    off = "nothing below the bound of f*"
+    return [Estimate("f0_gap", high, low, high, 1.0, basis, off)]

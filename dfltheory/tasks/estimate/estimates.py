@@ -49,11 +49,23 @@ class Estimate:
         )
 
 
-class Estimates(dict[str, Estimate]):
-    """Estimates by glossary name."""
+def exact_at_points(name: str, value: float, points: str) -> Estimate:
+    """Return the estimate of a constant whose value is known exactly at points."""
+    return Estimate(name, value, value, value, 1.0, f"exact at {points}", OFF)
 
-    def __init__(self, found: Iterable[Estimate], known: ProblemConstants):
-        super().__init__((e.name, e) for e in found)
+
+class Estimates(dict[str, Estimate]):
+    """Estimates by glossary name.
+
+    Parameters
+    ----------
+    estimates : iterable of Estimate
+    known : ProblemConstants
+        The constants of the task that are known without estimates.
+    """
+
+    def __init__(self, estimates: Iterable[Estimate], known: ProblemConstants):
+        super().__init__((estimate.name, estimate) for estimate in estimates)
         self._known = known
 
     def __str__(self) -> str:
@@ -112,4 +124,16 @@ class Effort:
         whole_number("minibatches", self.minibatches, at_least=0)
 
 
-__all__ = ["OFF", "Effort", "Estimate", "Estimates"]
+def evenly_spaced(last: int, count: int) -> set[int]:
+    """Return ``count`` integers from 0 to ``last``, both included if count > 1."""
+    return {round(k * last / max(count - 1, 1)) for k in range(count)}
+
+
+__all__ = [
+    "OFF",
+    "Effort",
+    "Estimate",
+    "Estimates",
+    "evenly_spaced",
+    "exact_at_points",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 from torch import Tensor
@@ -71,18 +71,28 @@ def hessian_product(
     return product
 
 
+def draw_minibatches(task: Task, seeds: Iterable[int]) -> list[object]:
+    """Return a minibatch for each seed; none if the task draws none: F_i is f_i."""
+    batches: list[object] = []
+    for seed in seeds:
+        batch = task.sample([torch.Generator(task.device).manual_seed(seed)])
+        if batch is not None:
+            batches.append(batch)
+    return batches
+
+
 def _network_product(
     task: Supervised, x: Tensor, client: int | None, batch: Batch | None
 ) -> Product:
+    """Return v -> H v for a network, as a sum over pieces of the examples."""
     point = x.clone().requires_grad_(True)
     shapes = zip(task.layout.names, task.layout.shapes, task.layout.slices, strict=True)
     parameters = {name: point[part].view(shape) for name, shape, part in shapes}
 
     def gradient(X: Tensor, y: Tensor, weight: float) -> Tensor:
         """Return ``weight`` times the gradient of the mean loss, with its graph."""
-        loss = weight * task.criterion(
-            torch.func.functional_call(task.network, parameters, (X,)), y
-        )
+        outputs = torch.func.functional_call(task.network, parameters, (X,))
+        loss = weight * task.criterion(outputs, y)
         return torch.autograd.grad(loss, point, create_graph=True)[0]
 
     def gradients() -> Iterator[Tensor]:

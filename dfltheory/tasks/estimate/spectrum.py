@@ -147,9 +147,9 @@ def extremes(
     # exact: almost surely, the start vector has a component along every eigenvector
     slack = 0.0
     if not ritz.exact:
-        eps = (
-            math.log(1.648 * math.sqrt(d) / ((1 - confidence) / 2)) / (2 * k - 1)
-        ) ** 2
+        error_probability = (1 - confidence) / 2
+        root_eps = math.log(1.648 * math.sqrt(d) / error_probability) / (2 * k - 1)
+        eps = root_eps**2
         slack = math.inf if eps >= 0.5 else eps * (high - low) / (1 - 2 * eps)
     return Extremes(low, high, slack, confidence, k)
 
@@ -174,9 +174,8 @@ def hessian_extremes(
         As for :func:`extremes`.
     """
     like = torch.empty(0, dtype=task.dtype, device=task.device)
-    return extremes(
-        hessian_product(task, x, client, batch), task.d, like, steps, confidence, seed
-    )
+    product = hessian_product(task, x, client, batch)
+    return extremes(product, task.d, like, steps, confidence, seed)
 
 
 def largest_hessian_eigenvalue(
