@@ -16,22 +16,23 @@ from validation.papers.dfedadmm.notation import gamma
 L, K, pen = s.L, s.K, s.lam_admm
 share = s.eta / pen
 BEFORE = sp.Symbol("p", nonnegative=True)
+decay = 1 - share
 WEIGHTS = Lag(
-    share * (1 - share) ** (lag - 1),
-    1 - (1 - share) ** count,
-    share * (1 - (1 - share) ** (2 * count)) / (2 - share),
-    gamma,
-    BEFORE,
-    share * gamma * (2 - gamma) / (2 - share),
+    weight=share * decay ** (lag - 1),
+    total=1 - decay**count,
+    squares=share * (1 - decay ** (2 * count)) / (2 - share),
+    at=gamma,
+    before=BEFORE,
+    squared=share * gamma * (2 - gamma) / (2 - share),
 )
 NEW = DUAL * (1 - gamma) + SAMPLED.sum(K, WEIGHTS)
 THETA = (1 - gamma) / gamma
 A = Algorithm(
     "DFedADMM",
-    X - (SAMPLED - DUAL).sum(k, WEIGHTS) * pen,
-    X - NEW * pen,
-    X.mean() - DUAL.mean() * (pen * THETA),
-    NEW,
+    local=X - (SAMPLED - DUAL).sum(k, WEIGHTS) * pen,
+    sent=X - NEW * pen,
+    mean_model=X.mean() - DUAL.mean() * (pen * THETA),
+    dual=NEW,
 )
 w = A.mean_model
 own, g = A.grad(w), A.full(w)

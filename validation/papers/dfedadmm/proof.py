@@ -47,23 +47,27 @@ from validation.papers.dfedadmm.algorithm import (
 )
 from validation.papers.dfedadmm.notation import gamma
 
-HALF, PAID = (
-    (sp.Rational(n, n + m), sp.Rational(m, n + m)) for n, m in ((1, 1), (25, 34))
-)
+HALF = (sp.Rational(1, 2), sp.Rational(1, 2))
+PAID = (sp.Rational(25, 59), sp.Rational(34, 59))
 WAY = (sp.Rational(1, 2), *[sp.Rational(1, 8)] * 4)
-Noise = Callable[[], tuple[r.Fact, ...]]
+Bounds = tuple[r.Fact, ...]
+"""Facts that :func:`r.chain` inserts into each other."""
 Weights = Sequence[sp.Expr]
+NOISE_OF_SAM = E - EHAT
+MEAN_STEPS = MEAN.mean().sum(K, WEIGHTS)
+"""The weighted sum of the mean steps; divided by gamma, the estimate of grad f(w)."""
+NOISE_STEPS = NOISE.mean().sum(K, WEIGHTS)
+SENT = SAMPLED.sum(K, WEIGHTS)
+"""The weighted sum of the stochastic gradients of a round."""
 
 
 def bounded_moment() -> r.Fact:
-    """root(g_k + n_k + e_k) <= S from gradients bounded by B."""
-    both = r.label(
-        r.chain(r.pythagoras(A, G, N), r.square(r.bounded(A)), r.square(r.variance(A))),
-        "B",
-    )
-    return r.label(
-        r.chain(r.minkowski((1, G + N), (1, E)), r.take_root(both), r.sam(A, E)), "S"
-    )
+    """Bound root(g_k + n_k + e_k) by S, from gradients bounded by B."""
+    plain = r.pythagoras(A, G, N)
+    square = r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A)))
+    plain_root = r.take_root(r.label(square, "B"))
+    sampled = r.chain(r.minkowski((1, G + N), (1, E)), plain_root, r.sam(A, E))
+    return r.label(sampled, "S")
 
 
 def estimate(*far: r.Fact) -> r.Fact:
@@ -71,18 +75,18 @@ def estimate(*far: r.Fact) -> r.Fact:
 
     ``far`` bounds root(y_k - w).
     """
-    bias = (MEAN - own).mean()
-    near = r.chain(
+    bias = MEAN - own
+    bias_of_step = r.chain(
         r.minkowski((1, G - own), (1, EHAT)),
         r.lipschitz(A, A.local, w),
         *far,
         r.sam(A, EHAT),
     )
     return r.chain(
-        r.minkowski((-1 / gamma, bias.sum(K, WEIGHTS))),
-        r.steps_max(bias, K, WEIGHTS),
-        r.largest(r.mean_of(MEAN - own)),
-        r.largest(near),
+        r.minkowski((-1 / gamma, bias.mean().sum(K, WEIGHTS))),
+        r.steps_max(bias.mean(), K, WEIGHTS),
+        r.largest(r.mean_of(bias)),
+        r.largest(bias_of_step),
     )
 
 
@@ -92,82 +96,67 @@ def distances(moment: r.Fact) -> r.Fact:
     The terms of the bound are dual, consensus, steps and SAM.
     """
     size = r.largest(moment)
-    grown = r.chain(
+    dual_parts = ((1 - gamma, DUAL), (1, SENT))
+    next_dual = r.chain(
         r.next_dual(A),
-        r.minkowski((1 - gamma, DUAL), (1, SAMPLED.sum(K, WEIGHTS))),
+        r.minkowski(*dual_parts),
         r.steps_max(SAMPLED, K, WEIGHTS),
         size,
     )
-    dual = r.label(r.invariant(grown, r.dual_start(A)), "S")
-    new = r.label(
-        r.chain(
-            r.minkowski((1 - gamma, DUAL), (1, SAMPLED.sum(K, WEIGHTS))),
-            r.steps_max(SAMPLED, K, WEIGHTS),
-            size,
-            dual,
-        ),
-        "S",
+    dual = r.label(r.invariant(next_dual, r.dual_start(A)), "S")
+    new = r.chain(
+        r.minkowski(*dual_parts), r.steps_max(SAMPLED, K, WEIGHTS), size, dual
     )
-    sent = r.chain(r.minkowski((1, X.dev()), (-pen, NEW.dev())), r.dev_of(NEW), new)
-    apart = r.chain(r.convolution(r.chain(r.gossip(A), sent)), r.common_start(A))
+    sent = r.chain(
+        r.minkowski((1, X.dev()), (-pen, NEW.dev())), r.dev_of(NEW), r.label(new, "S")
+    )
+    disagreement = r.chain(r.convolution(r.chain(r.gossip(A), sent)), r.common_start(A))
+    step = r.chain(r.minkowski((1, SAMPLED), (-1, DUAL)), moment, dual)
     moved = r.chain(
         r.minkowski((-pen, (SAMPLED - DUAL).sum(k, WEIGHTS))),
         r.steps_max(SAMPLED - DUAL, k, WEIGHTS, K - 1),
-        r.largest(r.chain(r.minkowski((1, SAMPLED), (-1, DUAL)), moment, dual)),
+        r.largest(step),
     )
-    all_ = estimate(
-        r.minkowski((1, A.local - X), (1, X.dev()), (pen * THETA, DUAL.mean())),
-        moved,
-        r.mean_of(DUAL),
-        dual,
-    )
-    return r.square(r.label(r.chain(r.average(all_, "t"), apart), "path"))
+    from_w = ((1, A.local - X), (1, X.dev()), (pen * THETA, DUAL.mean()))
+    path = estimate(r.minkowski(*from_w), moved, r.mean_of(DUAL), dual)
+    over_rounds = r.chain(r.average(path, "t"), disagreement)
+    return r.square(r.label(over_rounds, "path"))
 
 
-def descended(noise: Noise, *bounds: r.Fact) -> r.Fact:
-    """Return the descent at w, where the estimate's square is paid for.
+def descended(square_of_step: Bounds, *distances: r.Fact) -> r.Fact:
+    """Return the descent at w, without the square of the estimate of grad f(w).
 
-    ``noise`` is for the square of the step, and ``bounds`` are those of the distances
-    in it.
+    ``square_of_step`` bounds the square of the step, and ``distances`` those of the
+    points at which gradients are taken.
     """
-    U, V = (
-        MEAN.mean().sum(K, WEIGHTS) * (1 / gamma),
-        NOISE.mean().sum(K, WEIGHTS) * (1 / gamma),
-    )
+    U, V = MEAN_STEPS * (1 / gamma), NOISE_STEPS * (1 / gamma)
     round_ = r.chain(
         r.descent(A, w, -pen * U - pen * V),
-        r.bilinear(g, (-pen, U), (-pen / gamma, NOISE.mean().sum(K, WEIGHTS))),
+        r.bilinear(g, (-pen, U), (-pen / gamma, NOISE_STEPS)),
         r.unbiased(A, g, NOISE.mean(), WEIGHTS),
         r.polarization(g, U),
-        *noise(),
+        *square_of_step,
     )
-    summed = r.weaken(
-        r.chain(r.telescope(A, round_), *bounds), {sq(U).at(rounds="mean"): sp.S.Zero}
-    )
-    return r.solve(summed, {sq(g).at(rounds="mean"): sp.S.One})
+    summed = r.chain(r.telescope(A, round_), *distances)
+    without_square = r.weaken(summed, {sq(U).at(rounds="mean"): sp.S.Zero})
+    return r.solve(without_square, {sq(g).at(rounds="mean"): sp.S.One})
 
 
 def noise_of_a_step() -> r.Fact:
-    """root(n_k + e_k - e^_k) by sigma_l + L rho."""
-    return r.label(
-        r.chain(r.minkowski((1, N), (1, E - EHAT)), r.variance(A), r.sam(A, E - EHAT)),
-        "V",
-    )
+    """Bound root(n_k + e_k - e^_k) by sigma_l + L rho."""
+    parts = r.minkowski((1, N), (1, NOISE_OF_SAM))
+    return r.label(r.chain(parts, r.variance(A), r.sam(A, NOISE_OF_SAM)), "V")
 
 
-def split(weights: Weights, size: sp.Expr = -pen) -> Noise:
-    """||size (U + N)||^2 by weights, the noise of m clients and K steps."""
-    U, V = MEAN.mean().sum(K, WEIGHTS) * (1 / gamma), NOISE.mean().sum(K, WEIGHTS)
-    return lambda: (
-        r.young(weights, (size, U), (size / gamma, V)),
-        r.martingale(
-            r.chain(r.clients(A, NOISE), r.square(noise_of_a_step())), K, WEIGHTS
-        ),
-    )
+def split(weights: Weights, size: sp.Expr = -pen) -> Bounds:
+    """Bound ||size (U + N)||^2 by ||U||^2 and the noise of m clients and K steps."""
+    parts = ((size, MEAN_STEPS * (1 / gamma)), (size / gamma, NOISE_STEPS))
+    noise = r.chain(r.clients(A, NOISE), r.square(noise_of_a_step()))
+    return r.young(weights, *parts), r.martingale(noise, K, WEIGHTS)
 
 
-def whole(moment: r.Fact) -> Noise:
-    """||U + N||^2 <= S2."""
+def whole(moment: r.Fact) -> Bounds:
+    """Bound ||pen (U + N)||^2 by the second moment of the stochastic gradients."""
     step = SAMPLED.mean()
     size = r.chain(
         r.minkowski((-pen / gamma, step.sum(K, WEIGHTS))),
@@ -175,7 +164,7 @@ def whole(moment: r.Fact) -> Noise:
         r.largest(r.mean_of(SAMPLED)),
         r.largest(moment),
     )
-    return lambda: (r.square(size),)
+    return (r.square(size),)
 
 
 def by_steps(moment: Callable[[], r.Fact], noise: Weights) -> r.Fact:
@@ -192,45 +181,48 @@ def by_moment(moment: Callable[[], r.Fact]) -> r.Fact:
 
 xbar = X.mean()
 own_bar, g_bar, apart = A.grad(xbar), A.full(xbar), A.local - xbar
-SENT = SAMPLED.sum(K, WEIGHTS)
 
 
 def evenly(fact: r.Fact) -> r.Fact:
     """Return the square of a root: n times the sum of the squares of its n terms."""
-    return r.square(fact, dict.fromkeys(fact.right, sp.Rational(1, len(fact.right))))
+    share = sp.Rational(1, len(fact.right))
+    return r.square(fact, dict.fromkeys(fact.right, share))
 
 
-def dual_by(part: Vec, grown: Vec) -> r.Fact:
+def dual_by(part: Vec, part_of_sum: Vec) -> r.Fact:
     """Bound a part of the dual by the same part of the weighted sum.
 
     root[mean t](a part of the dual) <= root[mean t](the same of the weighted
     sum)/gamma.
     """
-    new = r.chain(r.next_dual(A, part), r.minkowski((1 - gamma, part), (1, grown)))
+    parts = r.minkowski((1 - gamma, part), (1, part_of_sum))
+    new = r.chain(r.next_dual(A, part), parts)
     return r.chain(r.convolution(new), r.dual_start(A, part))
 
 
 def local_mean() -> r.Fact:
-    """root(m_k - grad f(xbar)) by the distance from xbar and sigma_g + L rho."""
-    wide = r.chain(
-        r.minkowski((1, G - own_bar), (1, EHAT), (1, own_bar - g_bar)),
+    """Bound root(m_k - grad f(xbar)) by the distance from xbar and sigma_g + L rho."""
+    parts = ((1, G - own_bar), (1, EHAT), (1, own_bar - g_bar))
+    deviation = r.chain(
+        r.minkowski(*parts),
         r.lipschitz(A, A.local, xbar),
         r.sam(A, EHAT),
         r.diversity(A, xbar),
     )
-    return r.label(wide, "Z")
+    return r.label(deviation, "Z")
 
 
 def spread() -> r.Fact:
     """Bound the disagreement sq[mean t](x - mean x) by the drift, Z and the noise."""
-    far, noise = (MEAN - g_bar).sum(K, WEIGHTS), NOISE.sum(K, WEIGHTS)
+    mean_steps, noise_steps = (MEAN - g_bar).sum(K, WEIGHTS), NOISE.sum(K, WEIGHTS)
+    noise = r.martingale(r.square(noise_of_a_step()), K, WEIGHTS)
     sent = r.chain(
-        r.minkowski((1, far.dev()), (1, noise.dev())),
-        r.dev_of(far),
+        r.minkowski((1, mean_steps.dev()), (1, noise_steps.dev())),
+        r.dev_of(mean_steps),
         r.steps_max(MEAN - g_bar, K, WEIGHTS),
         r.largest(local_mean()),
-        r.dev_of(noise),
-        r.take_root(r.martingale(r.square(noise_of_a_step()), K, WEIGHTS)),
+        r.dev_of(noise_steps),
+        r.take_root(noise),
     )
     new = r.average(r.minkowski((1 - gamma, DUAL.dev()), (1, SENT.dev())), "t")
     mixed = r.chain(r.gossip(A), r.minkowski((1, X.dev()), (-pen, NEW.dev())))
@@ -241,30 +233,26 @@ def spread() -> r.Fact:
 
 
 def duals() -> r.Fact:
-    """sq[mean t](dual) by the largest stochastic gradient."""
-    size = evenly(r.chain(r.minkowski((1, MEAN - g_bar), (1, g_bar)), local_mean()))
-    step = r.largest(
-        r.chain(r.pythagoras(A, MEAN, NOISE), size, r.square(noise_of_a_step()))
+    """Bound sq[mean t](dual) by the largest stochastic gradient."""
+    mean_step = evenly(
+        r.chain(r.minkowski((1, MEAN - g_bar), (1, g_bar)), local_mean())
     )
-    by_steps = r.chain(
-        dual_by(DUAL, SENT), r.average(r.steps_max(SAMPLED, K, WEIGHTS), "t")
-    )
+    noise = r.square(noise_of_a_step())
+    step = r.largest(r.chain(r.pythagoras(A, MEAN, NOISE), mean_step, noise))
+    largest_step = r.average(r.steps_max(SAMPLED, K, WEIGHTS), "t")
+    by_steps = r.chain(dual_by(DUAL, SENT), largest_step)
     return r.chain(r.square(by_steps), r.average(step, "t"))
 
 
 def drift(way: Weights) -> r.Fact:
-    """sq[max k, mean t](x_k - mean x) by the gradient at mean x, Z and the noise."""
-    size = r.largest(
-        r.chain(
-            r.minkowski((1, MEAN - g_bar), (1, g_bar), (1, NOISE), (-1, DUAL)),
-            local_mean(),
-            noise_of_a_step(),
-        )
-    )
+    """Bound sq[max k, mean t](x_k - mean x) by the gradient at mean x, Z and noise."""
+    parts = ((1, MEAN - g_bar), (1, g_bar), (1, NOISE), (-1, DUAL))
+    step = r.chain(r.minkowski(*parts), local_mean(), noise_of_a_step())
+    steps = (SAMPLED - DUAL).sum(k, WEIGHTS)
     path = r.chain(
-        r.minkowski((1, X.dev()), (-pen, (SAMPLED - DUAL).sum(k, WEIGHTS))),
+        r.minkowski((1, X.dev()), (-pen, steps)),
         r.steps_max(SAMPLED - DUAL, k, WEIGHTS, K - 1),
-        size,
+        r.largest(step),
     )
     closed = r.solve(r.largest(path))
     terms = (root(X.dev()), one("Z"), root(g_bar), one("V"), root(DUAL))
@@ -273,19 +261,24 @@ def drift(way: Weights) -> r.Fact:
 
 
 def theorem_b2(noise: Weights, dual: Weights, way: Weights) -> r.Fact:
-    """Put the distances in each other, and absorb what is left of the gradient."""
-    path = estimate(r.minkowski((1, apart), (pen * THETA, DUAL.mean())))
-    moved = r.chain(
+    """Insert the distances into each other, and solve for the gradient."""
+    bias = estimate(r.minkowski((1, apart), (pen * THETA, DUAL.mean())))
+    gradient_at_mean = r.chain(
         r.minkowski((1, g), (1, g_bar - g)),
         r.mean_of(own_bar - own),
         r.lipschitz(A, xbar, w),
         r.minkowski((pen * THETA, DUAL.mean())),
     )
-    size = r.square(dual_by(DUAL.mean(), SENT.mean()))
-    halves = r.average(r.chain(*split(dual, gamma)()), "t")
-    far, later = (r.average(evenly(fact), "t") for fact in (path, moved))
+    mean_dual = r.square(dual_by(DUAL.mean(), SENT.mean()))
+    mean_sum = r.average(r.chain(*split(dual, gamma)), "t")
     return r.solve(
-        descended(split(noise), far, drift(way), later, r.chain(size, halves))
+        descended(
+            split(noise),
+            r.average(evenly(bias), "t"),
+            drift(way),
+            r.average(evenly(gradient_at_mean), "t"),
+            r.chain(mean_dual, mean_sum),
+        )
     )
 
 
@@ -331,13 +324,13 @@ BELOW_ONE = (
     (Range(c, L * pen / (1 - L * pen)), *R_RANGE),
     {s.eta: ratio * c / (1 + c) / L, pen: c / (1 + c) / L},
 )
-drift_, turned = sp.symbols("a_ y_", nonnegative=True)
+drift_, offset = sp.symbols("a_ y_", nonnegative=True)
 consensus_, v, z = sp.symbols("q_ v z", nonnegative=True)
 WITHOUT = (
     (
         Range(c, L * pen, high=sp.Rational(1, 4)),
         *R_RANGE,
-        Range(turned, L * pen * THETA, high=sp.Rational(1, 4)),
+        Range(offset, L * pen * THETA, high=sp.Rational(1, 4)),
         Range(drift_, L * pen * BEFORE, high=sp.Rational(1, 32)),
         Range(consensus_, L * pen * s.lam / (1 - s.lam), high=sp.Rational(1, 8)),
         Range(v, s.sigma_l + L * s.rho),
@@ -346,7 +339,7 @@ WITHOUT = (
     {
         s.eta: ratio * c / L,
         pen: c / L,
-        gamma: c / (c + turned),
+        gamma: c / (c + offset),
         BEFORE: drift_ / c,
         s.lam: consensus_ / (c + consensus_),
         s.sigma_l: v - L * s.rho,
@@ -364,20 +357,22 @@ def script(
     return Script(claim, prove, GRANTS, *box, (WEIGHTS,), NAMES, weights=weights)
 
 
-def given() -> r.Fact:
+def assumed_moment() -> r.Fact:
     """root(g_k + n_k + e_k) <= S = sqrt(S2)."""
     return r.second_moment(A)
 
 
 SCRIPTS = (
     script("corrected", partial(by_steps, bounded_moment), SMALL, noise=HALF),
-    script("corrected_second_moment", partial(by_steps, given), SMALL, noise=HALF),
+    script(
+        "corrected_second_moment", partial(by_steps, assumed_moment), SMALL, noise=HALF
+    ),
     script(
         "corrected_larger_penalty",
-        partial(by_steps, given, (L * pen, 1 - L * pen)),
+        partial(by_steps, assumed_moment, (L * pen, 1 - L * pen)),
         BELOW_ONE,
     ),
-    script("corrected_any_penalty", partial(by_moment, given), ANY),
+    script("corrected_any_penalty", partial(by_moment, assumed_moment), ANY),
     script(
         "corrected_no_bounded_gradients",
         theorem_b2,

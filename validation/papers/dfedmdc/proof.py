@@ -9,7 +9,7 @@ the room that the personal part's step needs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import sympy as sp
@@ -52,35 +52,50 @@ and the noise; of the shared mean step its mean and its noise; of what bends the
 gradients the drift, the disagreement and SAM; of the drift the disagreement, the
 gradient and the samples; of the disagreement the start and the last two.
 """
-V_STEP, V_NEXT = X_V - (G_V + N_V).sum(k) * eta_v, X_V - (G_V + N_V).sum(K_v) * eta_v
+V_SAMPLED = G_V + N_V
+V_STEP, V_NEXT = X_V - V_SAMPLED.sum(k) * eta_v, X_V - V_SAMPLED.sum(K_v) * eta_v
 
 
-def _among(
-    terms: Sequence[Moment], weights: Sequence[sp.Expr]
-) -> dict[Moment, sp.Expr]:
-    return dict(zip(terms, weights, strict=True))
+def _square(
+    fact: r.Fact, terms: Sequence[Moment], weights: Sequence[sp.Expr]
+) -> r.Fact:
+    """Square a fact, each of its terms with its weight."""
+    return r.square(fact, dict(zip(terms, weights, strict=True)))
 
 
 class Proof:
-    """One round of DFedMDC, or of DFedSMDC where SAM steps by rho, and its proof."""
+    """One round of DFedMDC, or of DFedSMDC where SAM steps by rho, and its proof.
+
+    Attributes
+    ----------
+    biased, sampled : the shared gradients with what SAM adds, without and with noise
+    sam_part : what SAM adds, as a part of a sum; empty without SAM
+    A : the algorithm
+    turn : the mean model between the two phases, (ubar, V')
+    own, g : the clients' shared gradients at ``turn``, and their mean
+    d : the personal gradients at the start of the round
+    """
 
     def __init__(self, name: str, sam: bool):
-        self.sam, self.sampled = sam, G_U + N_U + E_U if sam else G_U + N_U
+        self.sam = sam
         self.biased = G_U + E_U if sam else G_U
-        self.A = A = Algorithm(
+        self.sampled = self.biased + N_U
+        self.sam_part = ((1, E_U),) if sam else ()
+        self.A = Algorithm(
             name,
-            X_U - self.sampled.sum(k) * eta_u + V_NEXT,
-            X_U - self.sampled.sum(K_u) * eta_u,
-            X_U.mean() + X_V,
+            local=X_U - self.sampled.sum(k) * eta_u + V_NEXT,
+            sent=X_U - self.sampled.sum(K_u) * eta_u,
+            mean_model=X_U.mean() + X_V,
             personal=X_U + V_STEP,
             kept=V_NEXT,
         )
         self.turn = X_U.mean() + V_NEXT
-        self.own, self.g, self.d = (
-            A.grad(self.turn),
-            A.full(self.turn),
-            A.grad(X_U + X_V, "v"),
-        )
+        self.own, self.g = self.A.grad(self.turn), self.A.full(self.turn)
+        self.d = self.A.grad(X_U + X_V, "v")
+
+    def bounds_of_sam(self) -> tuple[r.Fact, ...]:
+        """Bound what SAM adds; empty without SAM."""
+        return (r.sam(self.A, E_U),) if self.sam else ()
 
     def personal(self) -> tuple[r.Fact, r.Fact]:
         """Bound the bend of the gradient at step k, and the step of a round.
@@ -89,19 +104,16 @@ class Proof:
         """
         A = self.A
         drift = r.chain(
-            r.minkowski((-eta_v, (G_V + N_V).sum(k))),
-            r.steps_max(G_V + N_V, k, upto=K_v),
+            r.minkowski((-eta_v, V_SAMPLED.sum(k))),
+            r.steps_max(V_SAMPLED, k, upto=K_v),
         )
         bent = r.chain(r.lipschitz(A, A.personal, X_U + X_V, "v"), drift)
-        whole = r.chain(
-            r.minkowski((1, G_V - self.d), (1, self.d), (1, N_V)),
-            bent,
-            r.variance(A, N_V),
-        )
-        size = r.solve(r.largest(whole))
+        parts = r.minkowski((1, G_V - self.d), (1, self.d), (1, N_V))
+        sample = r.chain(parts, bent, r.variance(A, N_V))
+        size = r.solve(r.largest(sample))
         step = r.chain(
-            r.minkowski((-eta_v, (G_V + N_V).sum(K_v))),
-            r.steps_max(G_V + N_V, K_v),
+            r.minkowski((-eta_v, V_SAMPLED.sum(K_v))),
+            r.steps_max(V_SAMPLED, K_v),
             size,
         )
         return r.chain(r.largest(bent), size), step
@@ -109,27 +121,29 @@ class Proof:
     def first(self, w: Weights) -> r.Fact:
         """Descent in v at the mean of u: E F(ubar, V') - E F(ubar, V)."""
         A, d = self.A, self.d
-        e, f = A.grad(self.A.mean_model, "v"), (G_V - d).sum(K_v) * (1 / K_v)
+        bend = G_V - d
+        e, f = A.grad(self.A.mean_model, "v"), bend.sum(K_v) * (1 / K_v)
         bent, step = self.personal()
         terms = (root(d), one("noise"))
-        far = r.chain(
-            r.minkowski((1 / K_v, (G_V - d).sum(K_v))), r.steps_max(G_V - d, K_v), bent
+        mean_bend = r.chain(
+            r.minkowski((1 / K_v, bend.sum(K_v))), r.steps_max(bend, K_v), bent
         )
+        off_mean = r.chain(
+            r.lipschitz(A, A.mean_model, X_U + X_V, "v"),
+            r.minkowski((-1, X_U.dev())),
+        )
+        step_of_d, step_of_f = (-eta_v * K_v, d), (eta_v * K_v, -f)
+        step_of_noise = (-eta_v, N_V.sum(K_v))
         round_ = r.chain(
             r.descent(A, A.mean_model, V_NEXT - X_V),
-            r.bilinear(e, (-eta_v * K_v, d), (eta_v * K_v, -f), (-eta_v, N_V.sum(K_v))),
+            r.bilinear(e, step_of_d, step_of_f, step_of_noise),
             r.unbiased(A, e, N_V),
             r.polarization(e, d),
             r.polarization(e, -f),
-            r.square(
-                r.chain(
-                    r.lipschitz(A, A.mean_model, X_U + X_V, "v"),
-                    r.minkowski((-1, X_U.dev())),
-                )
-            ),
+            r.square(off_mean),
             r.young((1,), (-1, f)),
-            r.square(far, _among(terms, w["bend"])),
-            r.square(step, _among(terms, w["step"])),
+            _square(mean_bend, terms, w["bend"]),
+            _square(step, terms, w["step"]),
         )
         return r.weaken(round_, {sq(e + f): sp.S.Zero})
 
@@ -138,62 +152,58 @@ class Proof:
 
         Both are bounded by the disagreement, gradient and noise.
         """
-        A, apart = self.A, r.lipschitz(self.A, self.A.local, self.turn)
+        A = self.A
         drift = r.chain(
             r.minkowski((-eta_u, self.sampled.sum(k))),
             r.steps_max(self.sampled, k, upto=K_u),
         )
         parts = [(1, G_U - self.own), (1, self.own - self.g), (1, self.g), (1, N_U)]
-        more = [apart, r.minkowski((1, A.local - V_NEXT - X_U), (1, X_U.dev())), drift]
-        more += [
+        sample = r.chain(
+            r.minkowski(*parts, *self.sam_part),
+            r.lipschitz(A, A.local, self.turn),
+            r.minkowski((1, A.local - V_NEXT - X_U), (1, X_U.dev())),
+            drift,
             r.diversity(A, self.turn),
             r.variance(A, N_U),
-            *([r.sam(A, E_U)] if self.sam else []),
-        ]
-        whole = r.label(
-            r.chain(r.minkowski(*parts, *([(1, E_U)] if self.sam else [])), *more), "s"
+            *self.bounds_of_sam(),
         )
-        size = r.solve(r.largest(whole))
+        size = r.solve(r.largest(r.label(sample, "s")))
         return r.chain(r.largest(drift), size), size
 
     def second(self, w: Weights) -> r.Fact:
         """Descent in u at the new v: E F(ubar', V') - E F(ubar, V')."""
-        A, drift = self.A, self.shared()[0]
+        A = self.A
+        drift, _ = self.shared()
         U, N = self.biased.mean().sum(K_u) * (1 / K_u), N_U.mean().sum(K_u)
-        moved = A.local - V_NEXT - X_U
-        near = r.chain(
-            r.minkowski((1, G_U - self.own), *([(1, E_U)] if self.sam else [])),
+        moved, disagreement = A.local - V_NEXT - X_U, X_U.dev()
+        bias_of_step = r.chain(
+            r.minkowski((1, G_U - self.own), *self.sam_part),
             r.lipschitz(A, A.local, self.turn),
-            r.minkowski((1, moved), (1, X_U.dev())),
-            *([r.sam(A, E_U)] if self.sam else []),
+            r.minkowski((1, moved), (1, disagreement)),
+            *self.bounds_of_sam(),
         )
         bias = self.biased - self.own
-        far = r.chain(
+        mean_bias = r.chain(
             r.minkowski((-1 / K_u, bias.mean().sum(K_u))),
             r.steps_max(bias.mean(), K_u),
             r.largest(r.mean_of(bias)),
-            r.largest(near),
+            r.largest(bias_of_step),
         )
-        terms = (root(moved).at(steps="max"), root(X_U.dev()), one("sam"))
-        wide = r.square(
-            drift, _among((root(X_U.dev()), root(self.g), one("s")), w["way"])
+        noise = r.chain(r.clients(A, N_U), r.square(r.variance(A, N_U)))
+        round_ = r.chain(
+            r.descent(A, self.turn, U * (-eta_u * K_u) - N * eta_u),
+            r.bilinear(self.g, (-eta_u * K_u, U), (-eta_u, N)),
+            r.unbiased(A, self.g, N_U.mean()),
+            r.polarization(self.g, U),
+            r.young(w["noise"], (-eta_u * K_u, U), (-eta_u, N)),
+            r.martingale(noise, K_u),
         )
+        terms = (root(moved).at(steps="max"), root(disagreement), one("sam"))
+        terms_of_drift = (root(disagreement), root(self.g), one("s"))
         return r.chain(
-            r.weaken(
-                r.chain(
-                    r.descent(A, self.turn, U * (-eta_u * K_u) - N * eta_u),
-                    r.bilinear(self.g, (-eta_u * K_u, U), (-eta_u, N)),
-                    r.unbiased(A, self.g, N_U.mean()),
-                    r.polarization(self.g, U),
-                    r.young(w["noise"], (-eta_u * K_u, U), (-eta_u, N)),
-                    r.martingale(
-                        r.chain(r.clients(A, N_U), r.square(r.variance(A, N_U))), K_u
-                    ),
-                ),
-                {sq(U): sp.S.Zero},
-            ),
-            r.square(far, _among(terms, w["near"])),
-            wide,
+            r.weaken(round_, {sq(U): sp.S.Zero}),
+            _square(mean_bias, terms, w["near"]),
+            _square(drift, terms_of_drift, w["way"]),
         )
 
     def spread(self, w: Weights) -> r.Fact:
@@ -201,16 +211,18 @@ class Proof:
 
         It is bounded by the start, the gradient and the noise.
         """
-        A, size = self.A, self.shared()[1]
+        A = self.A
+        _, size = self.shared()
+        steps = self.sampled.sum(K_u)
         sent = r.chain(
-            r.minkowski((1, X_U.dev()), (-eta_u, self.sampled.sum(K_u).dev())),
-            r.dev_of(self.sampled.sum(K_u)),
+            r.minkowski((1, X_U.dev()), (-eta_u, steps.dev())),
+            r.dev_of(steps),
             r.steps_max(self.sampled, K_u),
             size,
         )
         rounds = r.chain(r.convolution(r.chain(r.gossip(A), sent)), r.any_start(A))
         terms = (one("start"), root(self.g).at(rounds="mean"), one("s"))
-        return r.square(rounds, _among(terms, w["spread"]))
+        return _square(rounds, terms, w["spread"])
 
     def theorem(
         self,
@@ -225,7 +237,7 @@ class Proof:
         """
         both = r.add((1, 1), self.first(w), self.second(w))
         summed = r.chain(r.telescope(self.A, both), self.spread(w))
-        g, d = (sq(v).at(rounds="mean") for v in (self.g, self.d))
+        g, d = sq(self.g).at(rounds="mean"), sq(self.d).at(rounds="mean")
         kept = r.solve(summed, {g: share_g, d: share_d}, times)
         return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
@@ -234,26 +246,26 @@ class Proof:
 
         The shared gradient there is bounded by how far the personal part has moved.
         """
-        A, step, moved = self.A, self.personal()[1], V_NEXT - X_V
+        A, moved = self.A, V_NEXT - X_V
+        _, step = self.personal()
         at_start = A.grad(A.mean_model)
-        far = r.chain(
-            r.minkowski((1, self.g), (1, (at_start - self.own).mean())),
-            r.mean_of(at_start - self.own),
+        change = at_start - self.own
+        gradient = r.chain(
+            r.minkowski((1, self.g), (1, change.mean())),
+            r.mean_of(change),
             r.lipschitz(A, A.mean_model, self.turn),
             r.minkowski((-1, moved)),
         )
-        halves = r.square(far, _among((root(self.g), root(moved)), HALVES))
-        taken = r.square(step, _among((root(self.d), one("noise")), HALVES))
-        near = r.average(r.chain(halves, taken), "t")
-        most = sp.Max(2, 1 + sp.Rational(46, 10) * (s.chi * b) ** 2)
-        both = r.add((1 / L_u, most), near, self.theorem(1 / L_u, 1 / L_v, 4 / a, **w))
-        g, d, here = (
-            sq(v).at(rounds="mean") for v in (self.g, self.d, at_start.mean())
-        )
-        return r.weaken(
-            r.solve(both, {here: 1 / L_u, d: 1 / L_v}, sp.S.One),
-            {g: sp.S.Zero, d: sp.S.Zero},
-        )
+        gradient_sq = _square(gradient, (root(self.g), root(moved)), HALVES)
+        step_sq = _square(step, (root(self.d), one("noise")), HALVES)
+        over_rounds = r.average(r.chain(gradient_sq, step_sq), "t")
+        theorem = self.theorem(1 / L_u, 1 / L_v, 4 / a, **w)
+        times = sp.Max(2, 1 + sp.Rational(46, 10) * (s.chi * b) ** 2)
+        both = r.add((1 / L_u, times), over_rounds, theorem)
+        g, d = sq(self.g).at(rounds="mean"), sq(self.d).at(rounds="mean")
+        g_at_start = sq(at_start.mean()).at(rounds="mean")
+        kept = r.solve(both, {g_at_start: 1 / L_u, d: 1 / L_v}, sp.S.One)
+        return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
 
 lam, chi = s.lam, s.chi
@@ -284,23 +296,34 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
 def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
     """Theorem M for one of the two algorithms, and its rate."""
     name = f"dfedmdc.theorem_{number}"
-    sizes = Range(SIZE, s.sigma_u + s.delta_u + (L_u * s.rho if proof.sam else 0))
-    part, whole = (a / (4 * L_u), b / (4 * L_v)), (1 / L_u, 1 / L_v, 4 / a)
-    equal = (*RANGES[:2], sizes), {**VALUES, eta_v: A_ / ((1 + x) * K_v * L_v)}
-    made = {
-        "corrected_different_steps": (
-            partial(proof.theorem, *part),
-            (*RANGES, sizes),
-            VALUES,
-        ),
-        "corrected": (partial(proof.theorem, *whole), *equal),
-        "corrected_same_round": (proof.same_round, *equal),
-    }
+    of_sam = L_u * s.rho if proof.sam else 0
+    sizes = Range(SIZE, s.sigma_u + s.delta_u + of_sam)
+    x_range, A_range, B_range = RANGES
+
+    def equal_steps(variant: str, prove: Callable[..., r.Fact]) -> Script:
+        """Return a script for steps of equal length, a = b."""
+        return Script(
+            f"{name}:{variant}",
+            prove,
+            GRANTS,
+            ranges=(x_range, A_range, sizes),
+            values={**VALUES, eta_v: A_ / ((1 + x) * K_v * L_v)},
+            weights=WEIGHTS,
+        )
+
+    different_steps = Script(
+        f"{name}:corrected_different_steps",
+        partial(proof.theorem, a / (4 * L_u), b / (4 * L_v)),
+        GRANTS,
+        ranges=(x_range, A_range, B_range, sizes),
+        values=VALUES,
+        weights=WEIGHTS,
+    )
+    theorem = partial(proof.theorem, 1 / L_u, 1 / L_v, 4 / a)
     return (
-        *(
-            Script(f"{name}:{v}", prove, GRANTS, *box, weights=WEIGHTS)
-            for v, (prove, *box) in made.items()
-        ),
+        different_steps,
+        equal_steps("corrected", theorem),
+        equal_steps("corrected_same_round", proof.same_round),
         Corollary(f"dfedmdc.rate_theorem_{number}:corrected", f"{name}:corrected"),
     )
 

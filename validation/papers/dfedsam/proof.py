@@ -35,7 +35,11 @@ from dfltheory.proofs.script import Corollary, Range, Script
 
 L, K, eta = s.L, s.K, s.eta
 A = Algorithm(
-    "DFedSAM", X - SAMPLED.sum(k) * eta, X - SAMPLED.sum(K) * eta, X.mean(), gossips=s.Q
+    "DFedSAM",
+    local=X - SAMPLED.sum(k) * eta,
+    sent=X - SAMPLED.sum(K) * eta,
+    mean_model=X.mean(),
+    gossips=s.Q,
 )
 xbar, apart = A.mean_model, A.local - A.mean_model
 own, g = A.grad(xbar), A.full(xbar)
@@ -101,13 +105,13 @@ def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
         r.lipschitz(A, A.local, xbar),
         r.sam(A, EHAT),
     )
-    wide = r.label(
-        r.chain(r.minkowski((1, moved), (1, own - g)), bias, r.diversity(A, xbar)), "Z"
-    )
+    parts = r.minkowski((1, moved), (1, own - g))
+    deviation = r.chain(parts, bias, r.diversity(A, xbar))
+    noise_of_sam = E - EHAT
     noise = r.chain(
-        r.minkowski((1, N), (1, E - EHAT)), r.variance(A), r.sam(A, E - EHAT)
+        r.minkowski((1, N), (1, noise_of_sam)), r.variance(A), r.sam(A, noise_of_sam)
     )
-    return bias, wide, r.label(noise, "V")
+    return bias, r.label(deviation, "Z"), r.label(noise, "V")
 
 
 def descent(w: Weights) -> r.Fact:
@@ -117,23 +121,24 @@ def descent(w: Weights) -> r.Fact:
     """
     bias, _, noise = steps()
     U, V = MEAN.mean().sum(K) * (1 / K), NOISE.mean().sum(K)
+    mean_step, noise_step = (-eta * K, U), (-eta, V)
+    noise_of_clients = r.chain(r.clients(A, NOISE), r.square(noise))
     round_ = r.chain(
         r.descent(A, xbar, -eta * K * U - eta * V),
-        r.bilinear(g, (-eta * K, U), (-eta, V)),
+        r.bilinear(g, mean_step, noise_step),
         r.unbiased(A, g, NOISE.mean()),
         r.polarization(g, U),
-        r.young(w.noise, (-eta * K, U), (-eta, V)),
-        r.martingale(r.chain(r.clients(A, NOISE), r.square(noise)), K),
+        r.young(w.noise, mean_step, noise_step),
+        r.martingale(noise_of_clients, K),
     )
-    far = r.chain(
+    mean_bias = r.chain(
         r.minkowski((-1 / K, moved.mean().sum(K))),
         r.mean_of(moved.sum(K)),
         r.steps_mean(moved),
         r.average(bias, "k"),
     )
-    square = r.square(
-        far, {root(apart).at(steps="mean"): w.bias[0], one("sam"): w.bias[1]}
-    )
+    terms = (root(apart).at(steps="mean"), one("sam"))
+    square = r.square(mean_bias, dict(zip(terms, w.bias, strict=True)))
     summed = r.telescope(A, r.chain(r.weaken(round_, {sq(U): sp.S.Zero}), square))
     return r.solve(summed, {sq(g).at(rounds="mean"): sp.S.One})
 
@@ -143,57 +148,55 @@ def drift(w: Weights) -> r.Fact:
 
     It is bounded by the disagreement, the noise and the gradient.
     """
-    _, wide, noise = steps()
+    _, deviation, noise = steps()
     most, start = root(apart).at(steps="max"), X.dev()
-    size = r.largest(r.chain(r.minkowski((1, MEAN - g), (1, g)), wide))
+    size = r.largest(r.chain(r.minkowski((1, MEAN - g), (1, g)), deviation))
     path = r.chain(
         r.minkowski((1, start), (-eta, MEAN.sum(k)), (-eta, NOISE.sum(k))),
         r.steps_max(MEAN, k),
         size,
         r.take_root(r.martingale(r.square(noise), k)),
     )
-    # eta L (K - 1) <= 1/8, whose square is 1/64
-    again, lost = sq(apart).at(steps="max"), R(1, 64) / w.most[1]
     terms = (root(start), most, one("Z"), root(g), one("V"))
     square = r.square(path, dict(zip(terms, w.most, strict=True)))
-    late = {m: c.subs(k, K - 1) for m, c in square.right.items() if m != sq(start)}
-    late[again] = lost
-    largest = r.solve(r.largest(r.weaken(square, late)))
+    at_last_step = {}
+    for m, c in square.right.items():
+        if m != sq(start):
+            at_last_step[m] = c.subs(k, K - 1)
+    # eta L (K - 1) <= 1/8, whose square is 1/64
+    apart_sq = sq(apart).at(steps="max")
+    at_last_step[apart_sq] = R(1, 64) / w.most[1]
+    largest = r.solve(r.largest(r.weaken(square, at_last_step)))
     mean = r.average(r.square(path, dict(zip(terms, w.drift, strict=True))), "k")
     # the mean of k^2 over the steps, (K - 1)(2K - 1)/6, at most K(K - 1)/3
-    third = {
-        m: c * 2 * K / (2 * K - 1)
-        for m, c in mean.right.items()
-        if m in (again, one("Z"), sq(g))
-    }
-    return r.average(r.chain(r.weaken(mean, third), largest), "t")
+    rounded_up = {}
+    for m in (apart_sq, one("Z"), sq(g)):
+        rounded_up[m] = mean.right[m] * 2 * K / (2 * K - 1)
+    return r.average(r.chain(r.weaken(mean, rounded_up), largest), "t")
 
 
 def spread(w: Weights, start: r.Fact) -> r.Fact:
     """(iii) Lemma A2: the disagreement over the rounds by the drift."""
-    _, wide, noise = steps()
+    _, deviation, noise = steps()
+    mean_steps, noise_steps = (MEAN - g).sum(K), NOISE.sum(K)
     sent = r.chain(
-        r.minkowski(
-            (1, X.dev()), (-eta, (MEAN - g).sum(K).dev()), (-eta, NOISE.sum(K).dev())
-        ),
-        r.dev_of((MEAN - g).sum(K)),
+        r.minkowski((1, X.dev()), (-eta, mean_steps.dev()), (-eta, noise_steps.dev())),
+        r.dev_of(mean_steps),
         r.steps_mean(MEAN - g),
-        r.average(wide, "k"),
-        r.dev_of(NOISE.sum(K)),
+        r.average(deviation, "k"),
+        r.dev_of(noise_steps),
         r.take_root(r.martingale(r.square(noise), K)),
     )
     rounds = r.chain(r.convolution(r.chain(r.gossip_steps(A), sent)), start)
-    terms = (
-        one("start"),
-        root(apart).at(steps="mean", rounds="mean"),
-        one("Z"),
-        one("V"),
-    )
-    return r.square(rounds, dict(zip(terms[-len(w.spread) :], w.spread, strict=True)))
+    drift_over_rounds = root(apart).at(steps="mean", rounds="mean")
+    terms = (one("start"), drift_over_rounds, one("Z"), one("V"))
+    # with a common start, the first term is 0 and has no weight
+    weighted = terms[-len(w.spread) :]
+    return r.square(rounds, dict(zip(weighted, w.spread, strict=True)))
 
 
 def theorem_a(w: Weights, start: r.Fact) -> r.Fact:
-    """(iv) The three put into each other, and what is left of the gradient absorbed."""
+    """(iv) Insert (ii) and (iii) into (i), and solve for the gradient."""
     closed = r.solve(r.chain(drift(w), spread(w, start)))
     return r.solve(r.chain(descent(w), closed))
 
@@ -229,9 +232,10 @@ def script(
 
     a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <= 1/largest.
     """
+    contraction = s.lam**s.Q
     ranges = (
         Range(a, eta * K * L, high=R(1, 8)),
-        Range(q, eta * K * L * s.lam**s.Q / (1 - s.lam**s.Q), high=R(1, largest)),
+        Range(q, eta * K * L * contraction / (1 - contraction), high=R(1, largest)),
         Range(v, s.sigma_l + L * s.rho),
         Range(z, s.sigma_g + L * s.rho),
     )
