@@ -5,7 +5,8 @@ Each call is a rule, the last fact a theorem.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import sympy as sp
@@ -42,38 +43,35 @@ from validation.papers.dfedsgpsm.notation import (
 )
 
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
-ONCE = (1 - alpha**count) / (1 - alpha)
-LATE = alpha ** (K - count + 1) * ONCE
-PARTIAL = (
-    count * (count - 1) / 2
-    - (
-        count * alpha ** (K - count + 1)
-        - LATE
-        + alpha * (count - ONCE - LATE + count * alpha**K)
-    )
-    / (1 - alpha)
-) / (1 - alpha) ** 2
-"""sum_{j<n} c_{K-j} at(j): what the steps before each of the first n move it by,
-weighted.
+SUM_OF_POWERS = (1 - alpha**count) / (1 - alpha)
+LATE = alpha ** (K - count + 1) * SUM_OF_POWERS
+FIRST_ORDER = count * alpha ** (K - count + 1) - LATE
+SECOND_ORDER = alpha * (count - SUM_OF_POWERS - LATE + count * alpha**K)
+WITHOUT_MOMENTUM = count * (count - 1) / 2
+DECREASE = (FIRST_ORDER + SECOND_ORDER) / (1 - alpha)
+PARTIAL = (WITHOUT_MOMENTUM - DECREASE) / (1 - alpha) ** 2
+"""sum_{j<n} c_{K-j} at(j): the weight of all steps before each of the first n steps,
+summed with the weights of these.
 """
 path = sp.Symbol("path", nonnegative=True)
 MOMENTUM = Lag(
-    (1 - alpha**lag) / (1 - alpha),
-    total_form(count),
-    square_form(count),
-    at,
-    at_before,
-    sum_c2,
-    path,
-    PARTIAL,
+    weight=(1 - alpha**lag) / (1 - alpha),
+    total=total_form(count),
+    squares=square_form(count),
+    at=at,
+    before=at_before,
+    squared=sum_c2,
+    path=path,
+    partial=PARTIAL,
 )
 A = Algorithm(
     "DFedSGPSM",
-    X - SAMPLED.sum(k, MOMENTUM).pushed() * eta,
-    X - SAMPLED.sum(K, MOMENTUM).pushed() * eta,
-    XBAR,
+    local=X - SAMPLED.sum(k, MOMENTUM).pushed() * eta,
+    sent=X - SAMPLED.sum(K, MOMENTUM).pushed() * eta,
+    mean_model=XBAR,
 )
 own, g = A.grad(XBAR), A.full(XBAR)
+biased = G + E
 
 
 Weights = Sequence[sp.Expr]
@@ -82,8 +80,9 @@ Weights = Sequence[sp.Expr]
 def gradients() -> r.Fact:
     """Return G, the root of the largest stochastic gradient of a round."""
     plain = r.pythagoras(A, G, N)
-    both = r.label(r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A))), "B")
-    sampled = r.chain(r.minkowski((1, G + N), (1, E)), r.take_root(both), r.sam(A, E))
+    square = r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A)))
+    plain_root = r.take_root(r.label(square, "B"))
+    sampled = r.chain(r.minkowski((1, G + N), (1, E)), plain_root, r.sam(A, E))
     return r.largest(r.label(sampled, "G"))
 
 
@@ -93,35 +92,38 @@ def drift(upto: sp.Expr | None = None) -> r.Fact:
     They are the steps before step k, or ``upto`` steps.
     """
     moved = SAMPLED.sum(k, MOMENTUM)
-    way = r.chain(r.minkowski((-eta, moved.pushed())), r.unweigh(moved))
-    return r.chain(way, r.steps_max(SAMPLED, k, MOMENTUM, upto))
+    change = r.chain(r.minkowski((-eta, moved.pushed())), r.unweigh(moved))
+    return r.chain(change, r.steps_max(SAMPLED, k, MOMENTUM, upto))
 
 
 def consensus(windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
     """Bound root_w[mean t](x - xbar) where rounds, or windows of rounds, contract."""
-    way = (
+    bounds_of_move = (
         r.minkowski((-eta, SAMPLED.sum(K, MOMENTUM))),
         r.steps_max(SAMPLED, K, MOMENTUM),
         gradients(),
     )
     if windows:
-        apart = r.chain(r.push_windows(A), r.average(r.chain(*way), "t"))
+        moves = r.average(r.chain(*bounds_of_move), "t")
+        disagreement = r.chain(r.push_windows(A), moves)
     else:
-        apart = r.convolution(r.chain(r.push(A), *way))
-    return r.chain(r.label(apart, "consensus"), r.any_start(A, True, size))
+        disagreement = r.convolution(r.chain(r.push(A), *bounds_of_move))
+    start = r.any_start(A, True, size)
+    return r.chain(r.label(disagreement, "consensus"), start)
 
 
 def near(moved: r.Fact) -> r.Fact:
     """Bound root(g_k + e_k - grad f_i(xbar)).
 
-    It is bounded by the way of the steps, the distance from xbar and SAM.
+    It is bounded by the steps, the distance from xbar and SAM.
     """
+    from_xbar = X - XBAR
     return r.chain(
         r.minkowski((1, G - own), (1, E)),
         r.lipschitz(A, A.local, XBAR),
-        r.minkowski((1, A.local - X), (1, X - XBAR)),
+        r.minkowski((1, A.local - X), (1, from_xbar)),
         moved,
-        r.weigh(X - XBAR),
+        r.weigh(from_xbar),
         r.sam(A, E),
     )
 
@@ -131,13 +133,13 @@ def estimate() -> r.Fact:
 
     It is bounded by that of one local gradient.
     """
-    moved = (G + E - own).mean()
-    biased = r.chain(
-        r.minkowski((-1 / at, moved.sum(K, MOMENTUM))),
-        r.steps_max(moved, K, MOMENTUM),
-        r.largest(r.mean_of(G + E - own)),
+    bias = biased - own
+    error = r.chain(
+        r.minkowski((-1 / at, bias.mean().sum(K, MOMENTUM))),
+        r.steps_max(bias.mean(), K, MOMENTUM),
+        r.largest(r.mean_of(bias)),
     )
-    return r.average(biased, "t")
+    return r.average(error, "t")
 
 
 def descended(squared: r.Fact, noise: Weights) -> r.Fact:
@@ -145,17 +147,16 @@ def descended(squared: r.Fact, noise: Weights) -> r.Fact:
 
     It has the noise of m clients.
     """
-    mean, sampled = (
-        (G + E).mean().sum(K, MOMENTUM) * (1 / at),
-        N.mean().sum(K, MOMENTUM),
-    )
+    mean = biased.mean().sum(K, MOMENTUM) * (1 / at)
+    mean_step, noise_step = (-eta * at, mean), (-eta, N.mean().sum(K, MOMENTUM))
+    noise_of_clients = r.chain(r.clients(A, N), r.square(r.variance(A)))
     round_ = r.chain(
-        r.descent(A, XBAR, -eta * at * mean - eta * sampled),
-        r.bilinear(g, (-eta * at, mean), (-eta, sampled)),
+        r.descent(A, XBAR, -eta * at * mean - eta * N.mean().sum(K, MOMENTUM)),
+        r.bilinear(g, mean_step, noise_step),
         r.unbiased(A, g, N.mean(), MOMENTUM),
         r.polarization(g, mean),
-        r.young(noise, (-eta * at, mean), (-eta, sampled)),
-        r.martingale(r.chain(r.clients(A, N), r.square(r.variance(A))), K, MOMENTUM),
+        r.young(noise, mean_step, noise_step),
+        r.martingale(noise_of_clients, K, MOMENTUM),
     )
     summed = r.telescope(A, r.weaken(round_, {sq(mean): sp.S.Zero}))
     return r.solve(r.chain(summed, squared), {sq(g).at(rounds="mean"): sp.S.One})
@@ -168,16 +169,12 @@ def theorem_a(
 
     They are the distances of the steps, the disagreement, the start and SAM.
     """
-    shares = dict(
-        zip(map(one, ("drift", "consensus", "start", "sam")), far, strict=True)
-    )
-    distance = r.chain(
-        r.average(
-            r.largest(near(r.label(r.chain(drift(K - 1), gradients()), "drift"))), "t"
-        ),
-        consensus(windows, size),
-    )
-    return descended(r.square(r.chain(estimate(), distance), shares), noise)
+    terms = map(one, ("drift", "consensus", "start", "sam"))
+    steps = r.label(r.chain(drift(K - 1), gradients()), "drift")
+    bias = r.average(r.largest(near(steps)), "t")
+    distance = r.chain(bias, consensus(windows, size))
+    error = r.chain(estimate(), distance)
+    return descended(r.square(error, dict(zip(terms, far, strict=True))), noise)
 
 
 def long_steps(far: Weights) -> r.Fact:
@@ -185,35 +182,38 @@ def long_steps(far: Weights) -> r.Fact:
 
     It is bounded by the gradients at the states, below G, and the disagreement.
     """
-    shares = dict(zip(map(one, ("gradient", "consensus", "start")), far, strict=True))
+    terms = map(one, ("gradient", "consensus", "start"))
     largest, radius = one("gradient"), sp.sqrt(s.B**2 + s.sigma_l**2)
-    below = r.take_root(
-        r.weaken(r.square(r.bounded(A, first=True)), {largest: radius**2})
+    at_states, from_xbar = A.grad(X), X - XBAR
+    square_at_states = r.weaken(
+        r.square(r.bounded(A, first=True)), {largest: radius**2}
+    )
+    gradients_at_states = r.weaken(
+        r.take_root(square_at_states), {largest: radius + L * s.rho}
     )
     size = r.chain(
         r.mean_of(own),
-        r.minkowski((1, own - A.grad(X)), (1, A.grad(X))),
-        r.weaken(below, {largest: radius + L * s.rho}),
+        r.minkowski((1, own - at_states), (1, at_states)),
+        gradients_at_states,
         r.lipschitz(A, XBAR, X),
-        r.minkowski((-1, X - XBAR)),
-        r.weigh(X - XBAR),
+        r.minkowski((-1, from_xbar)),
+        r.weigh(from_xbar),
     )
-    return r.square(r.chain(r.average(size, "t"), consensus(size=s.x0_sq)), shares)
+    over_rounds = r.chain(r.average(size, "t"), consensus(size=s.x0_sq))
+    return r.square(over_rounds, dict(zip(terms, far, strict=True)))
 
 
 def theorem_a_sharper(noise: Weights) -> r.Fact:
-    """Take the way of each step by its own length, and one square."""
-    moved = G + E - own
-    biased = r.chain(
-        r.minkowski((-1 / at, moved.mean().sum(K, MOMENTUM))),
-        r.mean_of(moved.sum(K, MOMENTUM)),
+    """Bound each step's drift by the steps before it, and take one square."""
+    bias = biased - own
+    error = r.chain(
+        r.minkowski((-1 / at, bias.mean().sum(K, MOMENTUM))),
+        r.mean_of(bias.sum(K, MOMENTUM)),
         r.steps_sum(near(drift()), MOMENTUM),
         gradients(),
     )
-    return descended(
-        r.square(r.label(r.chain(r.average(biased, "t"), consensus()), "together")),
-        noise,
-    )
+    over_rounds = r.chain(r.average(error, "t"), consensus())
+    return descended(r.square(r.label(over_rounds, "together")), noise)
 
 
 def unbounded() -> r.Fact:
@@ -221,15 +221,16 @@ def unbounded() -> r.Fact:
 
     The drift is bounded by itself, the consensus by its own recursion.
     """
+    steps, from_xbar = SAMPLED.sum(k, MOMENTUM), X - XBAR
     moved = r.chain(
-        r.minkowski((-eta, SAMPLED.sum(k, MOMENTUM).pushed())),
-        r.unweigh(SAMPLED.sum(k, MOMENTUM)),
+        r.minkowski((-eta, steps.pushed())),
+        r.unweigh(steps),
         r.steps_max(SAMPLED, k, MOMENTUM, K),
     )
     apart = r.chain(
         r.lipschitz(A, A.local, XBAR),
-        r.minkowski((1, A.local - X), (1, X - XBAR)),
-        r.weigh(X - XBAR),
+        r.minkowski((1, A.local - X), (1, from_xbar)),
+        r.weigh(from_xbar),
     )
     parts = ((1, G - own), (1, own - g), (1, g), (1, N), (1, E))
     sampled = r.chain(
@@ -243,23 +244,21 @@ def unbounded() -> r.Fact:
         size,
     )
     consensus = r.label(r.convolution(pushed), "consensus")
-    near = r.chain(r.minkowski((1, G - own), (1, E)), apart, moved, size, r.sam(A, E))
-    return r.chain(
-        r.average(r.largest(near), "t"), consensus, r.any_start(A, pushed=True)
-    )
+    bias = r.chain(r.minkowski((1, G - own), (1, E)), apart, moved, size, r.sam(A, E))
+    over_rounds = r.average(r.largest(bias), "t")
+    return r.chain(over_rounds, consensus, r.any_start(A, pushed=True))
 
 
 def theorem_b(far: Weights, noise: Weights) -> r.Fact:
-    """Square the distances by chosen weights, and absorb what is left of the gradient.
+    """Square the distances by chosen weights, and solve for the gradient.
 
     The distances are those of the gradient, SAM, the start, the samples and the
     disagreement.
     """
-    root_g = root(g).at(rounds="mean")
-    terms = (root_g, one("sam"), one("start"), one("size"), one("consensus"))
-    squared = r.square(
-        r.chain(estimate(), unbounded()), dict(zip(terms, far, strict=True))
-    )
+    constants = map(one, ("sam", "start", "size", "consensus"))
+    terms = (root(g).at(rounds="mean"), *constants)
+    error = r.chain(estimate(), unbounded())
+    squared = r.square(error, dict(zip(terms, far, strict=True)))
     return r.solve(descended(squared, noise))
 
 
@@ -294,60 +293,59 @@ B_VALUES = {s.q: x / (1 + x), s.delta: d**2, eta: c * d**2 / (1 + x) / (L * at)}
 HALVES = (sp.Rational(1, 2), sp.Rational(1, 2))
 A_FAR = tuple(sp.Rational(n, 6) for n in (2, 1, 1, 2))
 B_FAR = tuple(sp.Rational(n, 10000) for n in (453, 3178, 3178, 1600, 1591))
+LONG_FAR = tuple(sp.Rational(n, 6) for n in (4, 1, 1))
+THEOREM, COROLLARY = "dfedsgpsm.theorem_1", "dfedsgpsm.corollary_1"
+
+
+def short_steps(
+    variant: str, prove: Callable[..., r.Fact], weights: Mapping[str, Weights]
+) -> Script:
+    """Return the proof of a variant in a = eta L at <= 1/2."""
+    return Script(
+        f"{THEOREM}:{variant}",
+        prove,
+        GRANTS,
+        ranges=RANGES,
+        values={eta: a / (L * at)},
+        lags=(MOMENTUM,),
+        weights=weights,
+    )
+
+
+A_WEIGHTS = {"far": A_FAR, "noise": HALVES}
+LONG_STEPS = Script(
+    f"{THEOREM}:corrected_any_step",
+    long_steps,
+    GRANTS,
+    lags=(MOMENTUM,),
+    weights={"far": LONG_FAR},
+)
+ANY_STEP = replace(
+    short_steps(
+        "corrected_any_step", partial(theorem_a, size=s.x0_sq), weights=A_WEIGHTS
+    ),
+    case=Condition("eta L at <= 1/2", 2 * eta * L * at, sp.Integer(1)),
+    otherwise=LONG_STEPS,
+)
+SHARPER = replace(
+    short_steps("corrected_sharper", theorem_a_sharper, weights={"noise": HALVES}),
+    names={dbar: path / at},
+)
+UNBOUNDED = Script(
+    f"{THEOREM}:corrected_no_bounded_gradients",
+    theorem_b,
+    GRANTS,
+    ranges=B_RANGES,
+    values=B_VALUES,
+    lags=(MOMENTUM,),
+    weights={"far": B_FAR, "noise": HALVES},
+)
 SCRIPTS = (
-    *(
-        Script(
-            f"dfedsgpsm.theorem_1:{variant}",
-            prove,
-            GRANTS,
-            RANGES,
-            {eta: a / (L * at)},
-            (MOMENTUM,),
-            weights={"far": A_FAR, "noise": HALVES},
-        )
-        for variant, prove in (
-            ("corrected", theorem_a),
-            ("corrected_windows", partial(theorem_a, windows=True)),
-        )
-    ),
-    Script(
-        "dfedsgpsm.theorem_1:corrected_sharper",
-        theorem_a_sharper,
-        GRANTS,
-        RANGES,
-        {eta: a / (L * at)},
-        (MOMENTUM,),
-        {dbar: path / at},
-        weights={"noise": HALVES},
-    ),
-    Script(
-        "dfedsgpsm.theorem_1:corrected_no_bounded_gradients",
-        theorem_b,
-        GRANTS,
-        B_RANGES,
-        B_VALUES,
-        (MOMENTUM,),
-        weights={"far": B_FAR, "noise": HALVES},
-    ),
-    Script(
-        "dfedsgpsm.theorem_1:corrected_any_step",
-        partial(theorem_a, size=s.x0_sq),
-        GRANTS,
-        RANGES,
-        {eta: a / (L * at)},
-        (MOMENTUM,),
-        weights={"far": A_FAR, "noise": HALVES},
-        case=Condition("eta L at <= 1/2", 2 * eta * L * at, sp.Integer(1)),
-        otherwise=Script(
-            "dfedsgpsm.theorem_1:corrected_any_step",
-            long_steps,
-            GRANTS,
-            lags=(MOMENTUM,),
-            weights={"far": tuple(sp.Rational(n, 6) for n in (4, 1, 1))},
-        ),
-    ),
-    *(
-        Corollary(f"dfedsgpsm.corollary_1:{variant}", f"dfedsgpsm.theorem_1:{variant}")
-        for variant in ("corrected", "corrected_windows")
-    ),
+    short_steps("corrected", theorem_a, A_WEIGHTS),
+    short_steps("corrected_windows", partial(theorem_a, windows=True), A_WEIGHTS),
+    SHARPER,
+    UNBOUNDED,
+    ANY_STEP,
+    Corollary(f"{COROLLARY}:corrected", f"{THEOREM}:corrected"),
+    Corollary(f"{COROLLARY}:corrected_windows", f"{THEOREM}:corrected_windows"),
 )
