@@ -160,12 +160,15 @@ def cell(
         high = np.array([interval.high for interval in intervals])
     else:  # as mean_interval, vectorized over the trials
         seed_means = np.stack([x.mean(axis=1) for x in data], axis=1)
-        middle, low = seed_means.mean(axis=0), lower_limits(seed_means, TAIL)
+        middle = seed_means.mean(axis=0)
+        low = lower_limits(seed_means, TAIL)
         high = np.array([upper_of_mean(x, TAIL, method) for x in data])
-    oracle = np.quantile(middle, 1 - TAIL) - np.quantile(middle, TAIL)
-    width = np.median(high - low) / oracle
-    violated, holds = np.mean(low > 1), np.mean(high < 1)
-    return {"violated": float(violated), "holds": float(holds), "width": float(width)}
+    width_of_oracle = np.quantile(middle, 1 - TAIL) - np.quantile(middle, TAIL)
+    return {
+        "violated": float(np.mean(low > 1)),
+        "holds": float(np.mean(high < 1)),
+        "width": float(np.median(high - low) / width_of_oracle),
+    }
 
 
 def bounded_cell(law: str, seeds: int, trials: int) -> dict[str, float]:

@@ -54,9 +54,8 @@ def sam_trap(m: int, L: float, rho: float, B: float) -> RampTask:
     are identical and noiseless, so sigma_l = sigma_g = beta = 0. The minimum
     f* = f(0) - L rho^2/2 is attained for x <= -rho.
     """
-    return RampTask(
-        [[-rho, 0.0, 2 * rho]] * m, [[rho, rho, B / L]] * m, [[L, -L, L]] * m, [0.0] * m
-    )
+    starts, lengths, slopes = [-rho, 0.0, 2 * rho], [rho, rho, B / L], [L, -L, L]
+    return RampTask([starts] * m, [lengths] * m, [slopes] * m, [0.0] * m)
 
 
 def cases(quick: bool = True) -> list[Case]:
@@ -73,9 +72,8 @@ def cases(quick: bool = True) -> list[Case]:
     admm = dfl.algorithms.DFedADMMSAM(eta=eta, K=K, lam=0.9 * K * eta, rho=1.0)
     place: dict[str, Any] = {"group": GROUP, "row": ""}
     key = "dfedsgpsm.theorem_1"
-    momentum = replace(
-        built(read_document(MOMENTUM)["instance"]), seeds=1, rounds=10000
-    )
+    saved = built(read_document(MOMENTUM)["instance"])
+    momentum = replace(saved, seeds=1, rounds=10000)
     return [
         Case(
             instance=dfl.Instance(task, sam, W, rounds=3000, seeds=1),

@@ -148,13 +148,11 @@ def judged(
         ),
     )
     history = case.runnable().run(callbacks=[keep(means, algorithm, rounds)])
-    sam = getattr(algorithm, "rho", 0.0) > 0
-    history = replace(history, constants=constants_along(task, torch.stack(means), sam))
-    return Outcome(
-        case,
-        history,
-        tuple(compare(history, key, variant=v) for v in case.variants or ()),
-    )
+    uses_sam = getattr(algorithm, "rho", 0.0) > 0
+    constants = constants_along(task, torch.stack(means), uses_sam)
+    history = replace(history, constants=constants)
+    verdicts = [compare(history, key, variant=v) for v in case.variants or ()]
+    return Outcome(case, history, tuple(verdicts))
 
 
 def keep(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, BboxBase
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from torch import Tensor
@@ -302,17 +302,17 @@ def _name_points(ax: Axes, rows: list[Row]) -> None:
 
     The layout of the figure must be final, so that the widths of the labels are known.
     """
-    points = ax.transData.transform(np.asarray(ax.lines[0].get_xydata()))
-    taken = [
-        Bbox.from_bounds(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS)
-        for x, y in points
-    ]
-    for row, place in zip(rows, np.asarray(ax.lines[0].get_xydata()), strict=True):
+    points = np.asarray(ax.lines[0].get_xydata())
+    taken = []
+    for x, y in ax.transData.transform(points):
+        marker = Bbox.from_bounds(x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS)
+        taken.append(marker)
+    for row, (x, y) in zip(rows, points, strict=True):
         if row.network not in NAMED:
             continue
         name = ax.annotate(
             row.network.replace("_", " "),
-            (float(place[0]), float(place[1])),
+            (float(x), float(y)),
             xytext=(0.0, 0.0),
             textcoords="offset points",
             fontsize=NAME_SIZE,
@@ -322,11 +322,18 @@ def _name_points(ax: Axes, rows: list[Row]) -> None:
         for distance, angle in itertools.product((5, 8, 12, 17), range(0, 360, 30)):
             _place_at(name, distance, angle)
             box = name.get_window_extent()
-            inside = ax.bbox.containsx(box.x0) and ax.bbox.containsx(box.x1)
-            inside = inside and ax.bbox.containsy(box.y0) and ax.bbox.containsy(box.y1)
-            overlaps.append((box.count_overlaps(taken) + (not inside), distance, angle))
-        _place_at(name, *min(overlaps)[1:])
+            count = box.count_overlaps(taken) + (not _is_inside(box, ax.bbox))
+            overlaps.append((count, distance, angle))
+        _, distance, angle = min(overlaps)
+        _place_at(name, distance, angle)
         taken.append(name.get_window_extent())
+
+
+def _is_inside(box: BboxBase, outer: BboxBase) -> bool:
+    """Return whether a box lies in another one."""
+    in_width = outer.containsx(box.x0) and outer.containsx(box.x1)
+    in_height = outer.containsy(box.y0) and outer.containsy(box.y1)
+    return in_width and in_height
 
 
 def _place_at(name: Annotation, distance: int, angle: int) -> None:

@@ -54,11 +54,10 @@ def clients(
     sign = np.resize([1.0, -1.0], m)
     if m % 2:
         sign[-1] = 0.0
-    share = sign / np.sqrt(max(np.mean(sign**2), 1 / m))
+    directions = sign / np.sqrt(max(np.mean(sign**2), 1 / m))  # of mean square 1
     curvature = L * (0.75 + 0.25 * sign * bool(sigma_g))
-    task = Quadratic.diagonal(
-        curvature[:, None], -(sigma_g * share / curvature)[:, None], sigma_l
-    )
+    centers = -(sigma_g * directions / curvature)
+    task = Quadratic.diagonal(curvature[:, None], centers[:, None], sigma_l)
     # if curvatures differ, heterogeneity is unbounded in x; but the iterates stay close
     # to the minimizer
     task.constants = replace(task.constants, L=L, sigma_g=sigma_g)
@@ -70,7 +69,8 @@ def clients(
         **hyperparameters,
     }
     algorithm = scheduled_algorithm(theorem, task, int(T), network, **known)
-    start = np.array([np.sqrt(2 * f0_gap / float(task.A.mean()))])
+    mean_curvature = float(task.A.mean())
+    start = np.array([np.sqrt(2 * f0_gap / mean_curvature)])
     return Instance(task, algorithm, network, int(T), seeds, start)
 
 

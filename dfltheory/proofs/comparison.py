@@ -45,9 +45,14 @@ from dfltheory.proofs.script_region import ScriptRegion
 class Checked:
     """The kernel's result for a theorem, which is proved if ``missing`` is empty.
 
-    ``facts``: the last ones, one for each case; ``assumptions``: those of the theorem,
-    in its words, that the proof uses; ``unused``: the others; ``idle``: the hypotheses
-    that an assumption grants and the proof does not need.
+    Attributes
+    ----------
+    theorem : the statement
+    facts : the last fact of the proof, or of each of its cases
+    assumptions : the theorem's assumptions, as it states them, that the proof uses
+    unused : its other assumptions
+    idle : hypotheses that these assumptions grant and that the proof does not use
+    missing : messages about what is not proved
     """
 
     theorem: Theorem
@@ -87,9 +92,9 @@ def check(
 
     Parameters
     ----------
-    theorem : the statement that the script shall prove
+    theorem : the statement
     script : its proof
-    others : where the script of the theorem from which a corollary follows is found
+    others : scripts by claim; that of a corollary's parent is looked up here
 
     Raises
     ------
@@ -158,7 +163,7 @@ def _check_script(script: Script) -> None:
 
 
 def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
-    """Return the last fact of one case, and what it lacks to be the theorem there."""
+    """Return the last fact of one case, and why it does not imply the theorem there."""
     fact = script.prove(**script.weights)
     if not genuine(fact):
         raise RuleError("prove of a script must return a fact of the kernel")
@@ -245,10 +250,10 @@ def _assumptions(
 
 
 def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
-    """Return which symbols of a proof have no meaning, or two.
+    """Return messages for symbols of a proof without a meaning, or with two.
 
-    The sums whose symbols a proof uses are those of its script; each symbol has one
-    meaning, and that of a range is new to the proof.
+    The weights of sums must be those of the script. A symbol has one meaning, and the
+    symbol of a range does not occur in the proof.
     """
     missing = []
     if fact.lags - {PLAIN} - set(script.lags):
@@ -347,7 +352,10 @@ _ANSWERS: dict[Script | Corollary, Checked] = {}
 def checked(
     script: Script | Corollary, others: Scripts = MappingProxyType({})
 ) -> Checked:
-    """Check a script against the registered statement that it claims, once."""
+    """Return :func:`check` of the registered statement that a script claims.
+
+    The result is cached.
+    """
     if script not in _ANSWERS:
         key, _, variant = script.claim.partition(":")
         _ANSWERS[script] = check(registry.get(key, variant), script, others)

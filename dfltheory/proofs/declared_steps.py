@@ -70,7 +70,7 @@ class JudgedStep:
 
 
 class DeclaredProof:
-    """The steps of one statement.
+    """The declared proof steps of one statement.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class DeclaredProof:
     Raises
     ------
     InputError
-        A moment, a rule or a claim cannot be read: which, and why.
+        A moment, a rule or a claim cannot be read; the message names the step.
     """
 
     def __init__(self, theorem: Theorem):
@@ -99,15 +99,12 @@ class DeclaredProof:
         self._region = self._region_of_steps()
 
     def judged(self) -> list[JudgedStep]:
-        """Every step, in order."""
+        """Return the judgment of every step, in order."""
         steps = zip(self.names, self.theorem.steps, self._facts, strict=True)
         return [self._judge(name, step, facts) for name, step, facts in steps]
 
     def ends_in_statement(self) -> bool:
-        """Return whether the last step claims the statement.
-
-        That is its left-hand side, and its bound.
-        """
+        """Return whether the last step claims the statement's left side and bound."""
         left, known = self.theorem.lhs, self._round
         horizon = self.theorem.glossary["T"].symbol
         rounds = (left.first, left.last, left.start)
@@ -229,7 +226,7 @@ class DeclaredProof:
         return StepRegion(conditions, symbols, self.theorem.glossary)
 
     def _facts_of(self, step: ProofStep) -> list[LinearFact] | str:
-        """Return what the rules of a step give; or why one of them does not apply."""
+        """Return the facts that a step's rules give, or why a rule does not apply."""
         known = {name: self.claims[name] for name in step.premises}
         facts = []
         for text in step.by:
@@ -266,7 +263,10 @@ class DeclaredProof:
     def _judge_unmet_demand(
         self, name: str, step: ProofStep, demand: Demand, uses: frozenset[Hypothesis]
     ) -> JudgedStep:
-        """Return a demand of a rule that fails somewhere, or is not shown."""
+        """Judge a step with a demand of a rule that is not proved.
+
+        The step does not follow if the demand fails at a point; else it is undecided.
+        """
         sign = ">" if demand.strict else ">="
         reason = f"the rule needs {demand.expr} {sign} 0 ({demand.why})"
         point = self._region.negative_at(demand.expr, demand.strict)

@@ -48,10 +48,14 @@ _MOST_USED = 8
 
 @dataclass(frozen=True)
 class Witness:
-    """A point, and values of the moments: all premises hold, the inequality does not.
+    """Values at which all premises hold and the inequality does not.
 
-    ``left_over``: right - left of the inequality, which is negative; ``symbols``: the
-    quantities in the inequality and its premises.
+    Attributes
+    ----------
+    point : values of the symbols
+    values : values of the moments
+    left_over : right - left of the inequality, which is negative
+    symbols : the symbols of the inequality and its premises
     """
 
     point: Point
@@ -89,7 +93,7 @@ class Deduction:
         self.moments = tuple(moments)
 
     def witness(self) -> Witness | None:
-        """Return values at which it does not follow; None if none were found."""
+        """Return values at which the claim does not follow; None if none were found."""
         for point in self.region.points:
             at_point = self._exactly_at(point)
             if at_point is None:
@@ -110,7 +114,7 @@ class Deduction:
         return frozenset(symbols)
 
     def proved(self) -> bool:
-        """Return whether it is proved to follow."""
+        """Return whether the claim is proved to follow."""
         return any(self._is_proof(multipliers) for multipliers in self.multipliers())
 
     def multipliers(self, failing: Point | None = None) -> Iterator[tuple[Expr, ...]]:
@@ -204,10 +208,11 @@ class Deduction:
     def _symbolic(
         self, at_point: MomentRows, numbers: Sequence[Fraction]
     ) -> tuple[Expr, ...] | None:
-        """Return multipliers as formulas.
+        """Return multipliers as formulas, from their values at a point.
 
-        Those that are not 0 solve the rows in which nothing is left over at the point,
-        first of the moments that the claim does not have.
+        Those that are not 0 solve linear equations: in as many moments, the sum of the
+        premises equals the claim. These are moments of which nothing is left over at
+        the point, first those that the claim does not have.
         """
         used = [i for i, number in enumerate(numbers) if number != 0]
         if not used:

@@ -44,7 +44,10 @@ _ISSUED: WeakSet[Fact] = WeakSet()
 
 
 class Fact:
-    """``left <= right`` (``==`` if ``equal``); see the module. Only rules make one."""
+    """A proved inequality ``left <= right`` (``==`` if ``equal``).
+
+    Only rules make facts. ``kernel.py`` documents their meaning.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -98,7 +101,7 @@ class Fact:
 
 
 def genuine(fact: object) -> bool:
-    """Return whether it was made by the kernel's rules."""
+    """Return whether an object is a fact that a rule of the kernel has made."""
     return type(fact) is Fact and fact in _ISSUED
 
 
@@ -139,7 +142,7 @@ _SEALED: list[bool] = []
 
 
 def all_rules() -> Mapping[str, Rule]:
-    """Return the rules by name; after this call there are no further ones."""
+    """Return the rules by name. After this call, no rule can be defined."""
     _SEALED.append(True)
     return MappingProxyType(_RULES)
 
@@ -266,7 +269,7 @@ def _fact_of(
 
 @contextmanager
 def _errors_of(rule: str) -> Iterator[None]:
-    """Set the rule of errors that have none."""
+    """Add the name of the rule to errors without one."""
     try:
         yield
     except RuleError as error:
@@ -298,7 +301,7 @@ def _need_own_blocks(algorithm: Algorithm, claim: Claim) -> None:
 
 
 def foreign_steps(fact: Fact) -> list[str]:
-    """Return which facts of a proof are about local steps that its algorithm lacks."""
+    """Return messages for facts about local steps that the algorithm does not have."""
     blocks = frozenset() if fact.of is None else fact.of.blocks
     return [
         f"{premise.rule} is about steps of another algorithm"
@@ -318,7 +321,7 @@ def without_sign(c: Expr) -> Expr:
 
 
 def single_moment(fact: Fact, kind: str) -> Moment:
-    """Return the moment that is alone on the left-hand side."""
+    """Return the only moment on the left-hand side; refuse other left-hand sides."""
     (moment, c), *more = fact.left.items() or ((one(""), 0),)
     need(
         not more and c == 1 and moment.kind == kind,
@@ -341,9 +344,14 @@ def young_weights(weights: Iterable[Expr]) -> tuple[Demand, ...]:
 
 
 def over_all(linear: Form, phases: set[str], **where: str) -> Form:
-    """Return moments over all steps or rounds.
+    """Return a linear combination with each moment taken over the steps or rounds.
 
-    Coefficients that depend on the step are replaced by their means over the steps.
+    Parameters
+    ----------
+    linear : the linear combination
+    phases : the phase of its step k, if it has one
+    where : ``steps="mean"``, ``steps="max"`` or ``rounds="mean"``; coefficients that
+        contain k are replaced by their means over the steps
     """
     steps = "steps" in where
     terms = []

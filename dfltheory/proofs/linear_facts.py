@@ -1,7 +1,7 @@
-"""Inequalities linear in moments, as declared proof steps have them.
+"""Inequalities linear in moments, as declared proof steps claim them.
 
-They have the sides of a fact of the kernel, so that its rules can read them, and are
-none: a claim of an author is not proved by being written.
+They have the two sides of a fact, so that the kernel's rules can read them, but they
+are not facts: an author's claim is not proved.
 """
 
 from __future__ import annotations

@@ -50,11 +50,17 @@ from dfltheory.proofs.weights import PLAIN, Lag, is_zero
 class Algorithm:
     """One round of an algorithm as vectors.
 
-    Gradients are taken at ``local`` (step k); ``sent`` is what the network mixes: x <-
-    W sent, ``gossips`` times. ``mean_model``: where the theorem's gradient is;
-    ``dual``: the next value of a second state, which starts at 0. Of two blocks:
-    ``personal``: where the gradients of the personal part are taken in the first phase;
-    ``kept``: the next value of that part.
+    Attributes
+    ----------
+    name : of its class
+    local : the point at which the gradients of step k are taken
+    sent : what the network mixes: x <- W sent
+    mean_model : the point of the theorem's gradient
+    dual : the next value of a second state, which starts at 0
+    gossips : how often the network mixes in a round
+    personal : of two blocks, the point at which the gradients of the personal part are
+        taken in the first phase
+    kept : of two blocks, the next value of the personal part
     """
 
     name: str
@@ -95,12 +101,12 @@ class Algorithm:
 
     @property
     def first(self) -> Vec:
-        """Where the local steps start: no sum over steps is there yet."""
+        """The point at which the local steps start, without sums over steps."""
         return Vec(frozenset((a, c) for a, c in self.local.terms if a.step is None))
 
     @property
     def moved(self) -> Vec:
-        """Push-sum: what the numerators have moved by when they are sent."""
+        """Push-sum: the change of the numerators by the local steps."""
         moved = self.sent - X
         need(
             all(a.pushed for a, _ in moved.terms),
@@ -109,9 +115,9 @@ class Algorithm:
         return Vec.of((replace(a, pushed=False), c) for a, c in moved.terms)
 
     def following(self, v: Vec) -> Vec:
-        """Return where states are in the next round.
+        """Return what a linear combination of states is in the next round.
 
-        Of what is mixed only the mean is known, where the network keeps it.
+        Of the part that is mixed, only the mean is known, if the network keeps it.
         """
         after = Vec()
         for a, c in v.terms:
@@ -158,10 +164,16 @@ _ZERO = Vec()
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment of a vector, or a constant.
+    """A moment of a vector, or a constant. ``kernel.py`` documents the meaning.
 
-    See ``kernel.py``; ``one``: the number 1 under a ``label``, so that constants are
-    kept separately; ``weighted``: the clients weigh w_i/m instead of 1/m.
+    Attributes
+    ----------
+    kind : ``sq``, ``root``, ``inner``, ``value``, or ``one`` for the number 1
+    vec, other : the vector; the second one of an inner product
+    steps : ``mean`` or ``max`` over the local steps; empty: at step k
+    rounds : ``mean``, ``next`` or ``start``; empty: in this round
+    weighted : whether the clients have the weights w_i/m instead of 1/m
+    label : of a constant; constants with different labels are not added
     """
 
     kind: str
@@ -327,9 +339,14 @@ def equality(moment: Moment, right: Form) -> Claim:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for people.
+    """The documentation of a rule.
 
-    Its name, what it says, its textbook statement and the hypotheses it uses.
+    Attributes
+    ----------
+    name : of its function
+    says : the statement, from the docstring
+    cites : the textbook that states it
+    uses : the hypotheses it needs
     """
 
     name: str

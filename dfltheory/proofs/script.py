@@ -1,4 +1,4 @@
-"""Proof scripts: what a proof for the kernel is made of."""
+"""Proof scripts: a function that returns the last fact, and what comparing it needs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ from dfltheory.proofs.moments import Lag
 
 @dataclass(frozen=True)
 class Range:
-    """A quantity without unit, ``low <= means <= high``; no end: infinity.
+    """A quantity without unit in which the remaining inequalities are proved.
 
-    The ends follow from the form of ``means`` or from one of the theorem's conditions.
+    Attributes
+    ----------
+    symbol : its name
+    means : its formula in the glossary's symbols
+    low, high : numbers with ``low <= means <= high``; None is infinity. They must
+        follow from the form of ``means`` or from the theorem's conditions.
     """
 
     symbol: sp.Symbol
@@ -29,16 +34,21 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class Script:
-    """A proof of ``claim`` (key:variant).
+    """A proof of a statement.
 
-    ``prove`` gives the last fact; ``grants``: which hypotheses each assumption of the
-    theorem, in its words, is; ``ranges`` and ``values``: the quantities in which the
-    remaining algebra is done, and the glossary's symbols in terms of them; ``lags``:
-    the sums over steps that have symbols of their own; ``names``: the theorem's
-    abbreviations in terms of these; ``weights``: the groups of weights in Young's
-    inequality that ``prove`` takes by name and that may be chosen, each positive and of
-    sum at most 1; ``case``: a condition under which this is the proof, and
-    ``otherwise`` the proof where it does not hold.
+    Attributes
+    ----------
+    claim : the statement, ``key:variant``
+    prove : returns the last fact
+    grants : assumption, as the theorem states it -> the hypotheses that it is
+    ranges : the quantities in which the remaining inequalities are proved
+    values : symbol of the glossary -> formula in these quantities
+    lags : weights of sums over steps whose sums have symbols
+    names : abbreviation of the theorem -> formula in these symbols
+    weights : arguments of ``prove``: groups of weights in Young's inequality, which are
+        positive and sum to at most 1
+    case : the condition under which this is the proof; None: there are no cases
+    otherwise : the proof where the condition does not hold
     """
 
     claim: str
@@ -69,9 +79,13 @@ class Script:
 
 @dataclass(frozen=True, eq=False)
 class Corollary:
-    """A proof of ``claim`` by ``of`` (both key:variant).
+    """A statement that follows from another one.
 
-    It follows under the claim's schedule, or with larger constants.
+    It follows under its schedule, or because its constants are larger.
+
+    Attributes
+    ----------
+    claim, of : the statement and its parent, ``key:variant``
     """
 
     claim: str

@@ -107,7 +107,7 @@ def _admissible(
 def _complexity(point: Point) -> int:
     """Return the number of characters of the values.
 
-    Expressions often degenerate at 0 and 1, so that these count as long.
+    Expressions often degenerate at 0 and 1, so these count as long.
     """
     special = [x for x in point.values() if x in (0, 1)]
     others = [x for x in point.values() if x not in (0, 1)]

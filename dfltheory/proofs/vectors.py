@@ -27,8 +27,12 @@ has.
 class Block:
     """Coordinates of the models that move in one phase of a round.
 
-    Its local steps, the smoothness in them, the noise and the diversity of their
-    gradients.
+    Attributes
+    ----------
+    K : number of local steps of the phase
+    L : smoothness in these coordinates
+    noise, diversity : bounds of the noise of a sample, and of the differences between
+        the clients' gradients
     """
 
     K: Expr
@@ -52,12 +56,17 @@ orthogonal.
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A named family of random vectors.
+    """A named family of random vectors, one for each client.
 
-    ``step``: none, ``"k"``, or a sum ``(weights, n)`` over j < n; ``mean``: over the
-    clients (the same for all of them); ``point``: where a gradient is taken;
-    ``pushed``: divided by the client's push-sum weight; ``block``: its coordinates, and
-    the phase whose steps those are.
+    Attributes
+    ----------
+    name : what it is, such as ``x`` or ``g``
+    step : None if there is one for a round; ``"k"`` for local step k; ``(weights, n)``
+        for the weighted sum over the steps j < n
+    mean : whether it is the mean over the clients, the same for all of them
+    point : where a gradient is taken
+    pushed : whether it is divided by the client's push-sum weight
+    block : its coordinates, which are also the phase of its step
     """
 
     name: str
@@ -236,7 +245,7 @@ class Vec:
         return Vec.of((replace(a, pushed=True), c) for a, c in self.terms)
 
     def within(self, block: str) -> Vec:
-        """Return the same of one block of coordinates."""
+        """Return the vector with all its atoms in one block of coordinates."""
         return Vec.of((replace(a, block=block), c) for a, c in self.terms)
 
     def part(self, block: str) -> Vec:
@@ -361,7 +370,7 @@ second gradient on the same minibatch adds, and the conditional mean of the latt
 all before the sample.
 """
 SAMPLED = G + N + E
-"""What a client moves by in one local step."""
+"""The gradient of a local step."""
 MEAN, NOISE = G + EHAT, N + E - EHAT
 """Its conditional mean and the rest, a martingale difference."""
 X_U, G_U, N_U, E_U = (vec.within("u") for vec in (X, G, N, E))

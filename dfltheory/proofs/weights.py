@@ -14,10 +14,9 @@ from dfltheory.bounds.units import Expr
 
 @lru_cache(maxsize=1 << 14)  # a proof asks of few expressions again and again
 def is_zero(expr: Expr) -> bool:
-    """Return whether an expression is 0 for SymPy.
+    """Return whether SymPy shows that an expression is 0.
 
-    SymPy is not asked where the value at one point, at which no symbol is 1, is far
-    from 0.
+    If the value at a point is far from 0, the answer is no without simplification.
     """
     point = {
         symbol: sp.Rational(8 + 3 * i, 11 + i)
@@ -57,7 +56,7 @@ def _has_symbol_in_exponent(expr: Expr) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def factored(expr: Expr) -> Expr:
-    """Return an expression in factors."""
+    """Return SymPy's factorization of an expression, cached."""
     return sp.factor(expr)
 
 
@@ -65,12 +64,18 @@ def factored(expr: Expr) -> Expr:
 class Lag:
     """Weights of a sum over steps, and closed forms of their sums.
 
-    The sum is ``sum_{j<n} c(n - j) U_j`` with c >= 0. Its total and the sum of squares
-    over the lags 1..n are proved by induction on n when they are stated. ``at``,
-    ``before`` and ``squared``: symbols for the total of K and of K - 1 steps and for
-    the squares of K (which may be an expression in ``at``). ``path``: a symbol for the
-    sum over j < K of c(K - j) times the total of j steps, whose ``partial`` sums over j
-    < count are proved in the same way.
+    The sum is ``sum_{j<n} c(n - j) U_j`` with c >= 0. The closed forms are proved by
+    induction on n when the weights are made.
+
+    Attributes
+    ----------
+    weight : c(lag)
+    total, squares : the sums of the weights, and of their squares, over the lags
+        1..count
+    at, before : symbols for the total of K and of K - 1 steps
+    squared : a symbol for the squares of K steps, or an expression in ``at``
+    path : a symbol for the sum over j < K of c(K - j) times the total of j steps
+    partial : the same sum over j < count
     """
 
     weight: Expr = sp.S.One
@@ -196,7 +201,7 @@ class Lag:
         return self.path
 
     def square_sum(self, n: Expr) -> Expr:
-        """Return the sum of their squares."""
+        """Return the sum of the squares of the weights of n steps."""
         if n == s.K and self.squared is not None:
             return self.squared
         return self.squares.subs(count, n)

@@ -71,17 +71,24 @@ def both(before: Outcome, now: Outcome) -> Outcome:
     of both.
     """
     better = max(before, now, key=_rank)
-    sums = {name: before[name] + now[name] for name in ("evaluations", "seconds")}
-    families = [
-        (name, float(row["ratio"]), row["evaluations"])
-        for outcome in (before, now)
-        for name, row in outcome["families"].items()
-    ]
+    families, times = [], []
+    for outcome in (before, now):
+        for name, row in outcome["families"].items():
+            families.append((name, float(row["ratio"]), row["evaluations"]))
+        if "first" in outcome:
+            times.append(outcome["first"])
+    combined = better | {
+        "evaluations": before["evaluations"] + now["evaluations"],
+        "seconds": before["seconds"] + now["seconds"],
+        "families": together(families),
+    }
     terms = largest([outcome.get("terms", {}) for outcome in (before, now)])
-    times = [outcome["first"] for outcome in (before, now) if "first" in outcome]
+    if terms:
+        combined["terms"] = terms
     first = min(times, default=None)
-    sums["families"] = together(families)
-    return better | sums | {n: v for n, v in (("terms", terms), ("first", first)) if v}
+    if first:
+        combined["first"] = first
+    return combined
 
 
 def main(arguments: list[str]) -> int:

@@ -149,13 +149,12 @@ def moved() -> str:
     for wrong in stated:
         if wrong.variant != "printed" or wrong.kind not in ("theorem", "corollary"):
             continue
-        right = [
-            theorem
-            for theorem in stated
-            if theorem.key == wrong.key
-            and theorem.variant.split("_")[0] == "corrected"
-            and theorem.lhs.measure == wrong.lhs.measure
-        ]
+        right = []
+        for theorem in stated:
+            is_correction = theorem.variant.split("_")[0] == "corrected"
+            same_side = theorem.lhs.measure == wrong.lhs.measure
+            if theorem.key == wrong.key and is_correction and same_side:
+                right.append(theorem)
         if right:
             rows.append(_moved_row(wrong, right))
     return table(MOVED_HEAD, rows)

@@ -75,12 +75,12 @@ def markdown(folder: Path) -> str:
 def human_mistakes_section(file: Path = MISTAKES_FILE) -> str:
     """Return the section on typical mistakes and the share that the search refutes."""
     rows: list[human_mistakes.Row] = read_json(file)
-    searched = [row["search"] for row in rows if "search" in row]
-    false = [
-        row["search"]
-        for row in rows
-        if "search" in row and human_mistakes.known_false(row)
-    ]
+    searched, false = [], []
+    for row in rows:
+        if "search" in row:
+            searched.append(row["search"])
+            if human_mistakes.known_false(row):
+                false.append(row["search"])
     known = sum(map(human_mistakes.known_false, rows))
     by_form = sum(search["family"] == LONG_NOISE for search in false)
     lines = [

@@ -35,18 +35,12 @@ def paper_standard() -> Axes:
     with look.style():
         figure, ax = plt.subplots(figsize=(look.ONE_COLUMN, 3.8), layout="constrained")
         for setting, marker in zip(SETTINGS, MARKERS, strict=True):
-            setting_entries = [
-                entry
-                for entry in measured()
-                if entry["setting"] == setting.title and "bound" in entry
-            ]
-            ax.semilogx(
-                [ratio_of(entry) for entry in setting_entries],
-                [rows[entry["key"], entry["variant"]] for entry in setting_entries],
-                marker,
-                markersize=4,
-                label=setting.title,
-            )
+            x, y = [], []
+            for entry in measured():
+                if entry["setting"] == setting.title and "bound" in entry:
+                    x.append(ratio_of(entry))
+                    y.append(rows[entry["key"], entry["variant"]])
+            ax.semilogx(x, y, marker, markersize=4, label=setting.title)
         ax.axvline(1.0, color="black", linewidth=0.8)
         ax.set_yticks(list(rows.values()), [label(*name) for name in rows])
         ax.set_xlabel("bound / measured value", loc="right")

@@ -46,11 +46,12 @@ def appendix(paper: str) -> tuple[Theorem, ...]:
 @cache
 def scripts() -> dict[str, Script | Corollary]:
     """Return the proof scripts of all papers by what they claim."""
-    found: dict[str, Script | Corollary] = {}
+    by_claim: dict[str, Script | Corollary] = {}
     for paper in PAPERS:
         proofs = importlib.import_module(f"validation.papers.{paper}.proof").SCRIPTS
-        found.update({script.claim: script for script in proofs})
-    return found
+        for script in proofs:
+            by_claim[script.claim] = script
+    return by_claim
 
 
 def checked(claim: str) -> Checked:

@@ -126,12 +126,8 @@ def _family(
         return Explanation(
             name, claim, "hypothesis excludes it", saved.exponent, math.nan, excluded
         )
-    after = _slowest(
-        corrected,
-        MEMBERS[saved.member],
-        members[-2:],
-        saved.values[-1] / saved.values[-2],
-    )
+    factor = saved.values[-1] / saved.values[-2]
+    after = _slowest(corrected, MEMBERS[saved.member], members[-2:], factor)
     kind: Kind = "bound covers it" if after <= KEEPS_UP else "not explained"
     return Explanation(name, claim, kind, saved.exponent, after)
 
@@ -149,40 +145,53 @@ def _excluding(
     theorem: Theorem, corrected: Theorem, member: Member, members: list[Numbers]
 ) -> str:
     """Return the added hypothesis that no member of the family satisfies, or ""."""
-    if corrected.scope.common_start and not theorem.scope.common_start:
-        starts = [member.make(theorem, at)[0].x0 for at in members]
-        if not any(
-            x0 is None or (np.asarray(x0) == np.asarray(x0)[0]).all() for x0 in starts
-        ):
-            return "a common start"
+    adds_start = corrected.scope.common_start and not theorem.scope.common_start
+    allowed = (_starts_at_one_model(theorem, member, at) for at in members)
+    if adds_start and not any(allowed):
+        return "a common start"
     for condition in corrected.conditions:
         if condition in theorem.conditions:
             continue
         alone = replace(corrected, conditions=(condition,))
-        values = [member.measure(alone, at)[1] for at in members]
-        if not any(alone.check_conditions(**told)[0][2] for told in values):
+        if not any(_satisfies_its_condition(alone, member, at) for at in members):
             return condition.name
     return ""
+
+
+def _starts_at_one_model(theorem: Theorem, member: Member, at: Numbers) -> bool:
+    """Return whether all clients of a member of a family have the same start."""
+    instance = member.make(theorem, at)[0]
+    if instance.x0 is None:
+        return True
+    models = np.asarray(instance.x0)
+    return bool((models == models[0]).all())
+
+
+def _satisfies_its_condition(theorem: Theorem, member: Member, at: Numbers) -> bool:
+    """Return whether a member of a family satisfies a theorem's only condition."""
+    _, values = member.measure(theorem, at)
+    _, _, holds = theorem.check_conditions(**values)[0]
+    return bool(holds)
 
 
 def _slowest(
     corrected: Theorem, member: Member, members: list[Numbers], factor: float
 ) -> float:
-    """Return the exponent of measured over the term that keeps up best.
+    """Return the smallest exponent of measured / term, over the terms of the bound.
 
-    It is the exponent between the last two members.
+    It is the exponent between two members, whose parameters have the ratio ``factor``.
     """
     rows = []
     for at in members:
         measured, values = member.measure(corrected, at)
         rows.append((measured, corrected.evaluate_terms(where="ignore", **values)))
-    (left, before), (right, after) = rows
-    exponents = [
-        math.log(right / left * float(before[term]) / float(after[term]))
-        / math.log(factor)
-        for term in after
-        if float(before[term]) > 0 and float(after[term]) > 0
-    ]
+    (measured_before, terms_before), (measured_after, terms_after) = rows
+    exponents = []
+    for name in terms_after:
+        before, after = float(terms_before[name]), float(terms_after[name])
+        if before > 0 and after > 0:
+            growth = measured_after / measured_before * before / after
+            exponents.append(math.log(growth) / math.log(factor))
     return min(exponents, default=math.inf)
 
 
@@ -198,46 +207,31 @@ def _instance(
     batch = Batch.of(instance)
     run = instance.run(rounds=ROUNDS, progress=False)
     before = float(saved["ratio"])
-    if (
-        corrected.scope.samplewise
-        and not theorem.scope.samplewise
-        and batch.noise_ramps is not None
-    ):
+
+    def excluded_by(hypothesis: str) -> Explanation:
         return Explanation(
-            name, claim, "hypothesis excludes it", before, math.nan, "smooth samples"
+            name, claim, "hypothesis excludes it", before, math.nan, hypothesis
         )
-    if (
-        corrected.scope.common_start
-        and not theorem.scope.common_start
-        and not common_start(run)
-    ):
-        return Explanation(
-            name, claim, "hypothesis excludes it", before, math.nan, "a common start"
-        )
-    values = counterexample_values(run, corrected, batch, instance.rounds) | {
-        "T": saved["T"]
-    }
+
+    adds_smooth_samples = corrected.scope.samplewise and not theorem.scope.samplewise
+    if adds_smooth_samples and batch.noise_ramps is not None:
+        return excluded_by("smooth samples")
+    adds_start = corrected.scope.common_start and not theorem.scope.common_start
+    if adds_start and not common_start(run):
+        return excluded_by("a common start")
+    values = counterexample_values(run, corrected, batch, instance.rounds)
+    values = values | {"T": saved["T"]}
     at = {n: float(np.max(values[n])) for n in corrected.needs}
-    for condition, _, ok in corrected.check_conditions(**at):
-        if not ok and condition not in theorem.conditions:
-            return Explanation(
-                name, claim, "hypothesis excludes it", before, math.nan, condition.name
-            )
+    for condition, _, holds in corrected.check_conditions(**at):
+        if not holds and condition not in theorem.conditions:
+            return excluded_by(condition.name)
     bound = float(corrected.evaluate(where="ignore", **at))
-    # as where a denominator that was dropped is kept: no such step size is admitted
+    # a denominator of the bound is not positive: it admits no such step size
     if bound <= 0:
-        return Explanation(
-            name,
-            claim,
-            "hypothesis excludes it",
-            before,
-            math.nan,
-            "a positive denominator",
-        )
+        return excluded_by("a positive denominator")
     after = float(saved["measured"]) / bound
-    return Explanation(
-        name, claim, "bound covers it" if after <= 1 else "not explained", before, after
-    )
+    kind: Kind = "bound covers it" if after <= 1 else "not explained"
+    return Explanation(name, claim, kind, before, after)
 
 
 __all__ = ["Explanation", "citations", "explain", "explain_file"]

@@ -195,18 +195,18 @@ class FiniteProblem:
 
     def value(self, x: Array) -> Array:
         """Return f at ``x``, (..., d) to (...)."""
-        table, d = self.tables.sum(axis=0) / self.m, np.arange(x.shape[-1])
-        whole = np.cumsum((table[:, 1:] + table[:, :-1]) / 2 * self._step, axis=-1)
-        whole = np.concatenate([0 * whole[:, :1], whole], axis=-1)
+        slopes, d = self.tables.sum(axis=0) / self.m, np.arange(x.shape[-1])
+        increases = (slopes[:, 1:] + slopes[:, :-1]) / 2 * self._step
+        at_nodes = np.cumsum(increases, axis=-1)
+        at_nodes = np.concatenate([0 * at_nodes[:, :1], at_nodes], axis=-1)
         cell, share = self._cell(x)
-        low, high = table[d, cell], table[d, cell + 1]
-        inside = whole[d, cell] + self._step * (
-            share * low + share**2 * (high - low) / 2
-        )
-        outside = (
-            np.minimum(x - LOW, 0) * table[d, 0] + np.maximum(x + LOW, 0) * table[d, -1]
-        )
-        return (self.curve * x**2 / 2 + inside + outside).sum(axis=-1)
+        first, last = slopes[d, cell], slopes[d, cell + 1]
+        within_cell = share * first + share**2 * (last - first) / 2
+        inside = at_nodes[d, cell] + self._step * within_cell
+        below = np.minimum(x - LOW, 0) * slopes[d, 0]
+        above = np.maximum(x + LOW, 0) * slopes[d, -1]
+        parabola = self.curve * x**2 / 2
+        return (parabola + inside + (below + above)).sum(axis=-1)
 
     # -- expectations
 

@@ -89,20 +89,23 @@ def unrefuted_regions(paper: str) -> tuple[UnrefutedRegion, ...]:
 
 def region_of(claim: str) -> UnrefutedRegion | None:
     """Return where nothing refutes a printed statement; None if nothing is said."""
-    found = (r for paper in PAPERS for r in unrefuted_regions(paper))
-    return next((region for region in found if region.claim == claim), None)
+    for paper in PAPERS:
+        for region in unrefuted_regions(paper):
+            if region.claim == claim:
+                return region
+    return None
 
 
 def comparable_variants(region: UnrefutedRegion) -> list[Theorem]:
     """Return the corrected variants of a printed statement with its assumptions."""
     printed = statement(region.claim)
-    return [
-        theorem
-        for theorem in REGISTRY.statements(printed.key.split(".")[0])
-        if theorem.key == printed.key
-        and theorem.variant.startswith("corrected")
-        and theorem.variant not in region.weaker
-    ]
+    variants = []
+    for theorem in REGISTRY.statements(printed.key.split(".")[0]):
+        is_correction = theorem.variant.startswith("corrected")
+        has_its_assumptions = theorem.variant not in region.weaker
+        if theorem.key == printed.key and is_correction and has_its_assumptions:
+            variants.append(theorem)
+    return variants
 
 
 def excess(region: UnrefutedRegion, seed: int = 0) -> Excess:
@@ -132,6 +135,7 @@ def _largest(ratios: np.ndarray) -> float:
 def _points(
     region: UnrefutedRegion, printed: Theorem, variants: list[Theorem], seed: int
 ) -> Points:
+    """Return random points of a region at which the printed conditions hold."""
     names = {*printed.needs}.union(*(variant.needs for variant in variants))
     conditions = [*at_values(printed, region.at).conditions]
     for text in region.where:
@@ -148,11 +152,11 @@ def _points(
 
 def _hold(conditions: tuple[Condition, ...], points: Points) -> np.ndarray:
     """Return at which points all conditions hold."""
-    good = np.ones(len(points["L"]), dtype=bool)
+    all_hold = np.ones(len(points["L"]), dtype=bool)
     for condition in conditions:
         left, right = values_of([condition.left, condition.right], points)
-        good &= (left < right) if condition.strict else (left <= right)
-    return good
+        all_hold &= (left < right) if condition.strict else (left <= right)
+    return all_hold
 
 
 __all__ = [

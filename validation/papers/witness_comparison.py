@@ -104,19 +104,20 @@ def bound_at(theorem: Theorem, values: Mapping[str, object]) -> Expr:
 def _compared(
     witness: Witness, values: Values, sides: tuple[Expr, Expr, Expr]
 ) -> Comparison:
+    """Compare the left side of a statement with its printed and its corrected side."""
     left, printed, corrected = sides
-    right_left = (
-        evaluate(witness.corrected_left, values) if witness.corrected_left else left
-    )
+    corrected_left = left
+    if witness.corrected_left:
+        corrected_left = evaluate(witness.corrected_left, values)
     if witness.excluded_by:
         corrected_holds = not bool(evaluate(witness.excluded_by, values))
     else:
-        corrected_holds = _holds(right_left, corrected, witness.relation)
+        corrected_holds = _holds(corrected_left, corrected, witness.relation)
     return Comparison(
         rows=((left, printed, corrected),),
         printed_holds=_holds(left, printed, witness.relation),
         corrected_holds=corrected_holds,
-        exact=all(map(_exact, (*sides, right_left))),
+        exact=all(map(_exact, (*sides, corrected_left))),
     )
 
 
@@ -127,49 +128,54 @@ def _family(erratum: Erratum, witness: Witness) -> Comparison:
     excludes the family.
     """
     corrected = erratum.corrected_statement(witness.claim)
-    rows, members = [], list(points(witness))
+    members = list(points(witness))
+    rows, ratios = [], []
+    exact = True
     for values in members:
         left = evaluate(witness.left, values)
         printed = bound_at(statement(witness.claim), values)
-        rows.append((left, printed, bound_at(corrected, values)))
-    ratios = [left / printed for left, printed, _ in rows]
+        sides = (left, printed, bound_at(corrected, values))
+        rows.append(sides)
+        ratios.append(left / printed)
+        exact &= all(map(_exact, sides))
     grows = all(after >= GROWTH * before for before, after in pairwise(ratios))
     if witness.excluded_by:
-        corrected_holds = not any(
-            bool(evaluate(witness.excluded_by, values)) for values in members
-        )
+        allowed = [bool(evaluate(witness.excluded_by, values)) for values in members]
+        corrected_holds = not any(allowed)
     else:
         corrected_holds = all(left <= right for left, _, right in rows)
     return Comparison(
         rows=tuple(rows),
         printed_holds=not grows,
         corrected_holds=corrected_holds,
-        exact=all(_exact(side) for row in rows for side in row),
+        exact=exact,
     )
 
 
 def _line(erratum: Erratum, witness: Witness) -> Comparison:
+    """Return the comparison of a witness to a line of a proof."""
     lines = refuted_lines(erratum.paper)
     evaluation = lines.evaluate(witness.line)
     left, right = evaluation.left, evaluation.right
     if witness.line in lines.corrections:
-        again = lines.evaluate_corrected(witness.line)
+        corrected_line = lines.evaluate_corrected(witness.line)
+        sides_of_both = (left, corrected_line.left, corrected_line.right)
         return Comparison(
-            rows=((left, right, again.right),),
+            rows=((left, right, corrected_line.right),),
             printed_holds=not evaluation.refuted,
-            corrected_holds=not again.refuted,
-            exact=_exact(left) and _exact(again.left) and _exact(again.right),
+            corrected_holds=not corrected_line.refuted,
+            exact=all(map(_exact, sides_of_both)),
         )
     sides: dict[str, Expr] = {"left": sp.sympify(left), "right": sp.sympify(right)}
     arguments = lines.exact_arguments(witness.line)
-    given = _named(arguments, f"{witness.corrected} {witness.excluded_by}")
-    corrected = evaluate(witness.corrected or "right", sides | given)
+    named = _named(arguments, f"{witness.corrected} {witness.excluded_by}")
+    corrected = evaluate(witness.corrected or "right", sides | named)
     if witness.claim:
         theorem = erratum.corrected_statement(witness.claim)
         corrected = bound_at(theorem, _point(arguments))
     relation = "=" if evaluation.equality else witness.relation
     same = witness.model_copy(update={"relation": relation})
-    return _compared(same, sides | given, (sides["left"], sides["right"], corrected))
+    return _compared(same, sides | named, (sides["left"], sides["right"], corrected))
 
 
 def _point(arguments: Mapping[str, object]) -> dict[str, object]:
@@ -184,13 +190,14 @@ def _named(arguments: Mapping[str, object], text: str) -> dict[str, Expr]:
 
     They are arguments of a line, values of its point or attributes of its problem.
     """
-    given = {**arguments, **_point(arguments)}
-    found: dict[str, Expr] = {}
+    known = {**arguments, **_point(arguments)}
+    problem = arguments.get("problem")
+    values: dict[str, Expr] = {}
     for name in set(re.findall(r"[A-Za-z_]\w*", text)) - {"left", "right"}:
-        value = given.get(name, getattr(arguments.get("problem"), name, None))
+        value = known.get(name, getattr(problem, name, None))
         if value is not None:
-            found[name] = sp.sympify(value)
-    return found
+            values[name] = sp.sympify(value)
+    return values
 
 
 def _holds(left: Expr, right: Expr, relation: str) -> bool:

@@ -293,19 +293,19 @@ def moved():
 
 def noise(v):
     """Return whether a vector is a martingale difference of step k."""
-    share = {(atom.name, atom.mean): c for atom, c in v.terms}
-    return all(
-        atom.step == "k"
-        and atom.point is None
-        and not atom.pushed
-        and atom.block == block_of(v)
-        and atom.name in ("n", "e", "ehat")
-        and "k" not in c.names
-        for atom, c in v.terms
-    ) and all(
-        share.get(("e", is_mean), number(0)) == -share.get(("ehat", is_mean), number(0))
-        for is_mean in (True, False)
-    )
+    share = {}
+    for atom, c in v.terms:
+        is_sample = atom.name in ("n", "e", "ehat") and atom.step == "k"
+        is_plain = atom.point is None and not atom.pushed
+        if not (is_sample and is_plain) or atom.block != block_of(v) or "k" in c.names:
+            return False
+        share[atom.name, atom.mean] = c
+    for is_mean in (True, False):
+        of_sam = share.get(("e", is_mean), number(0))
+        of_its_mean = share.get(("ehat", is_mean), number(0))
+        if of_sam != -of_its_mean:
+            return False
+    return True
 
 
 def known(v, step, block):

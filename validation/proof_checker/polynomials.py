@@ -115,9 +115,11 @@ def split(poly):
 
     The rest is monic, without negative exponents, and no variable divides it.
     """
-    names = {n for key in poly for n, _ in key}
+    names = set().union(*map(dict, poly))
     spend(len(names) * len(poly))
-    low = {n: min(dict(key).get(n, 0) for key in poly) for n in names}
+    low = {}
+    for name in names:
+        low[name] = min(dict(key).get(name, 0) for key in poly)
     monomial = {tuple(sorted((n, e) for n, e in low.items() if e)): 1}
     inverse = {tuple((n, -e) for n, e in key): 1 for key in monomial}
     rest = times(poly, inverse)

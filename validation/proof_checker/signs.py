@@ -49,7 +49,10 @@ class Region:
         return True
 
     def plain(self, quotient, strict):
-        """Is it nonnegative (positive) by its coefficients? It has no denominator 0."""
+        """Return whether a quotient is nonnegative (positive) by its coefficients.
+
+        Then its denominator is not 0.
+        """
         top = quotient.top
         for factor, degree in quotient.bottom.items():
             if degree % 2 and not self.by_coefficients(dict(factor), False):
@@ -69,11 +72,12 @@ class Region:
         if not strict:
             return True
         spend(math.prod(map(len, corners)) * len(terms))
-        variables = [{n for n, _ in monomial} for monomial in terms]
-        corner_sets = [set().union(*zeros) for zeros in itertools.product(*corners)]
-        return all(
-            any(not names & zeros for names in variables) for zeros in corner_sets
-        )
+        variables = [set(dict(monomial)) for monomial in terms]
+        for zeros_by_symbol in itertools.product(*corners):
+            zeros = set().union(*zeros_by_symbol)
+            if all(names & zeros for names in variables):
+                return False
+        return True
 
     def in_slacks(self, poly):
         """Return a polynomial, times a positive number, in variables s, t >= 0.
@@ -99,8 +103,8 @@ class Region:
                 times(raised(first, n), raised(second, most - n))
                 for n in range(most + 1)
             ]
-            for key, c in poly.items():
-                n = int((Fraction(dict(key).get(name, 0)) - lowest) * degree)
+            for (key, c), exponent in zip(poly.items(), exponents, strict=True):
+                n = int((exponent - lowest) * degree)
                 rest = {tuple(k for k in key if k[0] != name): c}
                 pairs += times(rest, powers[n]).items()
             poly = merged(pairs)
@@ -108,7 +112,7 @@ class Region:
         return poly, corners
 
     def ends(self, name, degree):
-        """Numerator and denominator of x^(1/degree) in s and t; which may be 0."""
+        """Return x^(1/degree) as a quotient in s and t, and which of these may be 0."""
         low, high, open_low, open_high = self.range(name)
         if degree > 1:
             open_low = open_low or low > 1

@@ -30,9 +30,8 @@ class LastInequality:
         assert isinstance(script, Script)
         fact = script.prove(**script.weights)
         self._region = ScriptRegion(self._theorem, script)
-        self._rest = sp.Add(*self._theorem.parts.values()) - sp.Add(
-            *fact.right.values()
-        )
+        stated, proved = self._theorem.parts.values(), fact.right.values()
+        self._rest = sp.Add(*stated) - sp.Add(*proved)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -46,9 +45,12 @@ class LastInequality:
 
 
 def smallest_shares(claim: str) -> dict[str, int]:
-    """Term -> hundredths of it that are enough, the other terms as they are."""
+    """Return the smallest sufficient share of each term, in hundredths.
+
+    The other terms stay as they are.
+    """
     inequality = LastInequality(claim)
-    found = {}
+    shares = {}
     for name in inequality.terms:
         low, high = -1, 100  # high is enough, low is not
         step = 1
@@ -58,8 +60,8 @@ def smallest_shares(claim: str) -> dict[str, int]:
                 high, step = middle, 2 * step
             else:
                 low, step = middle, max((high - middle) // 2, 1)
-        found[name] = high
-    return found
+        shares[name] = high
+    return shares
 
 
 def proved_theorems() -> list[str]:
@@ -72,7 +74,7 @@ def proved_theorems() -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the table anew, or the given claims in it."""
+    """Write the whole table, or the rows of the given claims."""
     table = json.loads(FILE.read_text(encoding="utf-8")) if arguments[1:] else {}
     for claim in arguments[1:] or proved_theorems():
         table[claim] = smallest_shares(claim)

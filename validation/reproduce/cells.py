@@ -117,9 +117,8 @@ class Cell:
     def setup(self) -> PaperSetup:
         """Return the paper's set-up of the method, with this cell's changes."""
         known = "cifar10" if self.dataset == "fashion_mnist" else self.dataset
-        setup = paper_setup(
-            self.paper, self.method, known, self.partition.startswith("classes")
-        )
+        few_classes = self.partition.startswith("classes")
+        setup = paper_setup(self.paper, self.method, known, few_classes)
         hyperparameters = dict(setup.hyperparameters)
         if "participation" in hyperparameters:
             hyperparameters["participation"] = self.neighbors / 100
@@ -154,6 +153,7 @@ class Cell:
         elif kind != "iid":
             known = {"iid", "dirichlet", "classes"}
             raise UnknownNameError("partition", self.partition, known)
+        training_images = size.images and size.images * size.clients
         document: Document = {
             "task": task,
             "algorithm": {"name": setup.cls.__name__.lower(), **setup.hyperparameters},
@@ -163,10 +163,7 @@ class Cell:
                 "seed": seed,
                 "evaluate_every": max(1, rounds // scale.measurements),
             },
-            "images": {
-                "train": size.images and size.images * size.clients,
-                "test": size.tests,
-            },
+            "images": {"train": training_images, "test": size.tests},
             "papers_model": self.papers_model,
             "probe": self.probe,
         }

@@ -13,14 +13,16 @@ def probed(
     """Return the sharpness of f at the mean model, and a loss surface."""
     from dfltheory.tasks import estimate
 
-    steps, (one, other) = torch.linspace(-1, 1, 15).to(mean), directions(task, mean)
-    rows = [
-        task.global_loss(mean + step * one + steps[:, None] * other) for step in steps
-    ]
+    steps = torch.linspace(-1, 1, 15).to(mean)
+    first, second = directions(task, mean)
+    losses = []
+    for step in steps:
+        points = mean + step * first + steps[:, None] * second
+        losses.append(task.global_loss(points))
     return {
         "sharpness": estimate.largest_hessian_eigenvalue(task, mean, steps=20),
         "along": steps.tolist(),
-        "landscape": torch.stack(rows).double().tolist(),
+        "landscape": torch.stack(losses).double().tolist(),
     }
 
 
@@ -32,12 +34,14 @@ def directions(task: dfl.tasks.Supervised, x: torch.Tensor) -> torch.Tensor:
     networks comparable (Li et al. 2018).
     """
     g = torch.Generator().manual_seed(0)
-    found = torch.randn(2, task.d, generator=g, dtype=torch.float64).to(x)
+    random = torch.randn(2, task.d, generator=g, dtype=torch.float64).to(x)
     for shape, part in zip(task.shapes, task.blocks, strict=True):
-        own, random = x[part].view(shape[0], -1), found[:, part].view(2, shape[0], -1)
-        random *= own.norm(dim=1, keepdim=True) / random.norm(
-            dim=2, keepdim=True
-        ).clamp_min(1e-12)
         if len(shape) < 2:
-            found[:, part] = 0
-    return found
+            random[:, part] = 0
+            continue
+        filters = x[part].view(shape[0], -1)
+        random_filters = random[:, part].view(2, shape[0], -1)
+        norms = filters.norm(dim=1, keepdim=True)
+        random_norms = random_filters.norm(dim=2, keepdim=True).clamp_min(1e-12)
+        random_filters *= norms / random_norms
+    return random

@@ -76,18 +76,24 @@ class Outcome:
         return [self._count(order) for order in self.item.orders]
 
     def _count(self, order: Order) -> Count:
-        printed, mean, every, said = 0, 0, 0, 0
+        in_print = in_means = in_every_seed = with_numbers = 0
         pairs = self.item.pairs(order)
         for a, b in pairs:
-            p, q = self.item.number(a), self.item.number(b)
-            if p is not None and q is not None:
-                said += 1
-                printed += self._better(a, _number(p), _number(q))
-            ours = list(zip(self.values[a], self.values[b]))
-            mean += self._better(a, _mean(self.values[a]), _mean(self.values[b]))
-            every += all(self._better(a, x, y) for x, y in ours)
+            printed_a, printed_b = self.item.number(a), self.item.number(b)
+            if printed_a is not None and printed_b is not None:
+                with_numbers += 1
+                in_print += self._better(a, _number(printed_a), _number(printed_b))
+            values_a, values_b = self.values[a], self.values[b]
+            in_means += self._better(a, _mean(values_a), _mean(values_b))
+            seeds = zip(values_a, values_b, strict=True)
+            in_every_seed += all(self._better(a, x, y) for x, y in seeds)
         return Count(
-            order.text, len(pairs), said, printed if said else None, mean, every
+            text=order.text,
+            pairs=len(pairs),
+            said=with_numbers,
+            printed=in_print if with_numbers else None,
+            mean=in_means,
+            every=in_every_seed,
         )
 
     def _better(self, entry: Entry, a: float, b: float) -> bool:
@@ -153,30 +159,30 @@ class Outcome:
             f"# {item.title}",
             f"Source: {item.source}. Command: `{command} --seeds {len(self.seeds)}`",
             f"**The paper's setting.** {item.setting} {item.unsaid}".strip(),
-            f"**Here** ({self.scale.name} scale, seeds {seeds}). " + self._here(),
+            f"**Here** ({self.scale.name} scale, seeds {seeds}). {self._reductions()}",
             self._legend(),
             self.table(),
             *self._orders(),
-            f"![{item.title}]({self.name}.svg)" if item.form else "",
-            (
+        ]
+        if item.form:
+            parts.append(f"![{item.title}]({self.name}.svg)")
+        if self.scale.data:
+            parts.append(
                 "At a reduced scale these numbers say nothing of the paper's own: only"
                 " which of its comparisons appear under the reductions above."
-                if self.scale.data
-                else ""
-            ),
-        ]
+            )
         return "\n\n".join(part for part in parts if part) + "\n"
 
-    def _here(self) -> str:
+    def _reductions(self) -> str:
+        """Return how the runs on each data set differ from the paper's."""
         lines = []
         for name in self.item.papers_datasets:
             cell = next(c for c in self.item.cells().values() if c.dataset == name)
-            found = self.scale.reductions(
-                name, cell.setup().rounds, cell.papers_model, cell.clients
+            rounds = cell.setup().rounds
+            reductions = self.scale.reductions(
+                name, rounds, cell.papers_model, cell.clients
             )
-            lines.append(
-                f"{name}: " + ("; ".join(found) if found else "as in the paper") + "."
-            )
+            lines.append(f"{name}: {'; '.join(reductions) or 'as in the paper'}.")
         return " ".join(lines)
 
     def _legend(self) -> str:

@@ -129,7 +129,7 @@ def pooled_cnn(channels: int, side: int, classes: int) -> nn.Module:
     32 channels, group norm (as in the papers' deep networks) and pooling, and a linear
     classifier. For 3 x 32 x 32 images and 10 classes it has 10,314 parameters.
     """
-    left = side // 8
+    side_after_pooling = side // 8
     return nn.Sequential(
         nn.AvgPool2d(2),
         nn.Conv2d(channels, 16, 3, padding=1),
@@ -141,5 +141,5 @@ def pooled_cnn(channels: int, side: int, classes: int) -> nn.Module:
         nn.ReLU(),
         nn.MaxPool2d(2),
         nn.Flatten(),
-        nn.Linear(32 * left * left, classes),
+        nn.Linear(32 * side_after_pooling**2, classes),
     )

@@ -54,12 +54,9 @@ def perform_all(
     different = {digest(document): document for document in documents.values()}
     work = {name: _work(document) for name, document in different.items()}
     order = sorted(work, key=work.__getitem__, reverse=True)
-    runs = Parallel(n_jobs=options.jobs, return_as="generator")(
-        delayed(_perform_cell)(
-            different[name], options.out / "cells", options.data_root, options.device
-        )
-        for name in order
-    )
+    places = (options.out / "cells", options.data_root, options.device)
+    calls = [delayed(_perform_cell)(different[name], *places) for name in order]
+    runs = Parallel(n_jobs=options.jobs, return_as="generator")(calls)
     by_name = {}
     with counted(len(different)) as report:
         for name, result in zip(order, runs):

@@ -352,13 +352,13 @@ Box = tuple[tuple[Range, ...], dict[sp.Symbol, sp.Expr]]
 def script(
     variant: str, prove: Callable[..., r.Fact], box: Box, **weights: Weights
 ) -> Script:
-    """In r = eta/lam_admm <= 1, gamma <= 1 and L lam_admm."""
+    """Return the proof of a variant in r = eta/lam_admm <= 1, gamma and L lam_admm."""
     claim = f"dfedadmm.theorem_1:{variant}"
     return Script(claim, prove, GRANTS, *box, (WEIGHTS,), NAMES, weights=weights)
 
 
 def assumed_moment() -> r.Fact:
-    """root(g_k + n_k + e_k) <= S = sqrt(S2)."""
+    """Bound root(g_k + n_k + e_k) by S = sqrt(S2), the assumption itself."""
     return r.second_moment(A)
 
 

@@ -56,17 +56,14 @@ class BlocksProblem(FiniteProblem):
 
         The choice of v gives H' any value of its range.
         """
-        ends = np.stack(
-            [self.tables[:, 2].min(axis=-1), self.tables[:, 2].max(axis=-1)]
-        )
+        of_A, of_H = self.tables[:, 0], self.tables[:, 2]
+        ends = np.stack([of_H.min(axis=-1), of_H.max(axis=-1)])
+        clients = range(self.m)
         largest = 0 * self.one
         for pick in itertools.product((0, 1), repeat=self.m):
-            slopes = (
-                self.tables[:, 0] + self.a * ends[list(pick), range(self.m)][:, None]
-            )
-            spread = ((slopes - slopes.sum(axis=0) / self.m) ** 2).sum(
-                axis=0
-            ).max() / self.m
+            slopes = of_A + self.a * ends[list(pick), clients][:, None]
+            deviations = slopes - slopes.sum(axis=0) / self.m
+            spread = (deviations**2).sum(axis=0).max() / self.m
             largest = max(largest, spread)
         return largest
 

@@ -15,8 +15,8 @@ from validation.papers.finite_problems import (
 def bound_of_8(problem: FiniteProblem, t: int, noise: Number) -> Number:
     """Return C_2 eta^2, the right side of (8), with ``noise`` for sigma_l^2."""
     K, L, eta, rho = problem.K, problem.L, problem.eta, problem.rho
-    here = problem.sq(problem.gradient(problem.gossip.x[t]))
-    moments = L**2 * rho**2 + problem.sigma_g_sq + noise + here
+    gradient_sq = problem.sq(problem.gradient(problem.gossip.x[t]))
+    moments = L**2 * rho**2 + problem.sigma_g_sq + noise + gradient_sq
     turning = problem.one * 4 * K**3 * L**2 * eta**2 * rho**4 / (2 * K - 1)
     ascent = problem.one * 2 * K * rho**2 / (2 * K - 1)
     return 2 * K * (turning + 8 * K * eta**2 * moments) + ascent

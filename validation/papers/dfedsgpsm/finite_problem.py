@@ -93,9 +93,9 @@ class PushSumProblem(FiniteProblem):
         m, d = self.m, self.tables.shape[1]
         power = max(m - 1, 1) * len(self.P) + len(self.P)
         lam = 1 - m / m**power if m > 1 else 0.5
-        return 2 * d**0.5 * m**power / lam ** ((power + 2) / (power + 1)), lam ** (
-            1 / (power + 1)
-        )
+        C = 2 * d**0.5 * m**power / lam ** ((power + 2) / (power + 1))
+        q = lam ** (1 / (power + 1))
+        return C, q
 
     # -- client i and step k of the first round
 
