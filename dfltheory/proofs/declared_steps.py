@@ -105,12 +105,12 @@ class DeclaredProof:
 
     def ends_in_statement(self) -> bool:
         """Return whether the last step claims the statement's left side and bound."""
-        left, known = self.theorem.lhs, self._round
+        lhs = self.theorem.lhs
         horizon = self.theorem.glossary["T"].symbol
-        rounds = (left.first, left.last, left.start)
-        if known is None or rounds != (0, horizon - 1, 0):
+        rounds = (lhs.first, lhs.last, lhs.start)
+        if self._round is None or rounds != (0, horizon - 1, 0):
             return False
-        if left.measure != "grad_norm_sq" or left.aggregate not in ("mean", "min"):
+        if lhs.measure != "grad_norm_sq" or lhs.aggregate not in ("mean", "min"):
             return False
         bound = self._coefficient(self.theorem.bound)
         last = self.claims[self.names[-1]]

@@ -43,8 +43,6 @@ from dfltheory.proofs.vectors import (
 )
 from dfltheory.proofs.weights import PLAIN, Lag, is_zero
 
-# -- one round
-
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
@@ -52,7 +50,6 @@ class Algorithm:
 
     Attributes
     ----------
-    name : of its class
     local : the point at which the gradients of step k are taken
     sent : what the network mixes: x <- W sent
     mean_model : the point of the theorem's gradient

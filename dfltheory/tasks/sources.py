@@ -113,7 +113,8 @@ def supervised_from(
             classes_per_client=classes_per_client,
             seed=seed,
         )
-        clients = [(X[own], y[own]) for own in map(torch.from_numpy, parts.train)]
+        indices = map(torch.from_numpy, parts.train)
+        clients = [(X[of_client], y[of_client]) for of_client in indices]
     if isinstance(test, list):
         test = [
             examples_of(item, f"test set {i}", **named) for i, item in enumerate(test)

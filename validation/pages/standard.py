@@ -161,8 +161,8 @@ def best(theorem: Theorem, values: Values, T: int) -> tuple[float, float]:
     steps = STEPS / float(values["L"])
     if "eta" in theorem.schedule:
         schedule = theorem.schedule["eta"]
-        given = {symbol: at[str(symbol)] for symbol in schedule.free_symbols}
-        steps = np.array([float(schedule.subs(given))])
+        constants = {symbol: at[str(symbol)] for symbol in schedule.free_symbols}
+        steps = np.array([float(schedule.subs(constants))])
     if "eta" in theorem.needs:
         at["eta"] = steps
     bound = np.broadcast_to(theorem.evaluate(where="nan", **at), steps.shape)

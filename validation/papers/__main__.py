@@ -45,23 +45,23 @@ def _compare(name: str) -> int:
             f"{name}: no witness that a formula evaluates. {entry.no_witness}".rstrip()
         )
         return 0
-    found = compare(entry)
+    comparison = compare(entry)
     if entry.witness.line:
         arguments = refuted_lines(entry.paper).exact_arguments(entry.witness.line)
         print(f"{entry.witness.line}, evaluated at:")
         print("\n".join(f"  {name} = {value}" for name, value in arguments.items()))
-    for left, printed, corrected in found.rows:
+    for left, printed, corrected in comparison.rows:
         print(f"left {left}, printed {printed}, corrected {corrected}")
-    print(f"printed line holds: {found.printed_holds}")
-    print(f"corrected line holds: {found.corrected_holds}")
-    return int(found.printed_holds or not found.corrected_holds)
+    print(f"printed line holds: {comparison.printed_holds}")
+    print(f"corrected line holds: {comparison.corrected_holds}")
+    return int(comparison.printed_holds or not comparison.corrected_holds)
 
 
 def _examine(claim: str) -> int:
     """Print findings and proof of a claim; return 1 for an error or a failed proof."""
-    found = findings(claim)
-    print("\n".join(map(str, found)))
-    failed = any(finding.severity == "error" for finding in found)
+    audit = findings(claim)
+    print("\n".join(map(str, audit)))
+    failed = any(finding.severity == "error" for finding in audit)
     if claim in scripts():
         answer = checked(claim)
         print(answer)

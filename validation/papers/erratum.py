@@ -180,15 +180,17 @@ class Erratum:
         for name in reversed(tables):
             if name in needed:
                 needed |= _names([tables[name]["formula"]])
-        found: list[Definition] = []
-        for name in (name for name in tables if name in needed - known):
-            found.append(_definition(name, tables[name], _symbols(theorem, found)))
-        return found
+        definitions: list[Definition] = []
+        for name, table in tables.items():
+            if name in needed - known:
+                symbols = _symbols(theorem, definitions)
+                definitions.append(_definition(name, table, symbols))
+        return definitions
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class StatementNote:
-    """What is said of a main statement of a paper, to its authors.
+    """A note on a main statement of a paper, for its authors.
 
     Attributes
     ----------
@@ -268,14 +270,14 @@ def read_records(
     InputError
         A record has a field that such records do not have, or lacks one.
     """
-    found: list[Record] = []
+    records: list[Record] = []
     for record in tomllib.loads(file.read_text(encoding="utf-8")).get(name, []):
         try:
-            found.append(record_type.validate_python(record))
+            records.append(record_type.validate_python(record))
         except ValidationError as wrong:
             place = record.get("id", record.get("claim", f"a {name} without a name"))
             raise InputError(f"{file}: {place}: {wrong}") from None
-    return tuple(found)
+    return tuple(records)
 
 
 _ERRATUM = TypeAdapter(Erratum)

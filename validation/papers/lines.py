@@ -251,8 +251,8 @@ class RefutedLines:
         if isinstance(value, str):
             return Fraction(value)
         if isinstance(value, dict) and "problem" in value:
-            given = {name: _array(v) for name, v in value.items() if name != "problem"}
-            return self.problems[str(value["problem"])](**given)
+            fields = {name: _array(v) for name, v in value.items() if name != "problem"}
+            return self.problems[str(value["problem"])](**fields)
         return value
 
 

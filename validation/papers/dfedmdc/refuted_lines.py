@@ -265,9 +265,9 @@ def along_step(problem: BlocksProblem, gradients: Array) -> Number:
 @LINES.refutes("(15), sign 1", "(29), sign 1")
 def gradients_at_one_point(problem: BlocksProblem) -> Pair:
     """(15) and (29): K_v gradients at v_i^{t,k}, taken for gradients at v_i^t."""
-    own = problem.in_v(problem.u, problem.v)
+    gradients = problem.in_v(problem.u, problem.v)
     at_mean = problem.in_v(problem.mean_at_clients, problem.v)
-    product = problem.mean((coupling(problem) + own) * own)
+    product = problem.mean((coupling(problem) + gradients) * gradients)
     return along_step(problem, at_mean), -problem.eta_v * problem.K_v * product
 
 
@@ -275,16 +275,18 @@ def gradients_at_one_point(problem: BlocksProblem) -> Pair:
 def gradients_at_their_own_points(problem: BlocksProblem) -> Pair:
     """(15) and (29): the step in v with the K_v gradients at v_i^{t,k}."""
     at_mean = problem.in_v(problem.mean_at_clients, problem.v)
-    own = sum(problem.in_v(problem.u, v) for v in problem.run.v[problem.t][:-1])
-    return along_step(problem, at_mean), -problem.eta_v * problem.mean(at_mean * own)
+    points = problem.run.v[problem.t][:-1]
+    gradients = sum(problem.in_v(problem.u, v) for v in points)
+    product = problem.mean(at_mean * gradients)
+    return along_step(problem, at_mean), -problem.eta_v * product
 
 
 @LINES.refutes("(15), sign 2", "(29), sign 2")
 def drift_of_v_lost(problem: BlocksProblem) -> Pair:
     """(15) and (29): the step in v with its drift by the one without."""
-    own, coupled = problem.in_v(problem.u, problem.v), coupling(problem)
-    descent = -problem.eta_v * problem.K_v * problem.squared(own)
-    left = along_step(problem, coupled + own)
+    gradients, coupled = problem.in_v(problem.u, problem.v), coupling(problem)
+    descent = -problem.eta_v * problem.K_v * problem.squared(gradients)
+    left = along_step(problem, coupled + gradients)
     return left, descent + along_step(problem, coupled)
 
 

@@ -80,9 +80,10 @@ def lemma_D2(problem: FiniteProblem) -> Pair:
     """
     points = (np.arange(25) - 12)[:, None] * problem.one / 4
     grid = np.repeat(points, problem.start.shape[1], axis=1)
-    own = problem.gradients(grid[:, None, :] + problem.ascent(problem.at(grid)))
+    ascents = problem.ascent(problem.at(grid))
+    of_clients = problem.gradients(grid[:, None, :] + ascents)
     common = problem.gradient(grid + problem.ascent(problem.gradient(grid)))
-    spread = ((own - common[:, None, :]) ** 2).sum(axis=-1).max()
+    spread = ((of_clients - common[:, None, :]) ** 2).sum(axis=-1).max()
     return spread, 3 * problem.sigma_g_sq + 6 * problem.L**2 * problem.rho**2
 
 
@@ -94,8 +95,9 @@ def lemma_D3(problem: FiniteProblem) -> Pair:
     """
     run, spreads = problem.gossip, []
     for t in range(problem.T):
-        common = problem.ascent(problem.gradient(average_clients(run.x[t])))[:, None, :]
-        spreads += [problem.sq(own - common) for own in run.delta[t]]
+        gradient = problem.gradient(average_clients(run.x[t]))
+        common = problem.ascent(gradient)[:, None, :]
+        spreads += [problem.sq(ascents - common) for ascents in run.delta[t]]
     steps = problem.K**2 * problem.eta**2
     return max(spreads), 2 * steps * problem.beta_sq * problem.rho**2
 

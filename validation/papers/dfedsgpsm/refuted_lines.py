@@ -78,9 +78,9 @@ def lemma_2(N: int) -> Pair:
     probability 1/N, leads from 0 to a point of its own, where its noise is N - 1 and
     that of every other minibatch -1: mean zero and variance N - 1.
     """
-    own, other = Fraction(N - 1), Fraction(-1)
-    second_moment = N * own**2 / N
-    variance = (own**2 + (N - 1) * other**2) / N
+    of_own_minibatch, of_others = Fraction(N - 1), Fraction(-1)
+    second_moment = N * of_own_minibatch**2 / N
+    variance = (of_own_minibatch**2 + (N - 1) * of_others**2) / N
     return second_moment, 2 * variance / Fraction(81, 100)
 
 
