@@ -43,7 +43,7 @@ class Script:
     grants : assumption, as the theorem states it -> the hypotheses that it is
     ranges : the quantities in which the remaining inequalities are proved
     values : symbol of the glossary -> formula in these quantities
-    lags : weights of sums over steps whose sums have symbols
+    lags : weights of sums over steps, with symbols for their totals
     names : abbreviation of the theorem -> formula in these symbols
     weights : arguments of ``prove``: groups of weights in Young's inequality, which are
         positive and sum to at most 1

@@ -231,11 +231,13 @@ def _merge_powers(expr: Expr) -> Expr:
     """Return an expression with x^(a b) for (x^a)^b, where x >= 0."""
 
     def is_power_of_power(e: Expr) -> bool:
-        return e.is_Pow and e.base.is_Pow and e.base.base.is_nonnegative
+        if not (isinstance(e, sp.Pow) and isinstance(e.base, sp.Pow)):
+            return False
+        return bool(e.base.base.is_nonnegative)
 
-    def merged(e: Expr) -> Expr:
-        inner_power = e.base
-        return inner_power.base ** sp.simplify(inner_power.exp * e.exp)
+    def merged(e: sp.Pow) -> Expr:
+        base, inner_exponent = e.base.args
+        return base ** sp.simplify(inner_exponent * e.exp)
 
     return expr.replace(is_power_of_power, merged)
 

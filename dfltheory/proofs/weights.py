@@ -51,7 +51,7 @@ def _with_power_symbols(expr: Expr) -> Expr:
 
 
 def _has_symbol_in_exponent(expr: Expr) -> bool:
-    return expr.is_Pow and bool(expr.exp.free_symbols)
+    return isinstance(expr, sp.Pow) and bool(expr.exp.free_symbols)
 
 
 @lru_cache(maxsize=1 << 14)

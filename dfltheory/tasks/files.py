@@ -51,9 +51,12 @@ def _idx_set(
     name: str, folder: str, address: str, md5: tuple[str, str, str, str]
 ) -> FileSet:
     """Return a set of four IDX files at one address."""
-    checksums = dict(zip(_IDX, md5, strict=True))
-    urls = {file: address + file for file in _IDX}
-    return FileSet(name, folder, checksums, urls)
+    files: dict[str, str] = {}
+    urls: dict[str, str] = {}
+    for file, checksum in zip(_IDX, md5, strict=True):
+        files[file] = checksum
+        urls[file] = address + file
+    return FileSet(name, folder, files, urls)
 
 
 _SETS = (

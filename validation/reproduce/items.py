@@ -294,21 +294,27 @@ def _item(paper: Settings, record: Settings) -> Item:
     """Build an item from a record of a paper's file."""
     fields = dict(record)
     name = fields.pop("name")
-    number = re.sub(r"(\d)([ab])$", r"\1(\2)", name.split(".")[0].replace("_", " "))
-    source = f"{paper['source']}, {number} {fields.pop('source', '')}".rstrip()
+    label = name.split(".")[0].replace("_", " ")
+    label = re.sub(r"(\d)([ab])$", r"\1(\2)", label)
+    source = f"{paper['source']}, {label} {fields.pop('source', '')}"
+    unsaid = f"{fields.pop('unsaid', '')} {paper.get('unsaid', '')}"
+    base = {"paper": paper["key"]} | paper.get("base", {}) | fields.pop("base", {})
     printed = rows_of(fields.pop("printed", ""))
     rows = [_row(row) for row in fields.pop("rows", printed)]
+    columns = [Line(**column) for column in fields.pop("columns")]
+    orders = [Order(**order) for order in fields.pop("orders", ())]
+    panels = [Panel(**panel) for panel in fields.pop("panels", ())]
     return Item(
         key=f"{paper['key']}.{name}",
-        source=source,
+        source=source.rstrip(),
         setting=f"{paper['setting']}; {fields.pop('setting')}",
-        unsaid=f"{fields.pop('unsaid', '')} {paper.get('unsaid', '')}".strip(),
-        base={"paper": paper["key"], **paper.get("base", {}), **fields.pop("base", {})},
+        unsaid=unsaid.strip(),
+        base=base,
         measure=fields.pop("measure", paper["measure"]),
         rows=rows,
-        columns=[Line(**column) for column in fields.pop("columns")],
+        columns=columns,
         printed=printed,
-        orders=[Order(**order) for order in fields.pop("orders", ())],
-        panels=[Panel(**panel) for panel in fields.pop("panels", ())],
+        orders=orders,
+        panels=panels,
         **fields,
     )
