@@ -283,11 +283,13 @@ class DeclaredProof:
         """Judge whether the claim follows from the premises."""
         slacks = [slack for fact in premises for slack in fact.slacks()]
         claims = self.claims[name].slacks()
-        moments = {moment for slack in (*claims, *slacks) for moment in slack} | {ONE}
-        if len(moments) > MOST_MOMENTS:
+        moments: dict[Moment, None] = {}
+        for slack in (*claims, *slacks):
+            moments |= dict.fromkeys(slack)
+        if len({*moments, ONE}) > MOST_MOMENTS:
             reason = f"the step has more than {MOST_MOMENTS} moments"
             return JudgedStep(name, step, "not decided", reason, uses=uses)
-        slacks += scalings(moment for slack in (*claims, *slacks) for moment in slack)
+        slacks += scalings(moments)
         for claim in claims:
             deduction = Deduction(claim, slacks, self._region, self.claims[name].left)
             if deduction.proved():

@@ -115,13 +115,13 @@ def scalings(moments: Iterable[Moment]) -> list[dict[Moment, Expr]]:
 
     E||c U||^2 = c^2 E||U||^2, of roots with abs(c), of products with both factors.
     """
-    found: list[dict[Moment, Expr]] = []
+    nonnegative: list[dict[Moment, Expr]] = []
     for larger, smaller in combinations(dict.fromkeys(moments), 2):
         factor = _factor_between(larger, smaller)
         if factor is not None:
-            difference = form(({larger: sp.S.One}, 1), ({smaller: factor}, -1))
-            found += [difference, form((difference, -1))]
-    return found
+            difference = combination((1, larger), (-factor, smaller))
+            nonnegative += [difference, form((difference, -1))]
+    return nonnegative
 
 
 def _factor_between(one_moment: Moment, other: Moment) -> Expr | None:

@@ -153,9 +153,6 @@ class Algorithm:
         return self.grad(point).mean()
 
 
-# -- moments
-
-
 _ZERO = Vec()
 
 
@@ -295,9 +292,6 @@ def combination(*terms: tuple[Expr | int, Moment]) -> dict[Moment, Expr]:
 def form_text(side: Form) -> str:
     """Return the text of one side of an inequality."""
     return " + ".join(f"({c}) {m}" for m, c in side.items()) or "0"
-
-
-# -- what rules say
 
 
 @dataclass(frozen=True)
