@@ -6,16 +6,13 @@ apply?
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.monomials import Monomial
 from dfltheory.bounds.outgrowth import outgrows
-from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.rates import (
     covered,
     direction,
@@ -24,17 +21,13 @@ from dfltheory.bounds.rates import (
     scheduled,
     scheduled_region,
 )
-from dfltheory.bounds.regions import draw, values_of
 from dfltheory.bounds.registry import REGISTRY, Registry
-from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.everyday import everyday
-from dfltheory.checks.finding import Finding, check, error, found, note
+from dfltheory.checks.finding import Finding, check, found, note
+from dfltheory.checks.scheduled_conditions import conditions_under_schedule
 
 HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
-_LARGEST = 1e15
-_TRIED_ROUNDS = np.geomspace(1, _LARGEST, 301)
 
 
 def has_rate(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
@@ -291,114 +284,8 @@ def _power(atom: str, exponent: Fraction) -> str:
 def schedule_against_conditions(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[Finding]:
-    """Yield from which T on each condition holds under the schedule.
-
-    Where it holds at no T, the finding is an error. A condition without step sizes may
-    keep T below a limit.
-    """
-    base = _scheduled(theorem, registry)
-    glossary = with_quantities((*theorem.quantities, *base.quantities))
-    for c in base.conditions:
-        slack = scheduled(base, base.expand(c.slack), theorem.schedule)
-        if "T" not in {s.name for s in slack.free_symbols}:
-            continue
-        first = first_round(slack, c.strict, glossary)
-        last = last_round(slack, c.strict, glossary) if first is None else None
-        if last is not None:
-            on_steps = not set(theorem.schedule).isdisjoint(
-                symbol.name for symbol in base.expand(c.slack).free_symbols
-            )
-            yield found(
-                "warning" if on_steps else "note",
-                f"condition {c.name}",
-                f"the schedule meets it only for small T; at {_text(last[0])}: at T ="
-                f" {last[1]:.3g}, and at no larger T that was tried",
-            )
-        elif first is None:
-            yield error(
-                f"condition {c.name}",
-                f"the schedule never meets it: {c.left} <= {c.right} fails at every T"
-                f" tried up to {_LARGEST:.0e}",
-            )
-        elif first[1] > 1:
-            formula = _solved(slack)
-            yield note(
-                f"condition {c.name}",
-                f"the schedule meets it {formula or 'only for large T'}; at"
-                f" {_text(first[0])}: from T = {first[1]:.3g} on",
-            )
-
-
-def _text(point: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} = {value:.3g}" for name, value in point.items())
-
-
-def first_round(
-    slack: Expr, strict: bool, glossary: Mapping[str, Quantity] = GLOSSARY
-) -> tuple[dict[str, float], float] | None:
-    """Return a moderate point and the T from which ``slack`` stays >= 0 there.
-
-    The result is None where it never does, anywhere.
-    """
-    best: tuple[dict[str, float], float] | None = None
-    for values, good in _tried(slack, strict, glossary):
-        if good[-1]:
-            start = len(good) - int(np.argmin(good[::-1])) if not good.all() else 0
-            if best is None:
-                best = (values, float(_TRIED_ROUNDS[min(start, 300)]) if start else 1.0)
-    return best
-
-
-def last_round(
-    slack: Expr, strict: bool, glossary: Mapping[str, Quantity] = GLOSSARY
-) -> tuple[dict[str, float], float] | None:
-    """Return a moderate point and the largest T tried at which ``slack`` >= 0 there.
-
-    The result is None where there is none.
-    """
-    for values, good in _tried(slack, strict, glossary):
-        if good.any():
-            return values, float(_TRIED_ROUNDS[np.flatnonzero(good)[-1]])
-    return None
-
-
-def _tried(
-    slack: Expr, strict: bool, glossary: Mapping[str, Quantity]
-) -> Iterator[tuple[dict[str, float], np.ndarray]]:
-    """Yield moderate points, and at which T of a grid ``slack`` is >= 0 there."""
-    names = sorted({s.name for s in slack.free_symbols} - {"T"})
-    for seed in range(24):
-        values = _moderate(names, seed, glossary)
-        size = len(_TRIED_ROUNDS)
-        points = {n: np.full(size, v) for n, v in values.items()}
-        (value,) = values_of([slack], {**points, "T": _TRIED_ROUNDS})
-        yield values, value > 0 if strict else value >= -1e-12
-
-
-def _moderate(
-    names: list[str], seed: int, glossary: Mapping[str, Quantity]
-) -> dict[str, float]:
-    """Everyday values; at other seeds random ones."""
-    if seed == 0:
-        return everyday(names, glossary)
-    drawn = draw(names, 1, np.random.default_rng(seed), glossary)
-    least = dict.fromkeys(drawn, 1e-3)
-    least |= dict.fromkeys((n for n in drawn if glossary[n].high == 1), -math.inf)
-    return {name: max(float(values[0]), least[name]) for name, values in drawn.items()}
-
-
-def _solved(slack: Expr) -> str | None:
-    """``for T >= ...`` where the threshold can be solved in closed form."""
-    if slack.has(sp.Min, sp.Max):
-        return None
-    x = sp.Symbol("x_root", positive=True)
-    try:
-        roots = sp.solve(sp.together(slack.subs(GLOSSARY["T"].symbol, x**2)), x)
-    except (NotImplementedError, ValueError, TypeError):
-        return None
-    if len(roots) != 1 or roots[0].has(sp.I) or len(str(roots[0])) > 80:
-        return None
-    return f"for T >= {sp.simplify(roots[0] ** 2)}"
+    """Yield from which T on each condition holds under the schedule."""
+    yield from conditions_under_schedule(theorem, _scheduled(theorem, registry))
 
 
 __all__ = [
@@ -406,8 +293,6 @@ __all__ = [
     "check_corollary",
     "compare_rate",
     "fails_how",
-    "first_round",
     "hidden_by",
-    "last_round",
     "schedule_against_conditions",
 ]

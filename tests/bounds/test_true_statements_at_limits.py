@@ -128,6 +128,28 @@ def test_condition_may_keep_the_horizon_below_a_limit():
     assert severities(schedule_against_conditions(limits_steps)) == {"warning"}
 
 
+@pytest.mark.parametrize(
+    ("condition", "severity"),
+    [
+        (Condition("never", sp.Integer(2), 1 / T), "error"),
+        (Condition("tiny L only", sp.Integer(10) ** 12 * L * T, 1 / M), "warning"),
+    ],
+    ids=["at no T", "at tiny L only"],
+)
+def test_condition_that_no_tried_round_meets_is_an_error_only_if_that_is_proved(
+    condition, severity
+):
+    theorem = of_descent(
+        "grad_norm_sq",
+        "mean",
+        2 * L * GAP / T,
+        conditions=(condition,),
+        schedule={"eta": 1 / L},
+        kind="corollary",
+    )
+    assert severities(schedule_against_conditions(theorem)) == {severity}
+
+
 # -- constants
 
 
