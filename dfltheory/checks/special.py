@@ -18,7 +18,7 @@ from dfltheory.bounds.regions import Points, at, relations_of, values_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, error, numbers, warning
+from dfltheory.checks.finding import Finding, error, found, numbers, warning
 
 ENDS: dict[str, float] = {
     **dict.fromkeys(("m", "K", "K_u", "K_v", "Q", "delta", "window"), 1.0),
@@ -94,7 +94,7 @@ def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
     """Check the bound at the ends of ranges: m = 1, K = 1, alpha -> 0, rho -> 0, ...
 
     Further ends are sigma -> 0 and lam -> 0. The bound must be a number there, and the
-    limit of its values nearby.
+    limit of its values nearby. Only -oo contradicts what it bounds.
     """
     size = len(next(iter(points.values())))
     usual = np.isfinite(
@@ -113,7 +113,8 @@ def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
             bad = stated & _where_discontinuous(theorem, points, name, value)
         if bad.any():
             i = int(np.argmax(bad))
-            yield error(
+            yield found(
+                "error" if value[i] == -np.inf else "warning",
                 name,
                 f"at {name} = {end:g} the bound {_what_is_wrong(float(value[i]))}",
                 point=at(there, i),

@@ -181,8 +181,10 @@ def _roots_and_squares(moments: Sequence[Moment]) -> list[tuple[int, int]]:
     places = {moment: place for place, moment in enumerate(moments)}
     pairs = []
     for moment, place in places.items():
+        if moment.kind != "root":
+            continue
         square = replace(moment, kind="sq")
-        if moment.kind == "root" and square in places:
+        if square in places:
             pairs.append((place, places[square]))
     return pairs
 
