@@ -169,8 +169,9 @@ def said(place, monkeypatch, capsys):
         if mistake and (status != 2 or "LEFT OUT" in captured.err):
             return f"{words}: a mistake, but status {status}: {captured.err or captured.out[:200]}"
         lines = captured.err.strip().splitlines()
-        if status == 2 and not (len(lines) == 1 and lines[0].startswith("dfltheory: ")):
-            return f"{words}: not one line: {captured.err}"
+        named = [line.startswith("dfltheory: ") for line in lines]
+        if status == 2 and not (named and all(named)):
+            return f"{words}: not one line for each problem: {captured.err}"
         if "Traceback" in captured.err + captured.out:
             return f"{words}: {captured.err}"
         return None
