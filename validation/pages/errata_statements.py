@@ -21,7 +21,7 @@ from validation.papers.erratum import StatementNote, erratum, notes
 from validation.papers.minimal import region_of
 from validation.papers.witness_comparison import bound_at, evaluate, points
 
-_WIDTH = 96
+_WIDTH = 88
 """Characters of a line of plain text."""
 _LAW_VALUES = (1e2, 1e4, 1e6, 1e8)
 """Values at which a ratio in closed form is shown."""
