@@ -129,7 +129,7 @@ class SmallSteps:
                 f" {'; '.join(c.name for c in self.demands)}"
             )
         names = " and ".join(c.name for c in self.demands)
-        given = f" with {names}" if names else ""
+        given = f" that satisfy {names}" if names else ""
         return (
             f"they can be met together: for all values of the other quantities{given},"
             f" every small enough e > 0 does so with {', '.join(way)} (proved, by the"

@@ -72,15 +72,15 @@ def first_round(
 ) -> tuple[dict[str, float], float] | None:
     """Return a moderate point and the T from which ``slack`` stays >= 0 there.
 
-    The result is None where it never does, anywhere.
+    The result is None where it does at no point that is tried.
     """
-    best: tuple[dict[str, float], float] | None = None
-    for values, good in _tried(slack, strict, glossary):
-        if good[-1]:
-            start = len(good) - int(np.argmin(good[::-1])) if not good.all() else 0
-            if best is None:
-                best = (values, float(_TRIED_ROUNDS[min(start, 300)]) if start else 1.0)
-    return best
+    for values, holds in _tried(slack, strict, glossary):
+        if not holds[-1]:
+            continue
+        failing = np.flatnonzero(~holds)
+        start = int(failing[-1]) + 1 if failing.size else 0
+        return values, float(_TRIED_ROUNDS[start])
+    return None
 
 
 def last_round(
@@ -90,9 +90,9 @@ def last_round(
 
     The result is None where there is none.
     """
-    for values, good in _tried(slack, strict, glossary):
-        if good.any():
-            return values, float(_TRIED_ROUNDS[np.flatnonzero(good)[-1]])
+    for values, holds in _tried(slack, strict, glossary):
+        if holds.any():
+            return values, float(_TRIED_ROUNDS[np.flatnonzero(holds)[-1]])
     return None
 
 

@@ -134,7 +134,7 @@ def test_a_condition_that_no_small_step_meets_is_not_proved():
 def test_demands_on_the_constants_alone_are_named():
     way = small_steps((STEP, Condition("m >= 2", sp.Integer(2), s.m)))
     assert [c.name for c in way.demands] == ["m >= 2"]
-    assert "with m >= 2" in str(way)
+    assert "m >= 2" in str(way)
 
 
 def test_conditions_that_exclude_each_other():

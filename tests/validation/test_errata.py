@@ -13,6 +13,7 @@ import pytest
 
 from dfltheory import bounds
 from dfltheory.checks.finding import Finding
+from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.errors import InputError, UnknownNameError
 from validation.counterexamples.growth_laws import growth_laws
 from validation.pages import audit as audit_page
@@ -432,17 +433,32 @@ def test_family_in_closed_form_is_shown_where_the_example_is_one_problem():
 
 
 def test_ratios_of_a_family_are_taken_against_the_statement_of_the_note():
-    """Corollary 4.8 has one term more than 4.6, by which the example divides."""
-    by_claim = {note.claim: note for note in notes("dfedsam")}
-    one, several = (
-        exact_family(by_claim[f"dfedsam.corollary_{number}"])
-        for number in ("4_6", "4_8")
-    )
-    assert one.values == several.values
-    assert all(
-        other <= ratio for ratio, other in zip(one.ratios, several.ratios, strict=True)
-    )
-    assert exact_family(by_claim["dfedsam.theorem_4_5"]) is None
+    """Corollary 1 with SAM has one term more, so that the ratios of E7 are smaller."""
+    by_claim = {note.claim: note for note in notes("dfedadmm")}
+    with_sam = exact_family(by_claim["dfedadmm.corollary_1"])
+    without = exact_family(by_claim["dfedadmm.corollary_1:printed_admm"])
+    assert with_sam.values == without.values
+    pairs = zip(with_sam.ratios, without.ratios, strict=True)
+    assert all(smaller < larger for smaller, larger in pairs)
+    assert exact_family(by_claim["dfedadmm.theorem_1"]) is None
+
+
+def test_searches_that_a_caption_cites_found_a_growing_ratio():
+    shown = [n for paper in PAPERS for n in notes(paper) if exact_family(n)]
+    assert len(shown) == 7
+    for note in shown:
+        theorem = statement(note.claim)
+        file = DOCS / "counterexamples" / f"{theorem.key}-{theorem.variant}.json"
+        saved = json.loads(file.read_text(encoding="utf-8"))["divergence"]
+        assert Divergence(**saved).grows, note.claim
+
+
+def test_least_constants_of_push_sum_give_what_dfedsgpsm_e4_says(pages):
+    (values,) = points(erratum("DFedSGPSM-E4").witness)
+    least = {**values, "C": 1, "q": 0}
+    bound = float(bound_at(statement("dfedsgpsm.theorem_1"), least))
+    assert 7.01e-12 < bound <= 7.02e-12
+    assert r"7.02\cdot10^{-12}" in pages["dfedsgpsm"]
 
 
 def test_definition_that_its_symbols_state_is_not_printed():
@@ -499,7 +515,11 @@ def test_family_in_closed_form_is_on_the_page_once(pages):
 
 @pytest.mark.parametrize(
     ("T", "left", "claimed"),
-    [(256, "0.532", "0.207"), (4096, "0.844", "0.0510")],
+    [
+        (256, "0.532", "0.207"),
+        (4096, "0.844", "0.0510"),
+        (65536, "0.951", "0.0127"),
+    ],
 )
 def test_clients_of_e22_part_into_two_wells(T, left, claimed, pages):
     """The example in the cause of DFedMDC-E22, simulated, with the printed claim."""

@@ -60,8 +60,6 @@ class Member:
         Whether the clients start at different points.
     drawn : bool
         Whether searches draw this kind. Saved families are replayed in any case.
-    is_noisy : bool
-        Whether the expectation over the noise of one block is computed exactly.
     plain : mapping or None
         A first member whose numbers have one or two digits, with a ratio in closed form
         along the first entry of ``varied``; None if there is none.
@@ -76,7 +74,6 @@ class Member:
     needs: str = ""
     different_starts: bool = False
     drawn: bool = True
-    is_noisy: bool = False
     plain: Mapping[str, float] | None = None
 
     def draw(self, rng: np.random.Generator) -> Numbers:
@@ -106,7 +103,7 @@ class Member:
         instance, known = self.make(theorem, at)
         if isinstance(instance.task, SplitTask):
             return _exactly(theorem, instance, known)
-        history = self._history(instance)
+        history = _history(instance)
         data = measured(history, theorem.lhs.measure)
         values = {
             name: value
@@ -140,13 +137,14 @@ class Member:
             return None
         return float(at_T(theorem, data.T, T, False).mean())
 
-    def _history(self, instance: Instance) -> History:
-        """Return the run of one block, with expectations where it has noise."""
-        if not self.is_noisy:
-            return instance.run(progress=False)
-        return exact_history(
-            instance.algorithm, instance.task, instance.network, instance.rounds
-        )
+
+def _history(instance: Instance) -> History:
+    """Return the run of one block, with expectations where it has noise."""
+    if not instance.task.constants.sigma_l:
+        return instance.run(progress=False)
+    return exact_history(
+        instance.algorithm, instance.task, instance.network, instance.rounds
+    )
 
 
 def _exactly(

@@ -47,7 +47,6 @@ NOISY_CLIENTS = Member(
     },
     joint=("m*T", "T*K"),
     parameters=("m", "K"),
-    is_noisy=True,
 )
 
 __all__ = ["NOISY_CLIENTS"]
