@@ -214,7 +214,6 @@ def _entries_of_runs(
         gray.update_from(handle)
         if label not in (KNOWN, CONDITIONS_FAIL):
             gray.set_marker("None")
-        if label not in (KNOWN, CONDITIONS_FAIL):
             gray.set_color("0.25")
         entries.append((gray, label))
     return entries

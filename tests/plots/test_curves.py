@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 import dfltheory as dfl
 from dfltheory import plots
@@ -443,6 +444,22 @@ def test_several_runs_differ_by_marker_and_not_by_color_alone(corrected):
     assert len(first) == len(second) == 1
     assert first != second
     assert "None" not in first | second
+
+
+def test_line_styles_of_several_runs_are_explained_without_color_or_marker(corrected):
+    ax = plots.curves({"first": corrected["complete"], "second": corrected["ring"]})
+    explained = [
+        handle
+        for handle, label in zip(
+            ax.get_legend().legend_handles, labels(ax), strict=True
+        )
+        if label.startswith(("measured", "bound"))
+    ]
+    assert len(explained) == 2
+    for handle in explained:
+        assert handle.get_marker() == "None"
+        red, green, blue = to_rgb(handle.get_color())
+        assert red == green == blue
 
 
 def test_a_path_in_place_of_axes_is_an_input_error(corrected):

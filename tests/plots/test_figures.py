@@ -13,6 +13,9 @@ import dfltheory as dfl
 from dfltheory import bounds, plots
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.labels import gap_label
+from dfltheory.plots.layout import _BESIDE_TEXT, styled_axes
+from dfltheory.plots.look import ONE_COLUMN
+from dfltheory.plots.notation import text_width
 
 KEY = "dfedsam.theorem_4_5"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -68,6 +71,46 @@ def test_lower_limit_of_equal_seeds_is_the_documented_one():
         limit = f"{lower_limits(np.ones((seeds, 1)), 0.025)[0]:.2f}"
         assert f"{limit} times" in text
         assert float(limit) < 0.025 ** (1 / seeds)  # limit of the most powerful e-value
+
+
+def test_comparison_draws_intervals_of_95_percent_unless_another_level_is_given(runs):
+    for draw, measure in ((plots.comparison, "loss"), (plots.consensus, "consensus")):
+        named = {"measure": measure} if draw is plots.comparison else {}
+        for level in ({}, {"confidence": 0.8}):
+            ax = draw({"ring": runs["ring"]}, **named, **level)
+            _, _, _, high = plots.band(
+                runs["ring"], measure, level.get("confidence", 0.95)
+            )
+            drawn = ax.collections[0].get_paths()[0].vertices[:, 1]
+            assert drawn.max() == pytest.approx(high.max(), rel=1e-12)
+
+
+def test_figures_have_a_legend_unless_it_is_switched_off(runs):
+    verdict = dfl.compare(runs["ring"], bounds.get(KEY))
+    for draw, given in (
+        (plots.comparison, [runs]),
+        (plots.consensus, [runs]),
+        (plots.ratio_over, ["run.rounds", table()]),
+        (plots.terms, [verdict]),
+        (plots.tightness, [verdict]),
+    ):
+        assert draw(*given).get_legend() is not None
+        assert draw(*given, legend=False).get_legend() is None
+
+
+def test_label_that_fits_into_the_figure_is_not_wrapped():
+    # room for the label: 0.3 inches less than what the line beside it leaves
+    room = ONE_COLUMN - _BESIDE_TEXT - 0.3
+    label = "word"
+    while text_width(f"{label} word") < room:
+        label += " word"
+    for text, lines in ((label, 1), (f"{label} word word word", 2)):
+        with styled_axes(None, True, 1) as ax:
+            ax.plot([1, 2], [1, 2], label=text)
+        (entry,) = ax.get_legend().get_texts()
+        assert entry.get_text().count("\n") == lines - 1
+        ax.figure.canvas.draw()
+        assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.width
 
 
 def test_gap_label_shows_rounding_error_as_zero():

@@ -186,8 +186,10 @@ def test_what_is_missing_is_named(runs):
         plots.learning_curves(runs, "loss", band="client")
     with pytest.raises(UnknownNameError, match="x"):
         plots.learning_curves(runs, "loss", x="round")
+    ax = plt.figure().gca()
     with pytest.raises(InputError, match="measure = 'loss'"):
-        plots.learning_curves(runs, "loss", band="clients")
+        plots.learning_curves(runs, "loss", ax, band="clients")
+    assert not ax.lines, "axes remain as they were after an error"
     with pytest.raises(InputError, match="runs"):
         plots.learning_curves({})
     with pytest.raises(InputError, match="runs"):
