@@ -49,7 +49,7 @@ BYTES = 2**21
 """Maximum size of a file."""
 LARGE, SMALL = 1e9, 1e-12
 MOST_CLIENTS, LONGEST_PERIOD, LONGEST_LIST, MOST_STEPS = 64, 4, 64, 64
-"""Largest numbers of clients, matrices, and entries of a list, and largest integer."""
+"""Largest numbers of clients, matrices, entries of a list, and local steps."""
 HORIZON = 10**18
 WORK = 512
 """Maximum product of rounds and local steps for the first member of a family. The last
@@ -148,6 +148,11 @@ def _topology_fields(topology: object) -> dict[str, Read]:
     return present or {"matrix": matrix}
 
 
+def _is_start(place: str) -> bool:
+    """Return whether a field is a number of the start, which may be negative."""
+    return place.startswith("instance.run.x0")
+
+
 def _check_plain(place: str, value: object) -> None:
     """Raise an error for values that are not plain, finite, short and in range."""
     match value:
@@ -161,9 +166,9 @@ def _check_plain(place: str, value: object) -> None:
                 _check_plain(f"{place}[{k}]", inner)
         case bool() | None:
             pass
-        case int() if not place.startswith("instance.run."):
+        case int() if place.startswith("instance.algorithm."):
             whole(-MOST_STEPS, MOST_STEPS)(place, value)
-        case int():
+        case int() if place.startswith("instance.run.") and not _is_start(place):
             whole(0, HORIZON)(place, value)
         case str():
             line(200, r"[\w.:<>-]+", "a name")(place, value)

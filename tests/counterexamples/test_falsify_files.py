@@ -217,6 +217,23 @@ def test_a_family_with_code_in_its_base_is_refused_by_the_command(tmp_path, caps
     assert not witness.exists()
 
 
+def test_whole_numbers_of_a_problem_may_be_written_without_a_decimal_point(tmp_path):
+    """As in ``"x0": [[-1], [1]]``, which people write; the limits remain those of real
+    numbers.
+    """
+    file = tmp_path / "sent.json"
+    for path, number in (
+        (("instance", "run", "x0", 0, 0), -1),
+        (("instance", "task", "left", 0), -1000),
+        (("instance", "task", "widths", 0, 0), 1000),
+    ):
+        for value in (number, float(number)):
+            file.write_text(json.dumps(put(WHOLE["outcome, ramps"], path, value)))
+            assert refused(file) is None
+        file.write_text(json.dumps(put(WHOLE["outcome, ramps"], path, 10**10)))
+        assert refused(file) is not None
+
+
 @pytest.mark.parametrize(
     "text",
     [
