@@ -9,6 +9,7 @@ from dfltheory.confidence import half_widths
 from dfltheory.verdicts.evidence import (
     _BETS,
     in_bounds,
+    largest_lower_limit,
     least_lower_limit,
     log_evidence,
     lower_limits,
@@ -116,6 +117,14 @@ def test_the_lower_limit_is_where_the_evidence_ends():
         == lower_limits(np.zeros((4, 1)), TAIL)[0]
         == 0
     )
+
+
+def test_the_largest_lower_limit_loses_only_the_choice_of_the_column():
+    """It is above the mean of all numbers, where one of two columns is large."""
+    data = np.array([[100.0, 0.0]] * 16)
+    found = largest_lower_limit(data, TAIL)
+    alone = lower_limits(data[:, :1], TAIL / 2)[0]
+    assert alone <= found < 1.001 * alone  # the column of zeros has hardly any evidence
 
 
 # -- upper limits of bounded variables

@@ -22,6 +22,8 @@ from dfltheory.verdicts.statistics import (
     mean_interval,
     min_interval,
     seeds_needed,
+    upper_of_each,
+    upper_of_mean,
 )
 from validation.coverage import walk
 
@@ -268,6 +270,13 @@ def test_the_bootstrap_is_higher_for_what_is_more_skewed_than_squared_norms():
     assert found.high > student.high
     assert found == mean_interval(skewed, 0.95, "bootstrap")  # no randomness of its own
     assert mean_interval(np.full((16, 2), 3.0), 0.95, "bootstrap").high == np.inf
+
+
+def test_the_limits_of_each_round_are_those_of_the_round_alone():
+    data = np.random.default_rng(1).lognormal(0, 1.5, size=(32, 3))
+    for method in ("student", "bootstrap"):
+        alone = [upper_of_mean(data[:, [k]], 0.025, method) for k in range(3)]
+        assert np.array_equal(upper_of_each(data, 0.025, None, method), alone)
 
 
 def test_methods_are_named_and_the_bootstrap_wants_seeds():
