@@ -1,5 +1,6 @@
 """Names as symbols of a paper, and lines of limited width."""
 
+import dataclasses
 import re
 
 import pytest
@@ -58,6 +59,9 @@ def test_symbols_are_those_of_the_paper():
     other = bounds.get("bottou2018.theorem_4_6")
     (clause,) = [c for c in other.conditions if "M_G" in c.name]
     assert condition(clause, other) == r"$L \bar\alpha \leq 1$"
+    # a name without such a symbol is kept
+    named = dataclasses.replace(clause, name="the step is short")
+    assert spaced(condition(named, other)) == "the step is short"
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
