@@ -63,6 +63,10 @@ def test_a_family_diverges_when_its_ratio_grows_and_the_limit_has_set_in():
     assert not dataclasses.replace(found, structural=False).grows
     assert not dataclasses.replace(found, core=found.ratios[-1] / 2).grows
     assert dataclasses.replace(found, core=found.ratios[-1]).grows
+    values = (1.0, 4.0, 16.0, 64.0)
+    doubled = dataclasses.replace(found, values=values, ratios=(1.0, 1.3, 1.7, 2.3))
+    assert doubled.grows
+    assert not dataclasses.replace(doubled, ratios=(1.0, 1.2, 1.5, 1.95)).grows
     assert "before the limit" in str(dataclasses.replace(found, settled=False))
     assert "constant of the problem" in str(
         dataclasses.replace(found, structural=False)

@@ -5,6 +5,7 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dfltheory import cli
@@ -67,6 +68,15 @@ def test_law_names_the_growth_of_its_ratio(key):
 def test_stored_family_is_the_plain_one(key):
     family = stored(key)
     assert family["base"] == dict(MEMBERS[family["member"]].plain)
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_first_member_is_drawn_between_the_ends_of_its_ranges(name):
+    member, rng = MEMBERS[name], np.random.default_rng(0)
+    assert member.varied
+    for at in (member.draw(rng) for _ in range(8)):
+        for number, ends in member.base.items():
+            assert 0 < ends[0] <= at[number] <= ends[-1]
 
 
 def test_kinds_with_distant_starts_are_not_drawn():

@@ -4,6 +4,7 @@ import copy
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dfltheory import cli
@@ -25,7 +26,11 @@ from dfltheory.counterexamples.simplify.reductions import (
     NoNoise,
     SmallerCounts,
 )
-from dfltheory.counterexamples.simplify.rounding import FewerDigits, simpler_numbers
+from dfltheory.counterexamples.simplify.rounding import (
+    FewerDigits,
+    changed,
+    simpler_numbers,
+)
 from dfltheory.counterexamples.simplify.symmetry import MoreSymmetry
 from dfltheory.counterexamples.simplify.units import in_units
 from dfltheory.errors import DataError, InputError
@@ -96,6 +101,14 @@ def test_counts_become_smaller_only(instance):
     assert not kind.is_simpler(instance, tried[0])
 
 
+def test_counts_that_are_tried_have_one_digit(instance):
+    instance["algorithm"]["K"] = 64
+    tried = [c["algorithm"]["K"] for c in SmallerCounts().candidates(instance)]
+    assert tried == sorted(set(tried))
+    assert {1, 2, 10} <= set(tried)
+    assert {significant_digits(count) for count in tried} == {1}
+
+
 def test_noise_is_removed_where_there_is_some(instance):
     assert not list(NoNoise().candidates(instance))
     instance["task"]["sigma"] = 0.25
@@ -113,6 +126,16 @@ def test_rounding_keeps_equal_lengths_equal_and_rows_with_the_sum_one(instance):
     assert rounded["task"]["knots"][0] == [-1.0, 0.0, 1.0]
     assert rounded["task"]["widths"][0] == [1.0, 1.0, 1.0]
     assert rounded["topology"]["matrix"] == [[0.6, 0.4], [0.4, 0.6]]
+
+
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_changed_weights_keep_the_sum_one_of_rows_or_of_columns(instance, by_rows):
+    W = np.array([[0.75, 0.25], [0.5, 0.5]])
+    instance["topology"]["matrix"] = (W if by_rows else W.T).tolist()
+    place = ("topology", "matrix", *((0, 1) if by_rows else (1, 0)))
+    new = np.array(changed(instance, {place: 0.3})["topology"]["matrix"])
+    assert new.sum(axis=1 if by_rows else 0) == pytest.approx(np.ones(2), rel=1e-15)
+    assert (new if by_rows else new.T)[1].tolist() == [0.5, 0.5]
 
 
 def test_other_units_do_not_change_the_ratio_of_a_homogeneous_statement():
