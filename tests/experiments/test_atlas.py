@@ -177,6 +177,15 @@ def test_smallest_nonvacuous_bound_over_a_plane():
     assert (which == -1).any()
 
 
+def test_bound_equal_to_the_trivial_one_is_vacuous():
+    trivial = own({"constant": 2 * s.L * s.f0_gap}, [STEP])
+    assert best_bounds(trivial, PLACE)[0] == yardstick(trivial, PLACE) == 12
+    axes = ("T", np.array([1.0, 30.0])), ("sigma_l", np.array([0.1]))
+    which, bound = least([trivial], *axes, PLACE)
+    assert (which == -1).all()
+    assert np.isnan(bound).all()
+
+
 # -- side by side
 
 

@@ -180,6 +180,18 @@ def test_correct_algorithm_passes_all_checks():
     assert len(check_algorithm(Right())) == 15
 
 
+class OneNumberEach(Right):
+    """Counts the steps of each client, with the shape (seeds, clients)."""
+
+    def init(self, x0, grad):
+        state = super().init(x0, grad)
+        return replace(state, count=torch.zeros_like(x0[..., 0]))
+
+
+def test_algorithm_with_one_number_for_each_client_passes_all_checks():
+    assert len(check_algorithm(OneNumberEach())) == 15
+
+
 def test_algorithm_that_rejects_decay_passes():
     assert "decay" in check_algorithm(Extra(0.1))
 

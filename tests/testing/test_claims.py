@@ -17,6 +17,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.errors import InputError
 from dfltheory.plugin import CLAIMS
 from dfltheory.testing import BrokenClaimError, check_claim
+from dfltheory.testing.claims import _extend_scope
 
 
 def descent(factor=1):
@@ -109,6 +110,15 @@ def test_subclass_of_covered_algorithm_passes():
     # this class is not in the theorem's scope
     mine = type("Mine", (dfl.algorithms.DFedSAM,), {})
     check(mine, dfl.respects("dfedsam.theorem_4_5", variant="corrected", examples=6))
+
+
+def test_claim_covers_each_value_of_its_algorithm_that_the_theorem_does_not_contain():
+    algorithm = dfl.algorithms.DPSGD(eta=0.1)  # K = 1 and rho = 0 are implied
+    scope = _extend_scope(descent(), algorithm).scope
+    assert scope.covers(algorithm)
+    for name, value in algorithm.theory_values().items():
+        assert name in descent().needs or scope.hyperparameters[name] == value
+    assert scope.hyperparameters["K"] == 1
 
 
 def test_random_run_fails_only_with_significant_evidence():
