@@ -3,7 +3,7 @@ for the best.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -106,6 +106,16 @@ def test_points_of_niches_do_not_change_with_the_population():
         for _, point, _ in arm.niches.values():
             assert not np.shares_memory(point, arm.points)
     assert arm.niches
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_infinite_and_unknown_values_fill_no_niche(monkeypatch, value):
+    def score_without_niches(theorem, batch, rounds, T):
+        ones = np.ones(len(batch.u))
+        return Scores(ones, ones, ones, batch.u, value * ones[:, None])
+
+    monkeypatch.setattr(module, "score", score_without_niches)
+    assert not Arm(family(), THEOREM, np.random.default_rng(0)).niches
 
 
 def test_steps_around_the_best_point_are_kept_only_where_they_are_better():
@@ -335,3 +345,39 @@ def test_rounds_that_were_not_run_count_only_for_a_stationary_state(
 
     assert theorem.lhs.aggregate == "mean"
     assert [measured(rests) for rests in (0, 1)] == [11 / 10, (11 + 6 * 2) / 10]
+
+
+@dataclass(frozen=True)
+class OnlySize:
+    size: float = 0.0
+
+
+@pytest.mark.parametrize(("period", "later"), [(0, 0.0), (1, 2.0), (2, 0.0)])
+def test_errors_of_models_add_up_so_that_only_a_fixed_state_counts_later(
+    monkeypatch, period, later
+):
+    """Without rounding errors, a cycle of two states counts as 0 after the run."""
+    exact = SimpleNamespace(lowered=np.asarray)
+    for name, result in (
+        ("lowered_measure", np.array([[4.0, 3.0, 2.0, 2.0]])),
+        ("simulate", None),
+        ("sizes_of", OnlySize()),
+        ("measure_error", exact),
+    ):
+        monkeypatch.setattr(core_evaluation, name, _always(result))
+    theorem = dfl.bounds.get("dfedmdc.theorem_1", "corrected")
+    theorem = replace(theorem, lhs=replace(theorem.lhs, measure="consensus", unit=None))
+    values = dict.fromkeys(theorem.needs, 1) | {"lam": 0.5}
+    run = SimpleNamespace(rounds=4, model_sq=None)
+    batch = SimpleNamespace(two_blocks=False)
+    found, _ = core_evaluation.deterministic_result(
+        run, theorem, values, batch, 10, True, period
+    )
+    assert found["measured"] == (11 + 6 * later) / 10
+
+
+def _always(result):
+    def function(*arguments):
+        return result
+
+    return function
