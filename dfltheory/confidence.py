@@ -68,8 +68,9 @@ def lower_limits(samples: Array, tail: float) -> Array:
     """Return approximate lower limits for means of squared norms, with error ``tail``.
 
     They are much sharper than Student's limits, but fail more often than ``tail``: up
-    to 1.4 times as often with 8 samples, and three times with 2. No verdict uses them.
-    Columns with negative samples have Student's limit.
+    to 1.4 times as often with 8 samples, and three times with 2. So no verdict has them
+    as an end of its interval; the upper limit of a minimum spends a tenth of its error
+    on them, to drop rounds. Columns with negative samples have Student's limit.
     """
     student = samples.mean(axis=0) - half_widths(samples, tail)
     if samples.shape[0] < 2:
