@@ -78,6 +78,7 @@ def test_bound_lists_statements_and_shows_one(capsys):
     text = capsys.readouterr().out
     assert "8 eta K L lam^Q <= 1 - lam^Q" in text
     assert "all clients start at the same model" in text
+    assert "  network: symmetric" in text.splitlines()
     assert run(["bound", KEY, "--latex"]) == 0
     assert capsys.readouterr().out.startswith(r"\begin{aligned}")
 

@@ -88,6 +88,9 @@ def test_weights_that_break_the_definition_exit_1(cli):
     status, out, _ = cli("star", "--m", 5, "--weights", "uniform")
     assert status == 1
     assert "2 of 11 laws broken" in out
+    printed = [line.strip() for line in out.splitlines()]
+    for failure in d["check"]["failures"]:
+        assert f"{failure['law']}: {failure['message']}" in printed
 
 
 def test_plot(cli, tmp_path):
@@ -259,6 +262,11 @@ def test_topology_check_reports_the_numbering_of_clients_for_an_edge_list(
     assert (
         "clients 0 to 19 are 1, 2, 3, 4, ..., 20 in the file"
         in cli("check", tmp_path / "long.el")[1]
+    )
+    (tmp_path / "eight.el").write_text("".join(f"{k} {k + 1}\n" for k in range(1, 8)))
+    assert (
+        "clients 0 to 7 are 1, 2, 3, 4, 5, 6, 7, 8 in the file"
+        in cli("check", tmp_path / "eight.el")[1]
     )
     (tmp_path / "plain.el").write_text("0 1\n1 2\n")
     assert "clients" not in cli("check", tmp_path / "plain.el")[1]

@@ -69,6 +69,7 @@ def test_train_saves_the_same_history_as_the_library(capsys, tmp_path):
     np.testing.assert_array_equal(loaded.grad_norm_sq, direct.grad_norm_sq)
     frame = pd.read_csv(tmp_path / "history.csv")
     assert set(frame["measure"]) >= {"loss", "grad_norm_sq", "consensus"}
+    assert list(frame) == list(direct.to_frame())
     stored = json.loads((tmp_path / "run.json").read_text())
     # 4 clients send to 2 neighbors on a ring, in 2 gossip steps of 10 rounds;
     # doubles

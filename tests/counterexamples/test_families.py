@@ -110,6 +110,14 @@ def test_a_refused_family_has_a_reason_and_no_search_space(key, variant):
             assert not any(name.startswith(f"{family.name}, K") for name in names)
 
 
+def test_search_spaces_have_one_gossip_step_unless_they_are_named_for_more():
+    spaces = search_spaces(dfl.bounds.get("dfedsam.theorem_4_5", "corrected"))
+    for space in spaces:
+        Q = space.counts["Q"]
+        assert Q == 1 or f"Q = {Q}" in space.name
+    assert spaces[0].counts["Q"] == 1
+
+
 def test_families_are_about_what_the_statement_is_about():
     refused = refused_families(dfl.bounds.get("dfedsam.theorem_4_5", "corrected"))
     assert "two blocks" in refused["opposing heads"]

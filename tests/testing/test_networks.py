@@ -17,6 +17,7 @@ from dfltheory.testing import (
     push_sum_sequences,
     strongly_connected_digraphs,
 )
+from dfltheory.testing.claim_problems import network_strategy
 from dfltheory.testing.networks import ReadableDiGraph, ReadableGraph
 
 
@@ -58,6 +59,13 @@ def test_push_sum_sequences_are_admissible_over_a_period(sequence):
     report = check_push_sum(sequence)
     assert report.ok
     assert 1 <= report.details["window"] <= sequence.period
+
+
+@given(st.data())
+def test_networks_of_the_law_of_a_theorem_satisfy_it(data):
+    assert check_push_sum(data.draw(network_strategy("column-stochastic"))).ok
+    assert check_mixing_matrix(data.draw(network_strategy("symmetric"))).ok
+    assert data.draw(network_strategy("none")) is None
 
 
 LAWS = [
