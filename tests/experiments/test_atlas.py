@@ -3,6 +3,7 @@ measured values.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -324,6 +325,8 @@ def test_the_truth_is_that_of_a_run():
     W = 0.6 * np.eye(5) + 0.4 / 5
     run = dfl.exact_history(dfl.algorithms.DFedAvg(eta=0.03, K=3), model(values), W, 40)
     assert found == pytest.approx(run.grad_norm_sq[0, :40].mean(), rel=1e-9)
+    last = replace(theorem, lhs=replace(theorem.lhs, aggregate="last"))
+    assert np.isnan(expectation(last, values, {"eta": 0.03}, None))
 
 
 # -- command line

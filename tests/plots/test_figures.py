@@ -99,7 +99,7 @@ def test_figures_have_a_legend_unless_it_is_switched_off(runs):
 
 
 def test_label_that_fits_into_the_figure_is_not_wrapped():
-    # room for the label: 0.3 inches less than what the line beside it leaves
+    # room for the label: 0.3 inches less than what the line of the entry leaves
     room = ONE_COLUMN - _BESIDE_TEXT - 0.3
     label = "word"
     while text_width(f"{label} word") < room:
