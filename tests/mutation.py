@@ -105,8 +105,18 @@ PACKAGES = {  # name: modules, tests
     ),
     "tasks": (["tasks/*.py", "tasks/estimate/*.py"], ["tasks"]),
     "statistics": (
-        ["verdicts/statistics.py", "verdicts/evidence.py"],
-        ["verdicts/test_statistics.py", "verdicts/test_evidence.py"],
+        [
+            "confidence.py",
+            "verdicts/evidence.py",
+            "verdicts/simultaneous_limits.py",
+            "verdicts/statistics.py",
+        ],
+        [
+            "test_confidence.py",
+            "verdicts/test_aggregates.py",
+            "verdicts/test_evidence.py",
+            "verdicts/test_statistics.py",
+        ],
     ),
     "rounding": (
         ["verdicts/rounding.py"],
@@ -145,8 +155,27 @@ PACKAGES = {  # name: modules, tests
     "exact": (["exact/*.py"], ["exact", "algorithms/test_contract_environments.py"]),
     "rates": (["rates/*.py"], ["rates"]),
     "counterexamples": (
-        ["counterexamples/*.py", "counterexamples/*/*.py"],
+        ["counterexamples/*.py"],
         ["counterexamples", "verdicts/test_closed_forms.py"],
+    ),
+    "counterexample families": (
+        ["counterexamples/families/*.py", "counterexamples/growth/*.py"],
+        [
+            "counterexamples/test_families.py",
+            "counterexamples/test_falsify_orders.py",
+            "counterexamples/test_falsify_special.py",
+            "counterexamples/test_falsify_windows.py",
+            "counterexamples/test_growth_laws.py",
+            "counterexamples/test_new_families.py",
+        ],
+    ),
+    "simplification": (
+        ["counterexamples/simplify/*.py"],
+        [
+            "counterexamples/test_by_hand.py",
+            "counterexamples/test_digits.py",
+            "counterexamples/test_simplify.py",
+        ],
     ),
     "atlas": (
         ["best_bounds.py", "bound_atlas.py", "step_scales.py", "typical_quadratics.py"],
@@ -179,7 +208,6 @@ PACKAGES = {  # name: modules, tests
     "numbers": (
         [
             "admm.py",
-            "confidence.py",
             "constants.py",
             "momentum.py",
             "number_format.py",
@@ -188,7 +216,6 @@ PACKAGES = {  # name: modules, tests
         [
             "experiments/test_numerals.py",
             "test_admm.py",
-            "test_confidence.py",
             "test_constants.py",
             "training/test_randomness.py",
         ],
