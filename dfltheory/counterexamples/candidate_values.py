@@ -55,6 +55,7 @@ class CandidateRuns(Source):
         d = batch.x0.shape[-1]
         noise = ("sigma_u", "sigma_v") if batch.two_blocks else ("sigma_l",)
         values: Values = {**self._problem, **batch.network}
+        values["sigma_l"] = np.hypot.reduce(batch.sigma, axis=-1)
         values.update(zip(noise, batch.sigma.T, strict=True))
         values.update({"m": batch.m * ones, "rho": 0.0 * ones})
         if "S2" in theorem.needs:

@@ -38,8 +38,20 @@ MEASURES: dict[bool, tuple[str, ...]] = {
 CONVEX = frozenset(("mu", "mu_each", "x_star_sq", "sigma_star", "Gamma"))
 """Quantities of convex problems that the search computes."""
 
-NOT_COMPUTED = frozenset(("dist_now", "gap_now", "offset"))
-"""Quantities of the glossary that the search does not compute."""
+NETWORK = frozenset(("lam", "lam_min", "delta", "C", "q", "window"))
+"""Constants of a candidate's network."""
+
+OF_EVERY_CANDIDATE = NETWORK | {
+    *("m", "T", "rho", "rho0", "S2", "f0_gap", "x0_sq", "x0_spread")
+}
+"""Quantities of the glossary that every candidate has."""
+
+OF_BLOCKS: dict[bool, frozenset[str]] = {
+    False: CONVEX | {"L", "sigma_l", "sigma_g", "beta", "B"},
+    True: frozenset(("L_u", "L_v", "L_uv", "L_vu", "chi"))
+    | {"sigma_l", "sigma_u", "sigma_v", "delta_u"},
+}
+"""Constants of the search's problems of one block and of two."""
 
 
 def convex(theorem: Theorem) -> bool:
@@ -230,9 +242,10 @@ def unknown(theorem: Theorem) -> list[str]:
     drawn = {
         n
         for n in fields_of_algorithm & set(theorem.needs)
-        if _drawn(theorem.glossary[n])
+        if n in GLOSSARY or _drawn(theorem.glossary[n])
     }
-    computed = GLOSSARY.keys() - NOT_COMPUTED
+    constants = OF_EVERY_CANDIDATE | OF_BLOCKS[theorem.scope.two_blocks]
+    computed = constants | set(cls.implied)
     formulas = {n for n in theorem.needs if isinstance(theorem.glossary[n].of, str)}
     return sorted(set(theorem.needs) - computed - drawn - formulas)
 

@@ -15,7 +15,7 @@ import sympy as sp
 from dfltheory.bounds.regions import compiled, conditions_of, equalities
 from dfltheory.bounds.symbols import STEP
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.reach import algorithm_class
+from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
 from dfltheory.counterexamples.shared_numbers import scheduled
 
 if TYPE_CHECKING:
@@ -47,10 +47,12 @@ def step_sizes(
     A candidate is consistent if its step sizes have the ratios that the batch shares.
     """
     cls, P = algorithm_class(theorem), len(read.u)
+    _, fixed = hyperparameters(theorem)
     names = {name: cls.glossary.get(name, name) for name, q in free.items() if q.step}
     values = {n: np.ones(P) for n in theorem.needs} | known
-    for name, value in shared.items():
-        values[cls.glossary.get(name, name)] = np.broadcast_to(float(value), P)
+    for name, value in {**cls.implied, **fixed, **shared}.items():
+        if isinstance(value, (int, float)):
+            values[cls.glossary.get(name, name)] = np.broadcast_to(float(value), P)
     values["m"] = np.full(P, float(m))
     if "T" not in shared:
         values["T"] = np.full(P, 1000.0)
