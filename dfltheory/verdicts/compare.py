@@ -46,9 +46,9 @@ from dfltheory.verdicts.applicability import (
 )
 from dfltheory.verdicts.decision import (
     Bounds,
+    Decision,
     decide,
     schedule_deviation,
-    underflows,
     without_grown_rounding,
     without_missing_rounds,
     worst_start_counts,
@@ -59,6 +59,7 @@ from dfltheory.verdicts.left_hand_side import (
     distribution_free_upper_end,
     measured_interval,
 )
+from dfltheory.verdicts.lost_digits import lost_digits
 from dfltheory.verdicts.measures import precision, stated_digits, trivial_bound
 from dfltheory.verdicts.network_scope import sampled_law
 from dfltheory.verdicts.rounding import bound_error
@@ -283,9 +284,14 @@ class _Comparison:
             left, measured, bound, bounds, trivial, self.confidence, assumed
         )
         decision = without_missing_rounds(left, decision)
-        if decision.kind == "violated" and underflows(theorem, inputs, bounds.nominal):
-            reason = f"the bound {bound:.3g} underflows: its digits are lost"
-            decision = decision._replace(kind="undecided", reason=reason)
+        needed = None
+        if decision.kind == "undecided" and not left.exact:
+            needed = decision.seeds or seeds_needed(measured, bound, left.seeds)
+            if needed is not None and left.complete:
+                reason = f"{decision.reason} (about {needed} seeds would decide it)"
+                decision = decision._replace(reason=reason)
+        if decision.kind == "violated":
+            decision = _without_lost_digits(decision, theorem, inputs, bounds)
         if decision.kind == "violated":
             decision = without_grown_rounding(
                 decision, grown_disagreement(left.run, self.values)
@@ -293,12 +299,6 @@ class _Comparison:
         law = sampled_law(left.run.network_facts)
         if decision.kind == "violated" and law:
             decision = decision._replace(reason=f"{decision.reason}, {law}")
-        needed = None
-        if decision.kind == "undecided" and not left.exact:
-            needed = decision.seeds or seeds_needed(measured, bound, left.seeds)
-            if needed is not None and left.complete:
-                reason = f"{decision.reason} (about {needed} seeds would decide it)"
-                decision = decision._replace(reason=reason)
         ratio = _ratio(measured, bound)
         terms = theorem.evaluate_terms(where="raise", **point)
         return Verdict(
@@ -315,6 +315,16 @@ class _Comparison:
             seeds_needed=needed,
             **self.fields(),
         )
+
+
+def _without_lost_digits(
+    decision: Decision, theorem: Theorem, inputs: Mapping[str, Number], bounds: Bounds
+) -> Decision:
+    """Withdraw a violation that floating point does not show."""
+    reason = lost_digits(theorem, inputs, bounds.nominal, bounds.high)
+    if reason is None:
+        return decision
+    return decision._replace(kind="undecided", reason=reason)
 
 
 def _ratio(measured: Interval, bound: float) -> Interval:

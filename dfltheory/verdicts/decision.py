@@ -6,9 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-import sympy as sp
-
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.verdicts import evidence
@@ -19,7 +16,6 @@ from dfltheory.verdicts.left_hand_side import (
     proved_ceiling,
 )
 from dfltheory.verdicts.measures import Array
-from dfltheory.verdicts.rounding import LEAST
 from dfltheory.verdicts.statistics import Interval
 from dfltheory.verdicts.verdict import ASSUMED, Kind
 
@@ -190,25 +186,6 @@ def _remedy(left: LeftHandSide, interval: Interval) -> str:
             " be estimated"
         )
     return "one seed has no interval: use seeds >= 2"
-
-
-def underflows(theorem: Theorem, values: Mapping[str, Number], bound: Number) -> bool:
-    """Return whether a bound is too small to keep its digits, but not 0.
-
-    Whether 0 is exact is decided by the formula, in numbers without a least exponent.
-    """
-    small = np.abs(np.asarray(bound, dtype=float)) < LEAST
-    if not small.any():
-        return False
-    columns = [np.asarray(values[name], dtype=float) for name in theorem.needs]
-    small, *columns = np.broadcast_arrays(small, *columns)
-    for k in np.flatnonzero(small.reshape(-1)):
-        point: dict[sp.Symbol, sp.Float] = {}
-        for name, column in zip(theorem.needs, columns, strict=True):
-            point[theorem.symbols[name]] = sp.Float(float(column.reshape(-1)[k]), 30)
-        if theorem.bound.xreplace(point).evalf(30) != 0:
-            return True
-    return False
 
 
 def schedule_deviation(theorem: Theorem, values: Mapping[str, Number]) -> float:

@@ -24,8 +24,8 @@ from dfltheory.bounds.symbols import (
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.training.history import History
-from dfltheory.verdicts.decision import underflows
 from dfltheory.verdicts.left_hand_side import LeftHandSide
+from dfltheory.verdicts.lost_digits import underflows
 from dfltheory.verdicts.rounding import (
     LEAST,
     RoundingError,
