@@ -182,9 +182,13 @@ def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Claim:
     """Square an inequality of roots.
 
     root(U) <= sum_j c_j r_j gives sq(U) <= sum_j c_j^2 r_j^2/w_j for weights w_j > 0
-    with sum at most 1.
+    with sum at most 1. Without weights, the right-hand side must be one term.
     """
     moment = single_moment(fact, "root")
+    need(
+        weights is not None or len(fact.right) <= 1,
+        f"square needs a weight for each of {', '.join(map(str, fact.right))}",
+    )
     shares = dict(weights or dict.fromkeys(fact.right, sp.S.One))
     need(
         set(fact.right) <= set(shares),

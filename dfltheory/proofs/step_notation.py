@@ -267,6 +267,11 @@ class StepNotation:
         The rule's function is called without the wrapper that makes a fact of the
         kernel: an author's claim is not one.
         """
+        if name in self._facts and name not in RULE_NAMES:
+            raise InputError(
+                f"{name} is a step, not a rule: leave it out of by, since the claims of"
+                " the steps in from are used without a rule"
+            )
         if name not in RULE_NAMES:
             raise UnknownNameError("rule", name, {*RULE_NAMES, *ALIASES})
         says: Callable[..., Claim] = getattr(kernel, name).__wrapped__

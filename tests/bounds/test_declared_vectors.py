@@ -8,6 +8,8 @@ import pytest
 
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.checks.run import audit_statement
+from dfltheory.errors import InputError
+from dfltheory.proofs.declared_steps import judge_steps
 from tests.bounds.test_declared_steps import draft, last_judged
 
 
@@ -81,3 +83,32 @@ def test_reason_that_quotes_a_premise_reads_as_an_inequality():
     )
     assert judged.outcome == "not decided"
     assert "LinearFact" not in judged.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome"),
+    [
+        ("square(sum)", "not decided"),
+        ("square(sum, {a: 1/4, b: 3/4})", "follows"),
+        ("square(sum, {a: 3/4, b: 3/4})", "does not follow"),
+    ],
+)
+def test_square_of_a_sum_without_weights_is_not_decided(rule, outcome):
+    """c <= a + b gives c^2 <= 4 a^2 + 4/3 b^2: only wrong weights are a mistake."""
+    vectors = {"c": "g + n", "a": "g", "b": "n"}
+    moments = {name: f"root({vector})" for name, vector in vectors.items()}
+    moments |= {f"{name}2": f"sq({vector})" for name, vector in vectors.items()}
+    first = ProofStep("c <= a + b", (), ("minkowski(g, n)",), "sum")
+    second = ProofStep("c2 <= 4*a2 + 4/3*b2", ("sum",), (rule,), "last")
+    judged = last_judged(replace(draft(), moments=moments, steps=(first, second)))
+    assert judged.outcome == outcome
+
+
+def test_step_that_is_named_as_a_rule_is_an_error_of_the_file():
+    first = ProofStep("a <= sigma_l", (), ("variance",), "first")
+    second = ProofStep("a <= 2*sigma_l", ("first",), ("first",), "last")
+    theorem = replace(draft(), moments={"a": "root(n)"}, steps=(first, second))
+    with pytest.raises(InputError) as refused:
+        judge_steps(theorem)
+    assert "step last: by" in str(refused.value)
+    assert " from " in str(refused.value)  # the field where the step belongs
