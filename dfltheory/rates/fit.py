@@ -296,8 +296,10 @@ def fit_points(
             prediction.terms,
         )
     elif predicted is None and not reason:
-        if np.isfinite(bound).all() and min(bound) > 0:
-            predicted = fit_exponent(x, bound).estimate
+        # at the points that the measured exponent is of
+        values = np.asarray(bound, dtype=float)[counts]
+        if np.isfinite(values).all() and values.min() > 0:
+            predicted = fit_exponent(np.asarray(x)[counts], values).estimate
         else:
             reason = "constants of the bound are unknown"
     verdict = "undecided" if reason else judge(exponent, predicted, vary, slack)

@@ -159,6 +159,18 @@ def test_points_at_the_rounding_error_of_zero_do_not_count(run):
     assert found.plot() is not None
 
 
+@pytest.mark.parametrize("rounded", [False, True])
+def test_the_bound_is_fitted_at_the_points_that_exceed_their_rounding(rounded):
+    """The exponent of 0.81^T depends on the horizons at which it is fitted."""
+    T = [50.0, 100.0, 200.0, 400.0]
+    bound = [0.81**horizon for horizon in T]
+    measured = [*bound[:3], 1e-32 if rounded else bound[3]]
+    points = [False, False, False, rounded]
+    found = fit_points("T", T, measured, bound, rounded=points, has_constants=False)
+    assert found.exponent.estimate == pytest.approx(found.predicted)
+    assert found.verdict != "worse"
+
+
 def test_the_points_above_rounding_are_fitted_alone():
     x = [1, 2, 4, 8, 16]
     y = [1, 0.5, 0.25, 1e-33, 1e-33]
