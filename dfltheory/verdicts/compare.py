@@ -361,8 +361,8 @@ def _bounds(values: RunValues, inputs: Mapping[str, Number], run: History) -> Bo
     bounds: list[np.ndarray] = []
     for end in (np.maximum(gap - error, 0.0), gap, gap + error):
         point = dict(inputs)
-        if "f0_gap" in inputs:
-            point["f0_gap"] = end
+        if "f0_gap" in inputs:  # its error may be infinite
+            point["f0_gap"] = np.minimum(end, np.finfo(float).max)
         # conditions are judged at the values of each start, not at these ends
         value = theorem.evaluate(where="ignore", **point)
         bounds.append(np.asarray(value, dtype=float))

@@ -103,3 +103,17 @@ def test_condition_that_only_an_underflow_meets_covers_no_run():
     verdict = dfl.compare(run, theorem)
     assert verdict.kind == "undecided"
     assert verdict.seeds_needed is None  # more seeds would not decide it
+
+
+def test_square_that_overflows_leaves_a_run_undecided():
+    """f0_gap is 5e139, and its rounding error is infinite, as ||grad f||^2 is."""
+    run = descent(1e200, 5e-201, 1e-30, 3)
+    theorem = statement(
+        "grad_norm_sq",
+        "max",
+        2 * L * SYMBOL["f0_gap"],
+        conditions=(NO_NOISE, SMALL_STEPS),
+        rounds=TO_LAST,
+    )
+    assert np.isinf(run.grad_norm_sq[:, 0]).all()
+    assert dfl.compare(run, theorem).kind == "undecided"
