@@ -122,14 +122,16 @@ class Recorder:
         # converted together, because each conversion synchronizes with the device
         parts = norm(gradient), norm(mean), spread(models, mean), loss.double()
         gradient_norm, mean_norm, consensus, losses = torch.stack(parts).cpu().numpy()
+        with np.errstate(over="ignore"):  # infinite squares are unknown values
+            squares = gradient_norm**2, mean_norm**2
         measured = {
-            "grad_norm_sq": gradient_norm * gradient_norm,
+            "grad_norm_sq": squares[0],
             "consensus": consensus,
             "loss": losses,
         }
         for name, value in self._optional_measures(state, models, mean).items():
             measured[name] = numbers(value)
-        self._size = consensus + mean_norm * mean_norm
+        self._size = consensus + squares[1]
         if not self.rounds:
             self.scale = Scale(self.task, mean, self._size)
         self.rounds.append(t)

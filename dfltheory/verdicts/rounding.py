@@ -80,7 +80,8 @@ class RoundingError:
     @property
     def of_zero(self) -> Numbers:
         """What rounding may make of the value 0, with either sign."""
-        return self.shift + self.root**2
+        with np.errstate(over="ignore"):
+            return self.shift + self.root**2
 
 
 def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
