@@ -16,7 +16,7 @@ from dfltheory.errors import InputError
 
 
 @dataclass(frozen=True)
-class Range:
+class NumberRange:
     """An interval of finite real numbers, or the integers in it.
 
     Attributes
@@ -54,7 +54,7 @@ class Range:
         return kind
 
 
-Restriction: TypeAlias = Range | tuple[str, Callable[..., bool]]
+Restriction: TypeAlias = NumberRange | tuple[str, Callable[..., bool]]
 """A range; or, for a set that is no interval, a description and a function of a number
 that returns whether it is in the set. JSON schemas can express ranges only.
 """
@@ -81,7 +81,7 @@ def checked_number(
     InputError
         If the value is no such number.
     """
-    if isinstance(allowed, Range):
+    if isinstance(allowed, NumberRange):
         integer = allowed.integer
         words = str(allowed)
         is_allowed = allowed.__contains__
@@ -107,12 +107,12 @@ def python_number(value: object, whole: bool) -> int | float | None:
     return None
 
 
-COUNT = Range(1, 10**9, integer=True)
-POSITIVE = Range(0, open_low=True)
-NONNEGATIVE = Range(0)
+COUNT = NumberRange(1, 10**9, integer=True)
+POSITIVE = NumberRange(0, open_low=True)
+NONNEGATIVE = NumberRange(0)
 
-PositiveInt = Annotated[int, Range(1, integer=True)]
-NonnegativeInt = Annotated[int, Range(0, integer=True)]
+PositiveInt = Annotated[int, NumberRange(1, integer=True)]
+NonnegativeInt = Annotated[int, NumberRange(0, integer=True)]
 PositiveFloat = Annotated[float, POSITIVE]
 NonnegativeFloat = Annotated[float, NONNEGATIVE]
 
@@ -124,7 +124,7 @@ __all__ = [
     "NonnegativeInt",
     "PositiveFloat",
     "PositiveInt",
-    "Range",
+    "NumberRange",
     "Restriction",
     "checked_number",
     "python_number",

@@ -18,7 +18,7 @@ from dfltheory.algorithms.hyperparameters import ranges, word_choices
 from dfltheory.algorithms.protocol import MIX, Edges, Index, Mix, Oracle, Parameters
 from dfltheory.algorithms.scaled_norms import scaled_norm
 from dfltheory.errors import InputError
-from dfltheory.number_ranges import Range, Restriction, checked_number
+from dfltheory.number_ranges import NumberRange, Restriction, checked_number
 
 Law = Literal["doubly stochastic", "column-stochastic", "row-stochastic"]
 """Property of a mixing matrix that an update may assume."""
@@ -359,7 +359,7 @@ __all__ = [
     "Mix",
     "Oracle",
     "Parameters",
-    "Range",
+    "NumberRange",
     "State",
     "check_class",
     "perturbed",

@@ -13,7 +13,7 @@ from dfltheory.algorithms.blocks import Phased, SharedState, empty_tensor
 from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import corrected_steps, pulled, shifted
 from dfltheory.algorithms.server import Server
-from dfltheory.number_ranges import Range
+from dfltheory.number_ranges import NumberRange
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class FedPD(Phased[PrimalDualState]):
     source: ClassVar[str] = "Zhang et al. 2021, FedPD"
     ranges: ClassVar = {
         **ranges("eta K lam"),
-        "R": Range(1, integer=True),
+        "R": NumberRange(1, integer=True),
     }
 
     def init(self, x0: Tensor, grad: Oracle) -> PrimalDualState:

@@ -20,7 +20,7 @@ from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.bounds.unit_text import Interval, write_range, write_unit
+from dfltheory.bounds.unit_text import QuantityRange, write_range, write_unit
 from dfltheory.documents import is_sequence, is_table
 from dfltheory.errors import InputError
 
@@ -85,7 +85,7 @@ def _quantity(quantity: Quantity) -> str:
             f"quantity {quantity.name} is computed by a function, which a file cannot"
             " carry"
         )
-    interval = Interval(
+    interval = QuantityRange(
         quantity.low, quantity.high, quantity.open_low, quantity.open_high
     )
     entries = {

@@ -22,7 +22,7 @@ _GRID = 10.0 ** np.linspace(-22, 22, 4401)
 
 
 @dataclass(frozen=True)
-class Interval:
+class StepSizeRange:
     """Admissible values ``low <= step <= high``.
 
     ``high`` is inf if no condition bounds it.
@@ -137,7 +137,7 @@ def _unit(
 
 def admissible_steps(
     theorem: Statement, name: str | None = None, **values: object
-) -> Interval:
+) -> StepSizeRange:
     """Return the interval of step sizes at which every condition holds.
 
     The other quantities are given numbers.
@@ -174,7 +174,7 @@ def admissible_steps(
 
 def interval(
     holds: Callable[[np.ndarray | float], np.ndarray], grid: np.ndarray
-) -> Interval | None:
+) -> StepSizeRange | None:
     """Return the interval of the values that ``holds``, beyond the ``grid``."""
     admissible_indices = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
     if not admissible_indices.size:
@@ -189,7 +189,7 @@ def interval(
         low = admissible_edge(holds, grid_values[first], grid_values[first - 1])
     if last < len(grid_values) - 1:
         high = admissible_edge(holds, grid_values[last], grid_values[last + 1])
-    return Interval(low, high)
+    return StepSizeRange(low, high)
 
 
 def admissible_edge(

@@ -17,7 +17,7 @@ _FACTOR = re.compile(r"\s*([*/]?)\s*([csv])(?:\^(-?\d{1,2}|\(-?\d{1,2}/\d{1,2}\)
 _RANGE = re.compile(r"\s*([\[(])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([\])])\s*")
 
 
-class Interval(NamedTuple):
+class QuantityRange(NamedTuple):
     """The admissible values of a quantity."""
 
     low: float
@@ -65,7 +65,7 @@ def _power(name: str, exponent: Fraction) -> str:
     return f"{name}^{exponent}" if exponent.denominator == 1 else f"{name}^({exponent})"
 
 
-def read_range(text: str) -> Interval:
+def read_range(text: str) -> QuantityRange:
     """Return the interval that ``text`` is, as ``[0, 1)`` or ``(0, inf)``."""
     match = _RANGE.fullmatch(text)
     try:
@@ -79,7 +79,7 @@ def read_range(text: str) -> Interval:
             f"{text[:60]!r} is not a range: write an interval such as [0, 1) or"
             " (0, inf)"
         )
-    return Interval(
+    return QuantityRange(
         low,
         high,
         match[1] == "(" and low > -math.inf,
@@ -87,7 +87,7 @@ def read_range(text: str) -> Interval:
     )
 
 
-def write_range(interval: Interval) -> str:
+def write_range(interval: QuantityRange) -> str:
     """Return the text of an interval; an infinite end is always open."""
     left = "(" if interval.open_low or interval.low == -math.inf else "["
     right = ")" if interval.open_high or interval.high == math.inf else "]"
@@ -98,4 +98,4 @@ def _end(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-__all__ = ["Interval", "read_range", "read_unit", "write_range", "write_unit"]
+__all__ = ["QuantityRange", "read_range", "read_unit", "write_range", "write_unit"]

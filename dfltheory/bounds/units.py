@@ -66,7 +66,7 @@ class Clash:
         return f"{self.what} in {self.where}"
 
 
-class Scaling:
+class UnitInference:
     """Works out units of expressions.
 
     Clashes inside them are collected in ``clashes``, never raised.

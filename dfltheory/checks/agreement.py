@@ -24,7 +24,7 @@ from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.corollaries import hidden_by
 from dfltheory.checks.finding import (
-    Finding,
+    AuditFinding,
     check,
     error,
     found,
@@ -48,7 +48,7 @@ def check_agreement(
     theorem: Theorem,
     variants: Mapping[str, Theorem] | None = None,
     registry: Registry = REGISTRY,
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Compare a printed statement with its variants, and check its definitions."""
     yield from unused_definitions(theorem)
     yield from twice_defined(theorem, registry)
@@ -90,7 +90,7 @@ def _is_comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
 
 
 @check("agreement")
-def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
+def unused_definitions(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield definitions that no term, condition or schedule uses.
 
     A definition that another used definition contains is used, too.
@@ -113,7 +113,9 @@ def unused_definitions(theorem: Theorem) -> Iterator[Finding]:
 
 
 @check("agreement")
-def twice_defined(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
+def twice_defined(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[AuditFinding]:
     """Compare definitions with the paper's own entries for the same symbols."""
     if theorem.kind != "theorem" or theorem.variant not in ("printed", "appendix"):
         return
@@ -140,7 +142,7 @@ def _common_points(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
 
 
 @check("agreement")
-def compare_values(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
+def compare_values(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]:
     """Check that ``printed`` is at least ``derived`` where the conditions of both hold.
 
     Of two definitions of one constant one is wrong; which of them, this check cannot
@@ -214,7 +216,7 @@ def _term(
 
 
 @check("agreement")
-def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
+def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]:
     """Check that the printed rate covers every monomial of a derived O(.).
 
     Constants that the printed O(.) hides are ignored.
@@ -256,7 +258,7 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[Finding]:
         )
 
 
-def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[Finding]:
+def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[AuditFinding]:
     """Compare the printed bound with a re-derived one where both apply.
 
     Their starts may differ.

@@ -22,7 +22,7 @@ from dfltheory.bounds.regions import (
 )
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, check, error, numbers
+from dfltheory.checks.finding import AuditFinding, check, error, numbers
 from dfltheory.checks.satisfiable import check_satisfiable
 from dfltheory.checks.vacuous import first_useful_round, vacuous
 from dfltheory.errors import InputError
@@ -39,7 +39,7 @@ def has_conditions(theorem: Theorem) -> bool:
 
 
 @check("conditions")
-def check_conditions(theorem: Theorem) -> Iterator[Finding]:
+def check_conditions(theorem: Theorem) -> Iterator[AuditFinding]:
     """Satisfiability, denominators, and the vacuous region."""
     if theorem.kind not in ("theorem", "corollary"):
         return
@@ -60,7 +60,7 @@ def _is_nonnegative(term: Expr, point: Mapping[str, float]) -> bool:
 
 
 @check("conditions")
-def denominators(theorem: Theorem, points: Points) -> Iterator[Finding]:
+def denominators(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     """Check that every difference in a denominator is positive under the conditions.
 
     It may be negative where the term is not, as (1 - r^T)/(1 - r) is for r > 1.

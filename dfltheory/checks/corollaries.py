@@ -24,7 +24,7 @@ from dfltheory.bounds.rates import (
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, check, found, note
+from dfltheory.checks.finding import AuditFinding, check, found, note
 from dfltheory.checks.scheduled_conditions import conditions_under_schedule
 
 HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
@@ -55,7 +55,7 @@ def _scheduled(theorem: Theorem, registry: Registry) -> Theorem:
 @check("corollary")
 def check_corollary(
     theorem: Theorem, registry: Registry = REGISTRY
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Check the terms against the parent, and the schedule against the conditions.
 
     Terms that the claim lost and terms that it need not have are reported.
@@ -86,7 +86,7 @@ def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
 @check("corollary")
 def compare_rate(
     claim: Theorem, base: Theorem, order: int | None = None
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Compare ``claim`` with the leading monomials of ``base`` under its schedule.
 
     It is the claim's schedule, and monomials count down to T^(-order/2). Where the
@@ -135,7 +135,7 @@ def _compared(
     order: int,
     schedule: Mapping[str, Expr],
     known: Sequence[Mapping[str, Fraction]],
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Shared definitions as one factor each; written out where that proves nothing."""
     shared = {d.symbol for d in claim.definitions} & {
         d.symbol for d in base.definitions
@@ -154,7 +154,7 @@ def _compared_terms(
     schedule: Mapping[str, Expr],
     known: Sequence[Mapping[str, Fraction]],
     shared: set[sp.Symbol],
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     derived = leading(base, order, schedule, shared)
     claimed = leading(claim, max(order, 3), schedule, shared)
     region = [*scheduled_region(base, schedule), *scheduled_region(claim), *known]
@@ -283,7 +283,7 @@ def _power(atom: str, exponent: Fraction) -> str:
 @check("corollary")
 def schedule_against_conditions(
     theorem: Theorem, registry: Registry = REGISTRY
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Yield from which T on each condition holds under the schedule."""
     yield from conditions_under_schedule(theorem, _scheduled(theorem, registry))
 

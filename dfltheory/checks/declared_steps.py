@@ -8,7 +8,7 @@ from fractions import Fraction
 import sympy as sp
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import Finding, check, error, note, warning
+from dfltheory.checks.finding import AuditFinding, check, error, note, warning
 from dfltheory.proofs.declared_steps import DeclaredProof, JudgedStep
 from dfltheory.proofs.deduction import Witness
 from dfltheory.proofs.linear_facts import ONE
@@ -22,7 +22,7 @@ def has_steps(theorem: Theorem) -> bool:
 
 
 @check("steps")
-def check_declared_steps(theorem: Theorem) -> Iterator[Finding]:
+def check_declared_steps(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield findings on the declared steps of a proof.
 
     They are the steps that do not follow, with a witness in fractions; those that are
@@ -47,7 +47,7 @@ def check_declared_steps(theorem: Theorem) -> Iterator[Finding]:
 
 def _finding_of_step(
     place: str, step: JudgedStep, proof: DeclaredProof, first: bool
-) -> Finding:
+) -> AuditFinding:
     rank = "the first step that does not follow" if first else "does not follow"
     source = ", ".join([*step.step.premises, *step.step.by])
     message = f"{rank} from {source}: {step.step.claim}"
@@ -98,7 +98,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
 
 
-def _summary(proof: DeclaredProof, judged: Sequence[JudgedStep]) -> Finding:
+def _summary(proof: DeclaredProof, judged: Sequence[JudgedStep]) -> AuditFinding:
     """How many steps follow, what they assume, and whether they end in the bound."""
     follow = sum(step.outcome == "follows" for step in judged)
     assumed = [step.name for step in judged if step.outcome == "assumed"]

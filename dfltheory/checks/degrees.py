@@ -14,8 +14,8 @@ class Degree:
     """Growth of expressions in t under c = t^a, s = t^b, r = t^d.
 
     It is the power of t that a sum of non-negative terms has for large t, for many (a,
-    b, d) at once. ``units`` as for :class:`Scaling`; ``directions`` are rows (a, b, d).
-    Of a difference it is at most that.
+    b, d) at once. ``units`` as for :class:`UnitInference`; ``directions`` are rows
+    (a, b, d). Of a difference it is at most that.
     """
 
     def __init__(self, units: Mapping[str, Unit], directions: Sequence[Sequence[int]]):

@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class FamilyConstants:
     """Numbers of a family of problems: arrays of one shape.
 
     They are floats, or objects that are fractions.
@@ -52,7 +52,7 @@ class Setting:
             if name not in ("aggregate", "algorithm")
         }
 
-    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Setting:
+    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> FamilyConstants:
         """Return the setting with a change of every array."""
         changed = {name: change(value) for name, value in self.arrays().items()}
         return replace(self, **changed)
@@ -77,7 +77,7 @@ clients have one objective and exact gradients.
 """
 
 
-def travel(at: Setting) -> np.ndarray:
+def travel(at: FamilyConstants) -> np.ndarray:
     """Return the effective step of a round.
 
     That is how far a gradient 1 that never changes moves the measured point; for a
@@ -103,12 +103,12 @@ def travel(at: Setting) -> np.ndarray:
     return at.eta * (steps - slow) / (1 - alpha)
 
 
-def is_travel_exact(at: Setting) -> np.ndarray | bool:
+def is_travel_exact(at: FamilyConstants) -> np.ndarray | bool:
     """Return whether ``travel`` is derived here: with dual variables for eta <= lam."""
     return at.eta <= at.lam_admm if at.algorithm in DUAL else True
 
 
-def is_local_descent(at: Setting) -> np.ndarray | bool:
+def is_local_descent(at: FamilyConstants) -> np.ndarray | bool:
     """Return whether rounds are local steps and an average here.
 
     With dual variables they are for K = 1 and eta = lam: then dual' is the gradient at
@@ -126,7 +126,7 @@ __all__ = [
     "PLAIN",
     "SAM",
     "SPANS",
-    "Setting",
+    "FamilyConstants",
     "is_local_descent",
     "is_travel_exact",
     "travel",

@@ -18,7 +18,7 @@ from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, check, warning
+from dfltheory.checks.finding import AuditFinding, check, warning
 from dfltheory.checks.network_constants import check_network_constants
 from dfltheory.checks.simpler import check_simpler, simpler_statements
 from dfltheory.checks.special import (
@@ -47,7 +47,7 @@ def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
 @check("limits")
 def check_extremes(
     theorem: Theorem, registry: Registry = REGISTRY
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Check a bound at the extremes of its quantities.
 
     The extremes are the ends of every range; the simplest case; SAM's own fixed point;
@@ -148,7 +148,7 @@ def _decreases_with_horizon(theorem: Theorem) -> bool:
 
 def _many_gossip_steps(
     theorem: Theorem, points: dict[str, np.ndarray]
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     limited = any(c.name.startswith("Q") for c in theorem.conditions)
     if limited or not {"Q", "lam"} <= set(points):
         return
@@ -172,7 +172,7 @@ def _many_gossip_steps(
         )
 
 
-def _check_vanishing(theorem: Theorem) -> Iterator[Finding]:
+def _check_vanishing(theorem: Theorem) -> Iterator[AuditFinding]:
     bound = scheduled(theorem, theorem.bound)
     slow = {"T": 1.0}, 0.25
     if not outgrows(slow, bound, s.T ** sp.Rational(-1, 4), theorem.shares):

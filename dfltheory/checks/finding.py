@@ -16,7 +16,7 @@ P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One finding of an audit about one statement.
 
     ``error``: the statement cannot be right as displayed, or does not follow;
@@ -77,15 +77,15 @@ def found(
     message: str,
     correction: str | None = None,
     **evidence: Any,
-) -> Finding:
+) -> AuditFinding:
     """Return a finding of the :func:`check` that is running, about its statement."""
-    return Finding("", severity, "", "", place, message, evidence, correction)
+    return AuditFinding("", severity, "", "", place, message, evidence, correction)
 
 
 error, warning, note = (partial(found, severity) for severity in ORDER)
 
 
-Check = Callable[Concatenate[Theorem, P], Iterator[Finding]]
+Check = Callable[Concatenate[Theorem, P], Iterator[AuditFinding]]
 
 
 Applies = Callable[..., bool]
@@ -107,7 +107,7 @@ def check(name: str) -> Callable[[Check[P]], Check[P]]:
         @wraps(function)
         def checked(
             theorem: Theorem, *args: P.args, **options: P.kwargs
-        ) -> Iterator[Finding]:
+        ) -> Iterator[AuditFinding]:
             for finding in function(theorem, *args, **options):
                 mine = replace(
                     finding, check=name, key=theorem.key, variant=theorem.variant
@@ -126,7 +126,7 @@ def numbers(point: dict[str, float]) -> str:
 
 __all__ = [
     "Applies",
-    "Finding",
+    "AuditFinding",
     "ORDER",
     "Severity",
     "always",

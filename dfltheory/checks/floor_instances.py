@@ -19,7 +19,7 @@ from dfltheory.checks.effective_steps import (
     PLAIN,
     SAM,
     SPANS,
-    Setting,
+    FamilyConstants,
     is_local_descent,
     is_travel_exact,
     travel,
@@ -53,8 +53,8 @@ class FloorInstance:
     measures: tuple[str, ...]
     aggregates: tuple[str, ...]
     gossip: bool
-    constants: Callable[[Setting, str], Constants]
-    value: Callable[[Setting, str], np.ndarray]
+    constants: Callable[[FamilyConstants, str], Constants]
+    value: Callable[[FamilyConstants, str], np.ndarray]
     everywhere: bool = False
     mechanism: tuple[str, ...] = ()
     halves: bool = False
@@ -68,7 +68,7 @@ _ONE = ("Q", "delta", "C", "window")
 _GIVEN = ("L", "m", "T", "K", "eta", "alpha", "lam_admm")
 
 
-def _without(at: Setting) -> Constants:
+def _without(at: FamilyConstants) -> Constants:
     """Return the constants with all that may be absent set to 0, the rest as given.
 
     Averaging is exact, so that the push-sum weights are 1 and C = 1.
@@ -82,14 +82,14 @@ def _without(at: Setting) -> Constants:
 # -- averaged noise
 
 
-def noise_constants(at: Setting, measure: str) -> Constants:
+def noise_constants(at: FamilyConstants, measure: str) -> Constants:
     """Constants of :func:`noise_floor`; W averages exactly."""
     known = {**_without(at), "sigma_l": at.size, "B": at.size}
     known |= dict.fromkeys(("mu", "mu_each"), at.L)
     return {**known, "S2": 2 * at.size**2}
 
 
-def _impulse_response(at: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _impulse_response(at: FamilyConstants) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return sums of the response of local steps to one gradient, and whether it fits.
 
     The steps are y' = y - eta v', v' = alpha v + L y on the parabola, and h_n is what a
@@ -111,7 +111,7 @@ def _impulse_response(at: Setting) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return total, square, positive & (drift * total <= 1)
 
 
-def noise_floor(at: Setting, measure: str) -> np.ndarray:
+def noise_floor(at: FamilyConstants, measure: str) -> np.ndarray:
     """Return the floor of averaged gradient noise.
 
     f_i(x) = L x^2/2, and stochastic gradients are L x + xi with independent xi = sigma
@@ -146,7 +146,7 @@ def noise_floor(at: Setting, measure: str) -> np.ndarray:
 # -- the way to the minimum
 
 
-def descent_constants(at: Setting, measure: str) -> Constants:
+def descent_constants(at: FamilyConstants, measure: str) -> Constants:
     """Constants of :func:`descent_floor`."""
     known = _without(at)
     way = travel(at) * at.last
@@ -161,7 +161,7 @@ def descent_constants(at: Setting, measure: str) -> Constants:
     return {**known, "B": slope, "S2": slope**2}
 
 
-def descent_floor(at: Setting, measure: str) -> np.ndarray:
+def descent_floor(at: FamilyConstants, measure: str) -> np.ndarray:
     """Return the floor of the way to the minimum.
 
     f_i = f, f(x) = L x^2/2 for abs(x) <= g/L, else g abs(x) - g^2/(2 L), and gradients
@@ -185,14 +185,14 @@ def descent_floor(at: Setting, measure: str) -> np.ndarray:
 # -- a late slope
 
 
-def late_constants(at: Setting, measure: str) -> Constants:
+def late_constants(at: FamilyConstants, measure: str) -> Constants:
     """Constants of :func:`late_floor`."""
     known = {**_without(at), "f0_gap": at.size**2 / at.L, "B": at.size}
     del known["mu"], known["mu_each"]
     return {**known, "S2": at.size**2}
 
 
-def late_floor(at: Setting, measure: str) -> np.ndarray:
+def late_floor(at: FamilyConstants, measure: str) -> np.ndarray:
     """Return the floor of a slope that is reached late.
 
     f_i = f and gradients are exact: f(x) = -L x^2/2 for 0 <= x <= X = g/L, then slope
@@ -210,7 +210,7 @@ def late_floor(at: Setting, measure: str) -> np.ndarray:
 # -- opposing gradients
 
 
-def _radius(at: Setting) -> np.ndarray:
+def _radius(at: FamilyConstants) -> np.ndarray:
     """Return rho of :func:`consensus_floor`."""
     local = travel(at)
     drift = local * at.L
@@ -219,7 +219,7 @@ def _radius(at: Setting) -> np.ndarray:
     return local * spread * at.size / slowed
 
 
-def consensus_constants(at: Setting, measure: str) -> Constants:
+def consensus_constants(at: FamilyConstants, measure: str) -> Constants:
     """Constants of :func:`consensus_floor`."""
     radius = _radius(at)
     known = {**_without(at), "sigma_g": at.size, "lam": at.lam, "q": at.lam}
@@ -231,7 +231,7 @@ def consensus_constants(at: Setting, measure: str) -> Constants:
     return known
 
 
-def consensus_floor(at: Setting, measure: str) -> np.ndarray:
+def consensus_floor(at: FamilyConstants, measure: str) -> np.ndarray:
     """Return the floor of opposing gradients.
 
     Half of the clients have f_i(x) = h(x) - b x, half h(x) + b x, h'(x) =
@@ -259,14 +259,14 @@ def consensus_floor(at: Setting, measure: str) -> np.ndarray:
 # -- all methods
 
 
-def span_constants(at: Setting, measure: str) -> Constants:
+def span_constants(at: FamilyConstants, measure: str) -> Constants:
     """Constants of :func:`span_floor`; f(x_0) - f* is not among them."""
     known = {**_without(at), "x_star_sq": at.size**2}
     del known["f0_gap"]
     return known
 
 
-def span_floor(at: Setting, measure: str) -> np.ndarray:
+def span_floor(at: FamilyConstants, measure: str) -> np.ndarray:
     """Return the floor of Theorem 3.14 of Bubeck (2015).
 
     Some convex quadratic function, here the objective of every client, has f(x) - f* >=
@@ -280,7 +280,7 @@ def span_floor(at: Setting, measure: str) -> np.ndarray:
 # -- SAM's fixed point
 
 
-def sam_constants(at: Setting, measure: str) -> Constants:
+def sam_constants(at: FamilyConstants, measure: str) -> Constants:
     """Constants of :func:`sam_floor`; network and blocks are arbitrary."""
     known = {**_without(at), "rho": at.rho, "rho0": at.rho0, "lam": at.lam}
     known |= {"q": at.lam, "S2": 0 * at.L, "B": at.L * at.rho}
@@ -295,7 +295,7 @@ def sam_constants(at: Setting, measure: str) -> Constants:
     return known
 
 
-def sam_floor(at: Setting, measure: str) -> np.ndarray:
+def sam_floor(at: FamilyConstants, measure: str) -> np.ndarray:
     """Return the floor of SAM's fixed point.
 
     f_i = f with f'(x) = L max(rho - abs(x), 0), exact gradients and the common start 0.

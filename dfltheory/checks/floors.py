@@ -14,8 +14,14 @@ from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.regions import Points, values_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.effective_steps import DUAL, KEPT, MOMENTUM, PLAIN, Setting
-from dfltheory.checks.finding import Finding, check, error
+from dfltheory.checks.effective_steps import (
+    DUAL,
+    KEPT,
+    MOMENTUM,
+    PLAIN,
+    FamilyConstants,
+)
+from dfltheory.checks.finding import AuditFinding, check, error
 from dfltheory.checks.floor_instances import INSTANCES, Constants, FloorInstance
 from dfltheory.errors import InputError
 from dfltheory.graphs import assran_constants
@@ -37,7 +43,7 @@ def has_floors(theorem: Theorem) -> bool:
 
 
 @check("floors")
-def check_floors(theorem: Theorem) -> Iterator[Finding]:
+def check_floors(theorem: Theorem) -> Iterator[AuditFinding]:
     """Compare the bound with the left side of each instance that the scope covers.
 
     An error has a point at which both are fractions.
@@ -115,12 +121,12 @@ def _network(theorem: Theorem, instance: FloorInstance) -> bool:
 class _Draw:
     """Random values of what an instance leaves open, and the constants."""
 
-    numbers: Setting
+    numbers: FamilyConstants
     constants: Points
     floor: np.ndarray
 
 
-def _numbers(theorem: Theorem, instance: FloorInstance) -> Setting:
+def _numbers(theorem: Theorem, instance: FloorInstance) -> FamilyConstants:
     """Powers of 2 and of 4, so that roots of counts are whole and all values exact."""
     rng = np.random.default_rng(0)
     algorithm = _algorithm(theorem, instance)
@@ -136,7 +142,7 @@ def _numbers(theorem: Theorem, instance: FloorInstance) -> Setting:
     n = 2.0 ** rng.integers(0, 9, _COUNT)
     alpha = 1 - 2.0 ** -rng.integers(0, 8, _COUNT).astype(float)
     penalty = 2.0 ** rng.integers(0, 5, _COUNT)
-    return Setting(
+    return FamilyConstants(
         K=K,
         m=m,
         T=T,
@@ -157,7 +163,7 @@ def _numbers(theorem: Theorem, instance: FloorInstance) -> Setting:
     )
 
 
-def _completed(theorem: Theorem, numbers: Setting) -> Setting | None:
+def _completed(theorem: Theorem, numbers: FamilyConstants) -> FamilyConstants | None:
     """With the steps of the schedule and the rounds of the left side."""
     arrays = numbers.arrays()
     chosen: dict[str, np.ndarray] = {}
@@ -177,7 +183,7 @@ def _scheduled_steps(theorem: Theorem) -> dict[str, Expr]:
 
 
 def _constants(
-    theorem: Theorem, instance: FloorInstance, numbers: Setting
+    theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants
 ) -> Constants:
     """Return the constants of an instance, C and q as the theorem means them."""
     known = instance.constants(numbers, theorem.lhs.measure)
@@ -190,7 +196,9 @@ def _constants(
     return known
 
 
-def _drawn(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> _Draw | None:
+def _drawn(
+    theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants
+) -> _Draw | None:
     """None where the instance does not give a constant that the theorem needs."""
     known = _completed(theorem, numbers)
     if known is None:
@@ -271,7 +279,7 @@ def _find_violation(theorem: Theorem, instance: FloorInstance) -> Fall | None:
     return None
 
 
-def _in_fractions(numbers: Setting, index: int) -> Setting:
+def _in_fractions(numbers: FamilyConstants, index: int) -> FamilyConstants:
     """One of the draws in fractions, as arrays of length 1."""
 
     def exact(values: np.ndarray) -> np.ndarray:
@@ -280,7 +288,9 @@ def _in_fractions(numbers: Setting, index: int) -> Setting:
     return numbers.each(exact)
 
 
-def _exact(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> Fall | None:
+def _exact(
+    theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants
+) -> Fall | None:
     """Return the bound below the floor in fractions, where all conditions hold.
 
     The result is None where it is not below, or where a value is irrational.
@@ -303,7 +313,7 @@ def _exact(theorem: Theorem, instance: FloorInstance, numbers: Setting) -> Fall 
     return Fall(known, bound, floor) if bound < floor else None
 
 
-def _scheduled_exactly(theorem: Theorem, numbers: Setting) -> bool:
+def _scheduled_exactly(theorem: Theorem, numbers: FamilyConstants) -> bool:
     """Return whether the steps are those of the schedule, without a rounding error."""
     known = {name: sp.Rational(v.item()) for name, v in numbers.arrays().items()}
     for name, step in _scheduled_steps(theorem).items():
@@ -348,7 +358,7 @@ def _fraction_text(value: Fraction) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"about {float(value):.6g}"
 
 
-def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> Finding:
+def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> AuditFinding:
     """Return the finding, with the point as fractions."""
     point = {name: _fraction_text(value) for name, value in fall.point.items() if value}
     absent = [name for name, value in fall.point.items() if not value]

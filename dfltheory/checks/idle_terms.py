@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dfltheory.bounds.inequalities.by_form import nonnegative
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import Expr, Scaling, Unit
+from dfltheory.bounds.units import Expr, Unit, UnitInference
 from dfltheory.checks.degrees import Degree
 
 DIRECTIONS = [d for d in itertools.product((0, 1, -1, 2, -2), repeat=3) if any(d)]
@@ -33,7 +33,10 @@ def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
     Only conditions that hold are meant. None: it is unknown, since a condition adds
     different units.
     """
-    scaling, degree = Scaling(_units(theorem)), Degree(_units(theorem), DIRECTIONS)
+    scaling, degree = (
+        UnitInference(_units(theorem)),
+        Degree(_units(theorem), DIRECTIONS),
+    )
     kept = np.ones(len(DIRECTIONS), dtype=bool)
     for c in theorem.conditions:
         if c.left == 0 or c.right == 0:  # 0 has every unit
@@ -99,7 +102,10 @@ def _summands(theorem: Theorem) -> Iterator[_Summand]:
 
     Those of one unit come together, where they do not cancel.
     """
-    degree, scaling = Degree(_units(theorem), DIRECTIONS), Scaling(_units(theorem))
+    degree, scaling = (
+        Degree(_units(theorem), DIRECTIONS),
+        UnitInference(_units(theorem)),
+    )
     by_unit: dict[Unit, list[Expr]] = {}
     parts: dict[Unit, set[str]] = {}
     units: dict[str, set[Unit]] = {}
@@ -139,7 +145,7 @@ def _units(theorem: Theorem) -> dict[str, Unit]:
 
 def _invariant(theorem: Theorem) -> bool:
     """Return whether all terms have the unit of the left-hand side."""
-    scaling = Scaling(_units(theorem))
+    scaling = UnitInference(_units(theorem))
     units = {scaling.of(term) for term in theorem.terms.values() if term != 0}
     return not scaling.clashes and units <= {theorem.lhs.unit}
 

@@ -10,7 +10,7 @@ from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.measures import MEASURES, Measure
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import Finding, check, warning
+from dfltheory.checks.finding import AuditFinding, check, warning
 from dfltheory.checks.quoted import rates_on_other_left_sides
 from dfltheory.proofs.declared_steps import DeclaredProof
 
@@ -35,7 +35,7 @@ def has_left_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
 @check("measured")
 def check_measured(
     theorem: Theorem, registry: Registry = REGISTRY
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Compare the left-hand side with that of the statement it is derived from.
 
     A bound at one point is none at another without a term for their distance; a bound
@@ -52,7 +52,7 @@ def check_measured(
         yield from _differences(theorem.lhs, quoted.lhs, f"{quoted}, which is quoted,")
 
 
-def _points_of_the_bound(theorem: Theorem) -> Iterator[Finding]:
+def _points_of_the_bound(theorem: Theorem) -> Iterator[AuditFinding]:
     """Compare the point of a step with those of the gradients in its bound."""
     measure = _measure(theorem.lhs)
     if not measure.moved_by or set(measure.moved_by) & set(theorem.needs):
@@ -104,7 +104,7 @@ def _is_same_quantity(one: LeftSide, other: LeftSide) -> bool:
     return bool(quantity) and quantity == _measure(other).quantity
 
 
-def _differences(left: LeftSide, source: LeftSide, name: str) -> Iterator[Finding]:
+def _differences(left: LeftSide, source: LeftSide, name: str) -> Iterator[AuditFinding]:
     if left.measure != source.measure:
         quantity, own_point = _measure(left).quantity, _measure(left).point
         source_point = _measure(source).point
@@ -181,7 +181,7 @@ def _may_overlap(one: tuple[sp.Expr, sp.Expr], other: tuple[sp.Expr, sp.Expr]) -
     return not any(sp.simplify(gap).is_negative for gap in distances)
 
 
-def _last_step(theorem: Theorem) -> Iterator[Finding]:
+def _last_step(theorem: Theorem) -> Iterator[AuditFinding]:
     """Compare the gradient in the last declared step with that of the statement."""
     if not theorem.steps or theorem.lhs.measure != "grad_norm_sq":
         return

@@ -27,7 +27,7 @@ from dfltheory.bounds.regions import (
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, check, error, note, numbers, warning
+from dfltheory.checks.finding import AuditFinding, check, error, note, numbers, warning
 from dfltheory.errors import InputError
 
 WORSE_UP = (
@@ -80,7 +80,7 @@ def has_monotonicity(theorem: Theorem) -> bool:
 
 
 @check("monotone")
-def check_monotone(theorem: Theorem) -> Iterator[Finding]:
+def check_monotone(theorem: Theorem) -> Iterator[AuditFinding]:
     """Check the sign of a bound and its monotonicity in each constant.
 
     The check covers the admissible region. Monotonicity is proved, or else sampled, and
@@ -296,7 +296,7 @@ def _refuting_points(theorem: Theorem) -> Points:
 
 def _sampled(
     theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray
-) -> Finding | None:
+) -> AuditFinding | None:
     entry = theorem.glossary[name]
     if entry.integer:
         moved = points[name] + 1

@@ -19,7 +19,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.regions import conditions_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, warning
+from dfltheory.checks.finding import AuditFinding, warning
 
 SIZES = range(2, 17)
 """Numbers of clients that are tried."""
@@ -192,7 +192,7 @@ class Formula:
         return float(self.expr.subs(values))
 
 
-def check_network_constants(theorem: Theorem) -> Iterator[Finding]:
+def check_network_constants(theorem: Theorem) -> Iterator[AuditFinding]:
     """Compare constants that the conditions give by m with the exact ones."""
     formulas = formulas_of_m(theorem)
     for name, formula in formulas.items():
@@ -230,7 +230,9 @@ def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
     return found
 
 
-def _first_refuted(theorem: Theorem, name: str, formula: Formula) -> Iterator[Finding]:
+def _first_refuted(
+    theorem: Theorem, name: str, formula: Formula
+) -> Iterator[AuditFinding]:
     """Yield the smallest network on which a constant is not what it should be."""
     constant = _CONSTANTS[name]
     for m in SIZES:
@@ -252,7 +254,9 @@ def _first_refuted(theorem: Theorem, name: str, formula: Formula) -> Iterator[Fi
                 return
 
 
-def _first_refuted_pair(theorem: Theorem, C: Formula, q: Formula) -> Iterator[Finding]:
+def _first_refuted_pair(
+    theorem: Theorem, C: Formula, q: Formula
+) -> Iterator[AuditFinding]:
     """Yield the smallest network on which C q^t is below a disagreement."""
     rounds = np.arange(1, _ROUNDS + 1)
     for m in SIZES:

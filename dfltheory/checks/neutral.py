@@ -12,7 +12,7 @@ from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.common_case import CommonCase, at_values, common_case
 from dfltheory.checks.different_terms import different_terms
-from dfltheory.checks.finding import Finding, check, note
+from dfltheory.checks.finding import AuditFinding, check, note
 
 ABSENT: dict[str, int] = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
 """Mechanism -> the value at which it is absent."""
@@ -29,7 +29,9 @@ def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
 
 
 @check("neutral")
-def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
+def check_neutral(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[AuditFinding]:
     """Compare a bound where the algorithm is simpler with theorems on that algorithm.
 
     Each finding lists the terms that only one of the two has: observations, not errors.
@@ -47,7 +49,7 @@ def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[F
 
 def _difference(
     place: str, registered: Theorem, one: Theorem, other: Theorem
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Report the terms that one of two statements has and the other lacks."""
     extra, lost = different_terms(one, other)
     if extra or lost:

@@ -12,7 +12,7 @@ from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.corollaries import HIDDEN
-from dfltheory.checks.finding import Finding, check, warning
+from dfltheory.checks.finding import AuditFinding, check, warning
 
 _CONSTANTS = (*HIDDEN, "S2", "sigma_star", "x_star_sq", "x0_spread", "x0_sq")
 _ORDER = 3
@@ -25,7 +25,9 @@ def has_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
 
 
 @check("quoted")
-def check_quoted(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[Finding]:
+def check_quoted(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[AuditFinding]:
     """Yield a warning for each power that a quoted rate lacks.
 
     It is compared with the rate of another paper that it resembles most, in powers of

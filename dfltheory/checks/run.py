@@ -12,7 +12,7 @@ from dfltheory.checks.conditions import check_conditions, has_conditions
 from dfltheory.checks.corollaries import check_corollary, has_rate
 from dfltheory.checks.declared_steps import check_declared_steps, has_steps
 from dfltheory.checks.extremes import check_extremes, has_limits
-from dfltheory.checks.finding import ORDER, Applies, Finding, always
+from dfltheory.checks.finding import ORDER, Applies, AuditFinding, always
 from dfltheory.checks.floors import check_floors, has_floors
 from dfltheory.checks.measured import check_measured, has_left_source
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
@@ -22,7 +22,7 @@ from dfltheory.checks.units import check_units
 from dfltheory.errors import UnknownNameError
 from dfltheory.own import Trust
 
-CHECKS: dict[str, Callable[..., Iterator[Finding]]] = {
+CHECKS: dict[str, Callable[..., Iterator[AuditFinding]]] = {
     "units": check_units,
     "limits": check_extremes,
     "floors": check_floors,
@@ -74,7 +74,7 @@ def _options(check: str, registry: Registry) -> dict[str, Registry]:
 
 def audit_statement(
     theorem: Theorem, checks: tuple[str, ...] = (), registry: Registry = REGISTRY
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Return what the checks find in one statement, errors first.
 
     Checks are given by name; all run if none is named.
@@ -82,7 +82,7 @@ def audit_statement(
     for name in checks:
         if name not in CHECKS:
             raise UnknownNameError("check", name, set(CHECKS))
-    found: list[Finding] = []
+    found: list[AuditFinding] = []
     for name, check in CHECKS.items():
         if not checks or name in checks:
             found += check(theorem, **_options(name, registry))
@@ -96,7 +96,7 @@ def audit(
     registry: Registry = REGISTRY,
     *,
     trust: Trust = False,
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Return the findings on a statement, or on the whole registry without a key.
 
     They cover all variants of the statement, or one. A theorem in the place of the key

@@ -26,7 +26,7 @@ from dfltheory.bounds.regions import (
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, check, error, note, numbers, warning
+from dfltheory.checks.finding import AuditFinding, check, error, note, numbers, warning
 from dfltheory.checks.logarithms import contradiction
 
 _e = sp.Symbol("e_small", positive=True)
@@ -36,7 +36,7 @@ _POINTS = 2000
 
 
 @check("conditions")
-def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
+def check_satisfiable(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield one finding on whether the conditions can hold together.
 
     They are proved for every value of the constants, met at a witness, contradictory,
@@ -71,7 +71,7 @@ def check_satisfiable(theorem: Theorem) -> Iterator[Finding]:
 
 def _witness(
     theorem: Theorem, conditions: Sequence[Condition], points: Points
-) -> Finding:
+) -> AuditFinding:
     """Return the admissible point farthest from the edges as a witness.
 
     It is checked in exact arithmetic.

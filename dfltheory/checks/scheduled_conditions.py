@@ -16,13 +16,15 @@ from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.everyday import everyday
-from dfltheory.checks.finding import Finding, found, note
+from dfltheory.checks.finding import AuditFinding, found, note
 
 _LARGEST = 1e15
 _TRIED_ROUNDS = np.geomspace(1, _LARGEST, 301)
 
 
-def conditions_under_schedule(theorem: Theorem, base: Theorem) -> Iterator[Finding]:
+def conditions_under_schedule(
+    theorem: Theorem, base: Theorem
+) -> Iterator[AuditFinding]:
     """Yield from which T on each condition of ``base`` holds under the schedule.
 
     Where it is proved to hold at no T, the finding is an error; where it holds at none

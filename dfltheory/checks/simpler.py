@@ -26,7 +26,7 @@ from dfltheory.bounds.regions import (
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import Finding, check, found, note, warning
+from dfltheory.checks.finding import AuditFinding, check, found, note, warning
 
 MECHANISMS: dict[str, tuple[tuple[str, ...], str]] = {
     "rho": (("rho", "rho0"), "SAM"),
@@ -58,7 +58,7 @@ def check_simpler(
     theorem: Theorem,
     others: Iterable[Theorem] | None = None,
     registry: Registry = REGISTRY,
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """Compare ``theorem`` without its mechanisms with statements that lack them.
 
     These are statements about algorithms without the mechanisms.
@@ -122,7 +122,9 @@ def _describe_absence(absent: list[str]) -> tuple[str, str]:
     return f"at {where}", f"without {' and '.join(MECHANISMS[n][1] for n in absent)}"
 
 
-def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
+def _orders(
+    theorem: Theorem, other: Theorem, absent: list[str]
+) -> Iterator[AuditFinding]:
     """Compare the monomials of this rate with those of the simpler algorithm's rate.
 
     Monomials that the simpler algorithm's rate has and this one lacks are reported, and
@@ -156,7 +158,9 @@ def _orders(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Fin
         yield note(place, f"{words} it is the order of {other}")
 
 
-def _values(theorem: Theorem, other: Theorem, absent: list[str]) -> Iterator[Finding]:
+def _values(
+    theorem: Theorem, other: Theorem, absent: list[str]
+) -> Iterator[AuditFinding]:
     """Compare the two bounds at random points, with neutral mechanisms.
 
     Both bounds apply at these points.

@@ -18,7 +18,7 @@ from dfltheory.bounds.regions import Points, at, relations_of, values_of
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding, error, found, numbers, warning
+from dfltheory.checks.finding import AuditFinding, error, found, numbers, warning
 
 ENDS: dict[str, float] = {
     **dict.fromkeys(("m", "K", "K_u", "K_v", "Q", "delta", "window"), 1.0),
@@ -90,7 +90,7 @@ def _is_in_range(entry: Quantity, values: np.ndarray) -> np.ndarray:
     return above & below & np.isfinite(values)
 
 
-def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[Finding]:
+def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     """Check the bound at the ends of ranges: m = 1, K = 1, alpha -> 0, rho -> 0, ...
 
     Further ends are sigma -> 0 and lam -> 0. The bound must be a number there, and the
@@ -148,7 +148,7 @@ def _where_discontinuous(
     return (gaps[1] > gaps[0] / 2) & (gaps[1] > 1e-6 * np.abs(value))
 
 
-def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[Finding]:
+def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     """Check bounds of lemmas where their left side is 0.
 
     Local steps, and what is made of them, vanish with the step size and SAM's radius;
@@ -180,7 +180,7 @@ def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[Finding]:
         )
 
 
-def simplest_case(theorem: Theorem, points: Points) -> Iterator[Finding]:
+def simplest_case(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     """Check the bound in the simplest case, gradient descent.
 
     It has one client, exact gradients, one local step, no SAM, no momentum; its
@@ -242,7 +242,7 @@ def _left_side_at_fixed_point(theorem: Theorem) -> tuple[str, Expr] | None:
     return None
 
 
-def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[Finding]:
+def sam_fixed_point_in_order(theorem: Theorem) -> Iterator[AuditFinding]:
     """Check SAM's fixed point against a statement in O(.).
 
     Under the schedule the left side and the bound are powers of T, and no constant

@@ -38,9 +38,9 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import ONE, Expr, Scaling, Unit
+from dfltheory.bounds.units import ONE, Expr, Unit, UnitInference
 from dfltheory.checks.degrees import Degree
-from dfltheory.checks.finding import Finding, check, error, warning
+from dfltheory.checks.finding import AuditFinding, check, error, warning
 from dfltheory.checks.idle_terms import (
     DIRECTIONS,
     ROUNDING,
@@ -49,12 +49,12 @@ from dfltheory.checks.idle_terms import (
 )
 
 _BOUNDS_A_RUN = ("theorem", "corollary", "rate")
-Severity = Callable[..., Finding]
+Severity = Callable[..., AuditFinding]
 """Builds a finding: :func:`error` or :func:`warning`."""
 
 
 @check("units")
-def check_units(theorem: Theorem) -> Iterator[Finding]:
+def check_units(theorem: Theorem) -> Iterator[AuditFinding]:
     """Check the units of definitions, terms, conditions and schedule.
 
     The scaling limit of a bound that is not invariant is checked, too.
@@ -65,13 +65,13 @@ def check_units(theorem: Theorem) -> Iterator[Finding]:
         yield from scaling_limit(theorem)
 
 
-def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
+def _not_invariant(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield clashes of units, and sides of different units.
 
     The clashes are inside definitions, terms, conditions and the schedule.
     """
     units: dict[str, Unit] = {name: q.unit for name, q in theorem.glossary.items()}
-    scaling = Scaling(units)
+    scaling = UnitInference(units)
     wrong = parts_with_idle_terms(theorem)
     wrong_definitions = _definitions_of(theorem, wrong)
     for d in theorem.definitions:
@@ -103,8 +103,8 @@ def _not_invariant(theorem: Theorem) -> Iterator[Finding]:
 
 
 def _term(
-    theorem: Theorem, scaling: Scaling, name: str, part: Expr, severity: Severity
-) -> Iterator[Finding]:
+    theorem: Theorem, scaling: UnitInference, name: str, part: Expr, severity: Severity
+) -> Iterator[AuditFinding]:
     """Yield clashes inside one term of the bound, and a wrong unit.
 
     A unit is wrong if it is not the left-hand side's.
@@ -137,8 +137,8 @@ def _definitions_of(theorem: Theorem, names: frozenset[str]) -> set[sp.Symbol]:
 
 
 def _clashes(
-    theorem: Theorem, scaling: Scaling, place: str, severity: Severity
-) -> Iterator[Finding]:
+    theorem: Theorem, scaling: UnitInference, place: str, severity: Severity
+) -> Iterator[AuditFinding]:
     """Yield the clashes that were collected at one place, once each."""
     of_bound = place.startswith(("definition ", "term "))
     claims = theorem.kind in _BOUNDS_A_RUN and not theorem.order and of_bound
@@ -152,12 +152,12 @@ def _clashes(
 
 def _not_invariant_finding(
     severity: Severity, place: str, what: str, correction: str | None = None
-) -> Finding:
+) -> AuditFinding:
     """Return a finding of the given severity, :func:`error` or :func:`warning`."""
     return severity(place, f"not invariant under units: {what}", correction)
 
 
-def scaling_limit(theorem: Theorem) -> Iterator[Finding]:
+def scaling_limit(theorem: Theorem) -> Iterator[AuditFinding]:
     """Find a change of units that refutes the bound.
 
     It is a change c = t^a, s = t^b, r = t^d that keeps every condition and along which

@@ -19,7 +19,7 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.everyday import everyday
-from dfltheory.checks.finding import Finding, found, note, numbers, warning
+from dfltheory.checks.finding import AuditFinding, found, note, numbers, warning
 from dfltheory.checks.logarithms import least, monomial, rows_of
 
 _HORIZONS = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
@@ -64,7 +64,7 @@ def trivial(theorem: Theorem) -> tuple[str, Expr] | None:
     return next(iter(trivials(theorem)), None)
 
 
-def vacuous(theorem: Theorem, points: Points) -> Iterator[Finding]:
+def vacuous(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     """How often, and if always, the bound exceeds what is trivially known."""
     known = trivial(theorem)
     if known is None:
@@ -205,7 +205,7 @@ class Useful:
     term: str
 
 
-def first_useful_round(theorem: Theorem) -> Iterator[Finding]:
+def first_useful_round(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield below which T the bound is vacuous at typical constants.
 
     There it is vacuous whatever the step.

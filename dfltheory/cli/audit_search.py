@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.unstated import unstated
-from dfltheory.checks.finding import Finding, Severity
+from dfltheory.checks.finding import AuditFinding, Severity
 from dfltheory.errors import DFLTheoryError
 from dfltheory.verdicts.rounding import LEAST
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 
 
-def searched(theorem: Theorem, reference: str) -> Finding:
+def searched(theorem: Theorem, reference: str) -> AuditFinding:
     """Return the finding of a search of five seconds.
 
     It is an error with a confirmed counterexample, a warning with a growing family of
@@ -61,10 +61,10 @@ def _doubt(result: SearchFinding) -> str:
     return ""
 
 
-def left_open(theorem: Theorem, reference: str) -> list[Finding]:
+def left_open(theorem: Theorem, reference: str) -> list[AuditFinding]:
     """Return a note for each point that a statement leaves open about its runs."""
     return [
-        Finding(
+        AuditFinding(
             check="scope",
             severity="note",
             key=theorem.key,
@@ -83,9 +83,9 @@ def _finding(
     message: str,
     command: str,
     counts: dict[str, float],
-) -> Finding:
+) -> AuditFinding:
     """Return a finding of the search."""
-    return Finding(
+    return AuditFinding(
         check="search",
         severity=severity,
         key=theorem.key,

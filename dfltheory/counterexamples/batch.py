@@ -25,7 +25,7 @@ PATHS = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class CandidateBatch:
     """P candidates that are simulated together for one algorithm.
 
     Attributes
@@ -71,7 +71,7 @@ class Batch:
     copies: int = 1
 
     @classmethod
-    def of(cls, instance: Instance) -> Batch:
+    def of(cls, instance: Instance) -> CandidateBatch:
         """Return a batch of one candidate from an instance of :mod:`.problems`."""
         task = instance.task
         if not isinstance(task, RampTask | SplitTask):
@@ -116,7 +116,7 @@ class Batch:
             one_per_round=one_per_round,
         )
 
-    def grouped(self) -> Batch:
+    def grouped(self) -> CandidateBatch:
         """Return the batch with each group of identical clients reduced to one client.
 
         A round then averages each group. Without such groups the batch itself is
@@ -141,7 +141,7 @@ class Batch:
         arrays = (*rows, self.x0, *matrices)
         return all((a == np.repeat(a[:, ::size], size, 1)).all() for a in arrays)
 
-    def _of_groups(self, size: int) -> Batch:
+    def _of_groups(self, size: int) -> CandidateBatch:
         """Return the batch with one client for each group of ``size`` clients."""
         axes = self.clients.axes.items()
         first = {n: getattr(self.clients, n)[:, ::size] for n, a in axes if a}
@@ -244,4 +244,4 @@ class Batch:
         return self.x0.shape[-1] == 2
 
 
-__all__ = ["Batch"]
+__all__ = ["CandidateBatch"]

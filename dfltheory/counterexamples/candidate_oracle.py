@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle, Parameters, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 
 ENVIRONMENT = "falsify"
 
@@ -31,7 +31,7 @@ class Candidates(Oracle):
 
     def __init__(
         self,
-        batch: Batch,
+        batch: CandidateBatch,
         horizon: int,
         runs: int = 1,
         noise: Tensor | None = None,
@@ -91,7 +91,7 @@ class CandidatesMix(Mix):
 
     environment = ENVIRONMENT
 
-    def __init__(self, batch: Batch, runs: int, oracle: Candidates):
+    def __init__(self, batch: CandidateBatch, runs: int, oracle: Candidates):
         self._batch, self._runs, self._oracle = batch, runs, oracle
         copies = 1 if batch.drawn else runs
         self._weights = torch.from_numpy(
@@ -115,7 +115,7 @@ class CandidatesMix(Mix):
 
 
 @unknown_methods_rejected()
-def draws_of(batch: Batch) -> int:
+def draws_of(batch: CandidateBatch) -> int:
     """Return the number of minibatches that one round draws."""
     oracle = Candidates(batch, 1)
     x = torch.from_numpy(batch.x0.copy())

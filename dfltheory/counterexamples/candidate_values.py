@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.core import CYCLE
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.networks import cited_on, computed_on, in_range
@@ -40,7 +40,10 @@ class CandidateRuns(Source):
     refutes = True
 
     def __init__(
-        self, batch: Batch, path: Path, horizons: Sequence[int] | np.ndarray = ()
+        self,
+        batch: CandidateBatch,
+        path: Path,
+        horizons: Sequence[int] | np.ndarray = (),
     ):
         self._batch, self._path = batch, path
         self._horizons = np.asarray(horizons)
@@ -110,7 +113,10 @@ class CandidateRuns(Source):
 
 
 def candidate_values(
-    theorem: Theorem, batch: Batch, path: Path, horizons: Sequence[int] | np.ndarray
+    theorem: Theorem,
+    batch: CandidateBatch,
+    path: Path,
+    horizons: Sequence[int] | np.ndarray,
 ) -> tuple[Values, np.ndarray]:
     """Return the values of candidates, and which of them are valid problems.
 
@@ -150,7 +156,7 @@ class CounterexampleRun(RecordedRun):
     push-sum.
     """
 
-    def __init__(self, run: History, batch: Batch, horizon: int):
+    def __init__(self, run: History, batch: CandidateBatch, horizon: int):
         super().__init__(run, refutes=True)
         self._batch, self._horizon = batch, horizon
         self._candidate: dict[str, float] | None = None
@@ -227,7 +233,7 @@ class CounterexampleRun(RecordedRun):
 
 
 def counterexample_values(
-    run: History, theorem: Theorem, batch: Batch, horizon: int
+    run: History, theorem: Theorem, batch: CandidateBatch, horizon: int
 ) -> Values:
     """Return the values of a run of one candidate.
 
@@ -256,7 +262,7 @@ def simulated_rounds(theorem: Theorem, rounds: int) -> int:
     return rounds + theorem.scope.two_blocks
 
 
-def _gap_error(batch: Batch) -> np.ndarray:
+def _gap_error(batch: CandidateBatch) -> np.ndarray:
     """Return the rounding error of f(x^0) - f* of each candidate."""
     return batch.clients.unsure(batch.x0[..., 0])["f_error"]
 

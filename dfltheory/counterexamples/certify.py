@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import SIMULATED, counterexample_values
 from dfltheory.counterexamples.certificate import Certificate, ConditionSlack
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
@@ -159,16 +159,16 @@ def _measured_run(
     )
 
 
-def _batch(instance: Instance, theorem: Theorem) -> Batch:
+def _batch(instance: Instance, theorem: Theorem) -> CandidateBatch:
     """Return the instance as a batch of one candidate.
 
     Each group of identical clients is reduced to one client if that is exact.
     """
-    batch = Batch.of(instance)
+    batch = CandidateBatch.of(instance)
     return batch.grouped() if group_means_suffice(theorem) else batch
 
 
-def _numbers_of_runs(batch: Batch, T: int) -> list[int]:
+def _numbers_of_runs(batch: CandidateBatch, T: int) -> list[int]:
     """Return the numbers of independent runs to try, in order."""
     if batch.noise_ramps is not None:
         return [SIGN_RUNS]
@@ -205,7 +205,7 @@ class _Evaluation:
 
 
 def _decisive_evaluation(
-    instance: Instance, theorem: Theorem, batch: Batch
+    instance: Instance, theorem: Theorem, batch: CandidateBatch
 ) -> _Evaluation:
     """Run the core with more rounds or runs until these cannot change the verdict."""
     T = instance.rounds
@@ -229,7 +229,7 @@ def _decisive_evaluation(
 def _evaluation(
     run: History,
     theorem: Theorem,
-    batch: Batch,
+    batch: CandidateBatch,
     T: int,
     confidence: float,
     previous: _Evaluation | None,
@@ -254,7 +254,9 @@ def _evaluation(
     return _Evaluation(run, values, exact, core, at_T, period, bound_error)
 
 
-def _decides(evaluation: _Evaluation, batch: Batch, T: int, enough_runs: bool) -> bool:
+def _decides(
+    evaluation: _Evaluation, batch: CandidateBatch, T: int, enough_runs: bool
+) -> bool:
     """Return whether more runs or rounds cannot change the verdict."""
     core, at_T = evaluation.core, evaluation.core_at_horizon
     exceeds = max(core.get("low", core["ratio"]), at_T or 0.0) > 1.0
@@ -268,7 +270,7 @@ def _decides(evaluation: _Evaluation, batch: Batch, T: int, enough_runs: bool) -
 
 
 def _further_obstacles(
-    theorem: Theorem, batch: Batch, evaluation: _Evaluation
+    theorem: Theorem, batch: CandidateBatch, evaluation: _Evaluation
 ) -> list[str]:
     """Return obstacles due to rounding errors or to noise that depends on the state."""
     obstacles = []

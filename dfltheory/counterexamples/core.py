@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import State, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_oracle import (
     Candidates,
     CandidatesMix,
@@ -40,7 +40,7 @@ _LOOK = 16
 
 
 @unknown_methods_rejected()
-def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
+def run(batch: CandidateBatch, rounds: int, moments: bool = False) -> Path:
     """Simulate at most ``rounds`` rounds of all candidates, and measure them.
 
     The simulation ends early once no candidate moves any more. Second moments of the
@@ -86,7 +86,7 @@ def run(batch: Batch, rounds: int, moments: bool = False) -> Path:
     return path
 
 
-def _translating(batch: Batch, x: np.ndarray) -> np.ndarray:
+def _translating(batch: CandidateBatch, x: np.ndarray) -> np.ndarray:
     """Return :attr:`Path.translating` for models x (P, R, m)."""
     if x.shape[1] < 3:
         return np.zeros(batch.size)
@@ -102,7 +102,7 @@ def _translating(batch: Batch, x: np.ndarray) -> np.ndarray:
     return np.where((uniform & (pace != 0)).all(-1), until, 0.0)
 
 
-def _noise(batch: Batch) -> tuple[Tensor | None, float]:
+def _noise(batch: CandidateBatch) -> tuple[Tensor | None, float]:
     """Return unit noise for every draw, client and coordinate, and its weight.
 
     The noise of a round has shape (draws, P N, m, d), and each unit of it represents
@@ -118,7 +118,7 @@ def _noise(batch: Batch) -> tuple[Tensor | None, float]:
     return torch.from_numpy(units.reshape(draws, -1, m, d)), m / sources
 
 
-def _are_interchangeable(batch: Batch) -> bool:
+def _are_interchangeable(batch: CandidateBatch) -> bool:
     """Return whether all clients respond to noise identically in every candidate."""
     m = batch.x0.shape[1]
     if batch.period > 1 or np.ptp(batch.clients.slopes, axis=1).max() != 0:
@@ -130,7 +130,7 @@ def _are_interchangeable(batch: Batch) -> bool:
 
 
 def _states(
-    batch: Batch,
+    batch: CandidateBatch,
     rounds: int,
     runs: int,
     noise: Tensor | None,
@@ -200,7 +200,9 @@ def _stacked(states: list[State]) -> State:
     return replace(states[-1], **whole)
 
 
-def _repetition_periods(states: list[State], batch: Batch, runs: int) -> np.ndarray:
+def _repetition_periods(
+    states: list[State], batch: CandidateBatch, runs: int
+) -> np.ndarray:
     """Return the periods (P,) with which the final states repeat; 0 without repetition.
 
     Only multiples of the network's own period are tested.
@@ -245,7 +247,7 @@ def _stationary(
 
 
 @unknown_methods_rejected()
-def fixed_points(batch: Batch, x: np.ndarray, steps: int = 6) -> np.ndarray:
+def fixed_points(batch: CandidateBatch, x: np.ndarray, steps: int = 6) -> np.ndarray:
     """Find fixed points of a round near the models x (P, m, d), by Newton's method.
 
     A round starts from the models alone, with all other state at its initial value. The
@@ -254,7 +256,9 @@ def fixed_points(batch: Batch, x: np.ndarray, steps: int = 6) -> np.ndarray:
     """
     P, m, d = x.shape
     n = m * d
-    many = Batch(batch.algorithm, batch.clients, x, batch.W, np.zeros_like(batch.sigma))
+    many = CandidateBatch(
+        batch.algorithm, batch.clients, x, batch.W, np.zeros_like(batch.sigma)
+    )
 
     def after(points: np.ndarray) -> np.ndarray:
         """Map points (P, N, n) to those one round later."""

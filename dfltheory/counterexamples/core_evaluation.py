@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.left_sides import ADDS_UP, sizes_of
 from dfltheory.counterexamples.score import FLOOR, ratio_at
@@ -55,7 +55,7 @@ def deterministic_result(
     run: History,
     theorem: Theorem,
     values: Values,
-    batch: Batch,
+    batch: CandidateBatch,
     T: int,
     only: bool,
     period: int,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.bounds.symbols import STEP
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families import Family, RoundData
 from dfltheory.counterexamples.families.piecewise import ramps, splits, starts
 from dfltheory.counterexamples.families.shapes import bowl, unfitted, unfitted_two
-from dfltheory.counterexamples.networks import Draw, computed_on, in_range
+from dfltheory.counterexamples.networks import CandidateNetwork, computed_on, in_range
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import algorithm_class, convex, hyperparameters
 from dfltheory.counterexamples.shared_numbers import Shared, radius_field
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class DiscreteChoices:
     """The discrete choices of a search space.
 
     Attributes
@@ -48,13 +48,15 @@ class Layout:
     """
 
     name: str
-    network: Draw
+    network: CandidateNetwork
     counts: dict[str, int]
     identical: bool
     family: Family | None = None
 
 
-def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> Batch:
+def decoded(
+    theorem: Theorem, read: Reader, layout: DiscreteChoices, shared: Shared
+) -> CandidateBatch:
     """Return the candidates at the points of ``read``.
 
     The constants of unfitted problems determine the step sizes. A family then fits its
@@ -104,7 +106,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     hyper = {n: v for n, v in all_values.items() if n in {*free, *fixed}}
     hyper |= scaled_steps
     lengths = np.stack([length_scale, personal_scale][: 1 + two_blocks], -1)
-    return Batch(
+    return CandidateBatch(
         algorithm_class(theorem)(**hyper),
         clients.scaled(value_scale, length_scale, personal_scale),
         x0 * lengths[:, None],
@@ -119,7 +121,7 @@ def decoded(theorem: Theorem, read: Reader, layout: Layout, shared: Shared) -> B
     )
 
 
-def _unfitted_clients(theorem: Theorem, read: Reader, layout: Layout) -> Ramps:
+def _unfitted_clients(theorem: Theorem, read: Reader, layout: DiscreteChoices) -> Ramps:
     """Return clients from whose constants step sizes are drawn."""
     two_blocks, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     if layout.family is not None:
@@ -252,4 +254,4 @@ def _scaled_steps(
     return scaled, personal_scale
 
 
-__all__ = ["Layout", "decoded"]
+__all__ = ["DiscreteChoices", "decoded"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.long_noise import noisy_blocks
 from dfltheory.counterexamples.problems import TASKS
@@ -124,7 +124,7 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
         np.shape(instance.x0) == (clients, dimension),
         f"{clients} x {dimension} numbers, to match the task",
     )
-    batch = Batch.of(instance)  # rejects noise without an exact expectation
+    batch = CandidateBatch.of(instance)  # rejects noise without an exact expectation
     too_long = batch.is_random and instance.rounds > min(NOISY, batch.longest)
     if too_long and noisy_blocks(instance) is None:
         raise InputError(

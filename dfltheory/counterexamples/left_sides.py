@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.core import FULL
 from dfltheory.counterexamples.path_measures import Path
 from dfltheory.errors import InputError
 from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import measure_error
-from dfltheory.verdicts.run_sizes import Block, Sizes, memory_of
+from dfltheory.verdicts.run_sizes import BlockSteps, Sizes, memory_of
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -35,7 +35,7 @@ SHARED_GRADIENTS = {
 
 def left_side(
     theorem: Theorem,
-    batch: Batch,
+    batch: CandidateBatch,
     path: Path,
     known: Mapping[str, Numbers],
     T: int = LONG[-1],
@@ -71,7 +71,7 @@ def left_side(
 
 def sizes_of(
     theorem: Theorem,
-    batch: Batch,
+    batch: CandidateBatch,
     path: Path,
     known: Mapping[str, Numbers],
     T: int = LONG[-1],
@@ -110,7 +110,7 @@ def sizes_of(
     errors = batch.clients.unsure(batch.x0[..., 0])
     blocks = {}
     for block in "uv":
-        blocks[f"_{block}"] = Block(
+        blocks[f"_{block}"] = BlockSteps(
             known.get(f"eta_{block}"),
             known.get(f"K_{block}", 1),
             known.get(f"L_{block}"),

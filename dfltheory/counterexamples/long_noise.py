@@ -19,7 +19,7 @@ import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.closed_forms import blocks_of, noise_numbers
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.left_sides import SHARED_GRADIENTS, weighted_blocks
@@ -55,7 +55,7 @@ def noisy_blocks(instance: Instance, longer_than: int = NOISY) -> Blocks | None:
     """
     if instance.rounds <= longer_than:
         return None
-    batch = Batch.of(instance)
+    batch = CandidateBatch.of(instance)
     if not (_is_one_parabola(batch) and _is_averaged(batch) and _is_plain(batch)):
         return None
     blocks = _blocks(batch)
@@ -105,7 +105,7 @@ def _instance(theorem: Theorem, block: str, numbers: Mapping[str, float]) -> Ins
         clients = Splits.of(clients, np.zeros((1, 1)), np.ones(1), np.zeros(1))
         noisy = np.array([block == "shared", block == "personal"])
         x0, sigma = x0 * noisy, sigma * noisy
-    batch = Batch(
+    batch = CandidateBatch(
         _plain_algorithm(theorem, numbers),
         clients,
         x0,
@@ -131,7 +131,7 @@ def _plain_algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorith
     return cls(**chosen)
 
 
-def _is_one_parabola(batch: Batch) -> bool:
+def _is_one_parabola(batch: CandidateBatch) -> bool:
     """Return whether all clients are one noisy parabola and start at one point."""
     clients = batch.clients
     if batch.noise_ramps is not None or not clients.affine or clients.curve.any():
@@ -144,7 +144,7 @@ def _is_one_parabola(batch: Batch) -> bool:
     return identical and curved and bool(batch.sigma.any())
 
 
-def _is_averaged(batch: Batch) -> bool:
+def _is_averaged(batch: CandidateBatch) -> bool:
     """Return whether W is constant and doubly stochastic."""
     if batch.drawn or batch.period != 1:
         return False
@@ -153,7 +153,7 @@ def _is_averaged(batch: Batch) -> bool:
     return bool((np.abs(sums - 1) <= ROUNDED * len(W)).all())
 
 
-def _is_plain(batch: Batch) -> bool:
+def _is_plain(batch: CandidateBatch) -> bool:
     """Return whether rounds are plain steps of constant size and one average.
 
     Only algorithms of the package are known to have no other state; which steps they
@@ -177,7 +177,7 @@ def _is_plain(batch: Batch) -> bool:
     )
 
 
-def _blocks(batch: Batch) -> Blocks:
+def _blocks(batch: CandidateBatch) -> Blocks:
     """Return the blocks of one client, of which all others are copies."""
     clients, values = batch.clients, batch.algorithm.theory_values()
     slope, knot = float(clients.slopes[0, 0, 0]), float(clients.knots[0, 0, 0])
@@ -206,7 +206,7 @@ def _blocks(batch: Batch) -> Blocks:
     return blocks
 
 
-def _stays_inside(batch: Batch, blocks: Blocks) -> bool:
+def _stays_inside(batch: CandidateBatch, blocks: Blocks) -> bool:
     """Return whether steps are short enough, and no model leaves the ramp."""
     short = all(0 < block.eta * block.curvature < 1 for block in blocks.values())
     ramp = blocks["grad_u_sq" if batch.two_blocks else "grad_norm_sq"]
@@ -222,7 +222,7 @@ def _stays_inside(batch: Batch, blocks: Blocks) -> bool:
     )
 
 
-def _agrees(batch: Batch, blocks: Blocks) -> bool:
+def _agrees(batch: CandidateBatch, blocks: Blocks) -> bool:
     """Return whether the first rounds' exact expectation is the closed form."""
     path = run(batch, COMPARED)
     for name, block in blocks.items():

@@ -43,7 +43,7 @@ NetworkLaw = Callable[[np.ndarray], str | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class CandidateNetwork:
     """A kind of network.
 
     Attributes
@@ -83,7 +83,7 @@ MATCHED = (3, 4)
 """Numbers of clients of random matchings, for statements about random networks."""
 
 
-def networks(theorem: Theorem) -> list[Draw]:
+def networks(theorem: Theorem) -> list[CandidateNetwork]:
     """Return the kinds of networks to search, the simplest first.
 
     They satisfy the laws of the scope and of the algorithm.
@@ -147,14 +147,14 @@ def _all_obey(m: int, law: NetworkLaw | None) -> bool:
     return law is None or all(law(W) is None for W in matchings(m))
 
 
-def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> Draw:
+def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> CandidateNetwork:
     """Return a kind of network from the function that returns its matrices."""
 
     def draw(read: Reader, copies: bool) -> Drawn:
         W = make(read, copies)
         return _known(W if W.ndim == 4 else W[:, None], law)
 
-    return Draw(name, m, draw)
+    return CandidateNetwork(name, m, draw)
 
 
 def group_means_suffice(theorem: Theorem) -> bool:
@@ -197,7 +197,7 @@ def _drawn_kinds(theorem: Theorem) -> list[str]:
     return [FRESH_STEP] if {FRESH_STEP, FRESH_ROUND} & {*scope.sequence} else []
 
 
-def _matched(m: int, kind: str) -> Draw:
+def _matched(m: int, kind: str) -> CandidateNetwork:
     """Return random matchings with lam^2 = ||E W'W - 11'/m||.
 
     One is drawn for each gossip step or for each round.
@@ -211,8 +211,10 @@ def _matched(m: int, kind: str) -> Draw:
 
     name = f"random matchings of {m}"
     if kind == FRESH_STEP:
-        return Draw(name, m, draw, drawn=True)
-    return Draw(f"{name}, one for each round", m, draw, drawn=True, one_per_round=True)
+        return CandidateNetwork(name, m, draw, drawn=True)
+    return CandidateNetwork(
+        f"{name}, one for each round", m, draw, drawn=True, one_per_round=True
+    )
 
 
 def _fits(name: str, law: NetworkLaw) -> bool:
@@ -323,7 +325,7 @@ def _cited_graph(
 
 
 __all__ = [
-    "Draw",
+    "CandidateNetwork",
     "Drawn",
     "group_means_suffice",
     "groups_matter",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 
 
 @dataclass(eq=False)
@@ -45,7 +45,7 @@ class Path:
     size: np.ndarray | float = 0.0
 
 
-def may_leave_ramp(batch: Batch, x: np.ndarray, weight: float) -> np.ndarray:
+def may_leave_ramp(batch: CandidateBatch, x: np.ndarray, weight: float) -> np.ndarray:
     """Return the candidates in which noise may move models x (P, R, N, m) off the ramp.
 
     Gradients are affine only on the ramp. The noise is a sum of responses with random
@@ -100,7 +100,7 @@ def _mean_value(
 
 
 def one_block(
-    batch: Batch, means: np.ndarray, others: np.ndarray | None, weight: float
+    batch: CandidateBatch, means: np.ndarray, others: np.ndarray | None, weight: float
 ) -> Path:
     """Measure one-block runs, given their mean models (P, R, N, d)."""
     clients, (P, R, N, d) = batch.clients, means.shape
@@ -128,7 +128,7 @@ def one_block(
     return Path(left, value, zero, zero, batch.x0)
 
 
-def two_blocks(batch: Batch, x: np.ndarray, weight: float) -> Path:
+def two_blocks(batch: CandidateBatch, x: np.ndarray, weight: float) -> Path:
     """Measure two-block runs x (P, R, N, m, 2).
 
     Gradients are taken at the shared part before round t, and at the personal part both

@@ -75,7 +75,7 @@ class Exact(NamedTuple):
         return f"in rational numbers {sides}, ratio {ratio}; {values}; {self.why}"
 
 
-class Effort(NamedTuple):
+class Limits(NamedTuple):
     """Limits of a computation: number of rounds, and bits of a number."""
 
     rounds: int
@@ -179,7 +179,7 @@ class _Trajectory(NamedTuple):
 
 
 def verify(
-    instance: Mapping[str, Any], theorem: Theorem, effort: Effort | None = None
+    instance: Mapping[str, Any], theorem: Theorem, effort: Limits | None = None
 ) -> Exact:
     """Evaluate both sides of a theorem for the instance of a counterexample file.
 
@@ -200,7 +200,7 @@ def verify(
         numbers.
     """
     numbers = _read(instance, theorem)
-    path = _trajectory(numbers, theorem, effort or Effort(MOST_ROUNDS, MOST_BITS))
+    path = _trajectory(numbers, theorem, effort or Limits(MOST_ROUNDS, MOST_BITS))
     span = theorem.lhs.rounds(numbers.horizon)
     end = len(path.data) + path.repeated
     left = _left_hand_side(path, theorem, span)
@@ -282,7 +282,7 @@ def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
     return weight if 0 < weight == six_digits(matrix[1][0]) < 1 else None
 
 
-def _trajectory(numbers: _Instance, theorem: Theorem, effort: Effort) -> _Trajectory:
+def _trajectory(numbers: _Instance, theorem: Theorem, effort: Limits) -> _Trajectory:
     """Compute rounds until the measure is constant, or an effort limit is reached."""
     clients, values = numbers.clients, numbers.values
     state = _State(numbers.start, [ZERO, ZERO])

@@ -10,7 +10,7 @@ import numpy as np
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.counterexamples.aggregates import at_T, summands
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import (
     SIMULATED,
     candidate_values,
@@ -71,7 +71,7 @@ class Scores:
     niches: np.ndarray
 
 
-def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
+def score(theorem: Theorem, batch: CandidateBatch, rounds: int, T: int = 0) -> Scores:
     """Simulate candidates and compare them with the bound.
 
     The last rounds of stationary candidates are repeated up to long horizons. If
@@ -111,7 +111,9 @@ def score(theorem: Theorem, batch: Batch, rounds: int, T: int = 0) -> Scores:
     return better(stationary, best)
 
 
-def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> int:
+def shortest_horizon(
+    theorem: Theorem, batch: CandidateBatch, T: int, ratio: float
+) -> int:
     """Return a short horizon at which a candidate with noise keeps most of its ratio.
 
     It is the first one in ``SHORT`` at which the ratio exceeds 1 and ``KEPT`` times
@@ -130,7 +132,7 @@ def shortest_horizon(theorem: Theorem, batch: Batch, T: int, ratio: float) -> in
     return T
 
 
-def admissible(theorem: Theorem, batch: Batch, T: int) -> bool:
+def admissible(theorem: Theorem, batch: CandidateBatch, T: int) -> bool:
     """Return whether some candidate meets every condition, by its first two rounds."""
     path = run(batch, 2, "S2" in theorem.needs)
     known, valid = candidate_values(theorem, batch, path, [T or LONG[0]])
@@ -151,7 +153,10 @@ def better(one: Scores, other: Scores) -> Scores:
 
 
 def floor(
-    theorem: Theorem, batch: Batch, data: np.ndarray, known: dict[str, np.ndarray]
+    theorem: Theorem,
+    batch: CandidateBatch,
+    data: np.ndarray,
+    known: dict[str, np.ndarray],
 ) -> np.ndarray:
     """Return the values (P,) below which a measure counts as zero; 0 with noise."""
     share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
@@ -159,7 +164,7 @@ def floor(
 
 
 def compared(
-    theorem: Theorem, batch: Batch, path: Path, horizons: np.ndarray
+    theorem: Theorem, batch: CandidateBatch, path: Path, horizons: np.ndarray
 ) -> Scores:
     """Return the scores of candidates over the horizons (H,)."""
     known, valid = candidate_values(theorem, batch, path, horizons)
@@ -275,7 +280,7 @@ def ratio_at(
     return {"T": T, "measured": measured, "bound": bound, "ratio": ratio}
 
 
-def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
+def followed(theorem: Theorem, batch: CandidateBatch, T: int) -> Path:
     """Simulate one candidate for T rounds, but at most ``SIMULATED``.
 
     If it is not stationary by then, it is simulated for up to ``FULL`` rounds.
@@ -288,7 +293,7 @@ def followed(theorem: Theorem, batch: Batch, T: int) -> Path:
 
 
 def at_horizon(
-    theorem: Theorem, batch: Batch, values: Mapping[str, Numbers], T: int
+    theorem: Theorem, batch: CandidateBatch, values: Mapping[str, Numbers], T: int
 ) -> tuple[dict[str, float], int]:
     """Return measured value, bound and ratio of one candidate at one horizon.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.score import Scores, admissible, score
 from dfltheory.counterexamples.search_spaces import SearchSpace
 from dfltheory.counterexamples.shared_numbers import varied
@@ -115,7 +115,7 @@ class Arm:
 
     def candidates(
         self, points: np.ndarray, shared: dict[str, float] | None = None
-    ) -> Batch:
+    ) -> CandidateBatch:
         """Return the candidates at points of the unit cube."""
         return self.space.decode(points, self.shared if shared is None else shared)
 

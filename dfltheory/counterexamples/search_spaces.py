@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.decoding import Layout, decoded
+from dfltheory.counterexamples.decoding import DiscreteChoices, decoded
 from dfltheory.counterexamples.families import families
-from dfltheory.counterexamples.networks import Draw, Drawn, networks
+from dfltheory.counterexamples.networks import CandidateNetwork, Drawn, networks
 from dfltheory.counterexamples.reach import check, hyperparameters
 from dfltheory.counterexamples.shared_numbers import (
     Shared,
@@ -67,7 +67,7 @@ class SearchSpace:
     name: str
     dimension: int
     rounds: int
-    decode: Callable[[np.ndarray, Shared], Batch]
+    decode: Callable[[np.ndarray, Shared], CandidateBatch]
     counts: Counts
     draw: Callable[[np.random.Generator], Shared] = _no_numbers
     T: int = 0
@@ -125,61 +125,65 @@ def _gossip_counts(theorem: Theorem) -> list[str]:
 
 
 def _piecewise_layouts(
-    theorem: Theorem, drawn: list[Draw], steps: list[Counts]
-) -> Iterator[Layout]:
+    theorem: Theorem, drawn: list[CandidateNetwork], steps: list[Counts]
+) -> Iterator[DiscreteChoices]:
     """Yield piecewise-linear problems of no family, with identical clients first."""
     name, plain = PIECEWISE[theorem.scope.two_blocks], drawn[0]
     if theorem.scope.two_blocks:
         for counts in steps[:3]:
-            yield Layout(name, plain, counts, identical=True)
-            yield Layout(name, plain, counts, identical=False)
+            yield DiscreteChoices(name, plain, counts, identical=True)
+            yield DiscreteChoices(name, plain, counts, identical=False)
         return
     for counts in steps:
-        yield Layout(name, plain, counts, identical=True)
-        yield Layout(name, plain, counts, identical=False)
+        yield DiscreteChoices(name, plain, counts, identical=True)
+        yield DiscreteChoices(name, plain, counts, identical=False)
     second = steps[min(1, len(steps) - 1)]
     for gossip in _gossip_counts(theorem):
         for value in (2, 4):
-            yield Layout(name, plain, second | {gossip: value}, identical=False)
+            yield DiscreteChoices(
+                name, plain, second | {gossip: value}, identical=False
+            )
     for network in drawn[1:]:
         if 2 <= network.m <= 4 and network.copies == 1:
             yield from _on_network(f"{name}, {network.name}", network, steps[:2])
 
 
-def _on_network(name: str, network: Draw, steps: list[Counts]) -> Iterator[Layout]:
+def _on_network(
+    name: str, network: CandidateNetwork, steps: list[Counts]
+) -> Iterator[DiscreteChoices]:
     """Yield piecewise-linear problems on one kind of network."""
     for counts in steps:
         first = counts is steps[0]
         if not network.drawn:
-            yield Layout(name, network, counts, identical=True)
+            yield DiscreteChoices(name, network, counts, identical=True)
         if network.one_per_round and first:
-            yield Layout(name, network, counts | {"Q": 4}, identical=False)
+            yield DiscreteChoices(name, network, counts | {"Q": 4}, identical=False)
         elif not network.drawn or first:
-            yield Layout(name, network, counts, identical=False)
+            yield DiscreteChoices(name, network, counts, identical=False)
 
 
 def _fitted_layouts(
-    theorem: Theorem, drawn: list[Draw], steps: list[Counts]
-) -> Iterator[Layout]:
+    theorem: Theorem, drawn: list[CandidateNetwork], steps: list[Counts]
+) -> Iterator[DiscreteChoices]:
     """Yield the families of problems that are fitted to networks and step sizes."""
     plain = drawn[0]
     admitted = [family for family in families() if family.admits(theorem)]
     if plain.m == 2:
         for counts in steps[:: max(1, len(steps) - 1)]:
             for family in admitted:
-                yield Layout(family.name, plain, counts, False, family)
+                yield DiscreteChoices(family.name, plain, counts, False, family)
                 if family.also_complete:
                     name = f"{family.name}, lam = 0"
-                    yield Layout(name, _complete(plain), counts, False, family)
+                    yield DiscreteChoices(name, _complete(plain), counts, False, family)
     for family in admitted:
         for network in drawn:
             if network.name in family.networks:
                 fitted_network = _complete(network) if family.also_complete else network
                 name = f"{family.name}, {network.name}"
-                yield Layout(name, fitted_network, steps[0], False, family)
+                yield DiscreteChoices(name, fitted_network, steps[0], False, family)
 
 
-def _complete(network: Draw) -> Draw:
+def _complete(network: CandidateNetwork) -> CandidateNetwork:
     """Return the same kind of network with lam = 0, as for identical clients."""
 
     def draw(read: Reader, copies: bool) -> Drawn:
@@ -191,12 +195,12 @@ def _complete(network: Draw) -> Draw:
 # -- one search space
 
 
-def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
+def _space(theorem: Theorem, layout: DiscreteChoices) -> SearchSpace:
     """Return the search space of a layout."""
     family, network = layout.family, layout.network
     radius = radius_field(hyperparameters(theorem)[0])
 
-    def decode(points: np.ndarray, shared: Shared) -> Batch:
+    def decode(points: np.ndarray, shared: Shared) -> CandidateBatch:
         return decoded(theorem, Reader(points), layout, shared)
 
     def draw(rng: np.random.Generator) -> Shared:
@@ -215,7 +219,7 @@ def _space(theorem: Theorem, layout: Layout) -> SearchSpace:
     return SearchSpace(_label(layout), probe.at, rounds, decode, layout.counts, draw)
 
 
-def _label(layout: Layout) -> str:
+def _label(layout: DiscreteChoices) -> str:
     """Return the name of a search space, including its numbers of steps and clients."""
     label = layout.name
     for name, value in layout.counts.items():

@@ -18,7 +18,7 @@ from dfltheory.exact.layout import clients_tensors
 from dfltheory.exact.moments import Affine, Moments, Stage, apply, one_round
 from dfltheory.exact.network import is_constant, law_of, laws_of
 from dfltheory.exact.probe import Probe
-from dfltheory.exact.problem import Problem
+from dfltheory.exact.problem import QuadraticProblem
 from dfltheory.exact.trial import Readout, Trial
 from dfltheory.graphs import MixingSequence
 
@@ -62,7 +62,7 @@ class Engine:
     def __init__(
         self,
         algorithm: Algorithm,
-        problem: Problem,
+        problem: QuadraticProblem,
         sequence: MixingSequence,
         x0: np.ndarray,
         rounds: int,

@@ -17,7 +17,7 @@ from dfltheory.exact.blocks import MeetingError, Square, Step
 from dfltheory.exact.engine import Engine
 from dfltheory.exact.moments import Moments, Stage, backward, one_round
 from dfltheory.exact.network import sequence_for
-from dfltheory.exact.problem import Problem, problem_of
+from dfltheory.exact.problem import QuadraticProblem, problem_of
 from dfltheory.graphs import MixingSequence
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
@@ -112,7 +112,7 @@ def exact_history(
 
 def _measured(
     algorithm: Algorithm,
-    problem: Problem,
+    problem: QuadraticProblem,
     sequence: MixingSequence,
     x0: np.ndarray,
     rounds: int,

@@ -13,7 +13,7 @@ from dfltheory.training.local import tensors
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class StateLayout:
     """The tensors of a state (S, m, ...) that form the vector of each client.
 
     Attributes
@@ -26,7 +26,7 @@ class Layout:
     shapes: dict[str, tuple[int, ...]]
 
     @classmethod
-    def of_state(cls, state: State, names: list[str]) -> Layout:
+    def of_state(cls, state: State, names: list[str]) -> StateLayout:
         """Return the layout of the named tensors of a state."""
         return cls({name: tuple(getattr(state, name).shape[2:]) for name in names})
 
@@ -72,4 +72,4 @@ def clients_tensors(state: State) -> list[str]:
     ]
 
 
-__all__ = ["Layout", "clients_tensors"]
+__all__ = ["StateLayout", "clients_tensors"]

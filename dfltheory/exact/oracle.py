@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Mix, Oracle
-from dfltheory.exact.problem import Problem
+from dfltheory.exact.problem import QuadraticProblem
 
 ENVIRONMENT = "exact_history"
 
@@ -40,7 +40,7 @@ class ProbeOracle(Oracle):
 
     def __init__(
         self,
-        problem: Problem,
+        problem: QuadraticProblem,
         t: int,
         horizon: int,
         offset: Tensor | float,

@@ -19,12 +19,12 @@ from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, State, replace
 from dfltheory.errors import InputError
-from dfltheory.exact.layout import Layout, clients_tensors
+from dfltheory.exact.layout import StateLayout, clients_tensors
 from dfltheory.exact.moments import Affine
 from dfltheory.exact.oracle import ProbeMix, ProbeOracle, ProbeRows
-from dfltheory.exact.problem import Problem
+from dfltheory.exact.problem import QuadraticProblem
 from dfltheory.exact.stages import ProbedRound, put_together
-from dfltheory.exact.trial import Call, Readout, Trial, equal_at_both_points
+from dfltheory.exact.trial import MixCall, Readout, Trial, equal_at_both_points
 
 Outcomes = Callable[[int, int], list[np.ndarray]]
 """Maps (round, number of gossip steps) to all possible products of the matrices.
@@ -49,7 +49,7 @@ class Probe:
         The number of rounds passed to the algorithm.
     """
 
-    def __init__(self, algorithm: Algorithm, problem: Problem, horizon: int):
+    def __init__(self, algorithm: Algorithm, problem: QuadraticProblem, horizon: int):
         self.algorithm = algorithm
         self.problem = problem
         self.horizon = horizon
@@ -58,7 +58,9 @@ class Probe:
         self._points: dict[object, Tensor] = {}
 
     @torch.no_grad()
-    def begin(self, x0: np.ndarray, outcomes: Outcomes) -> tuple[State, Layout, Affine]:
+    def begin(
+        self, x0: np.ndarray, outcomes: Outcomes
+    ) -> tuple[State, StateLayout, Affine]:
         """Return the state before round 0, its layout, and its map from x^0.
 
         Raises
@@ -87,7 +89,7 @@ class Probe:
         begun = Affine(of_x0.map, layout.vector(state)[0].numpy(), of_x0.noise)
         return state, layout, begun
 
-    def _moving_layout(self, state: State, outcomes: Outcomes) -> Layout:
+    def _moving_layout(self, state: State, outcomes: Outcomes) -> StateLayout:
         """Return the layout of the tensors that depend on the models or the noise.
 
         The dependence may be direct or indirect.
@@ -95,7 +97,9 @@ class Probe:
         names = [name for name in clients_tensors(state) if name != "z"]
         moving, fixed = {"x"}, set(names) - {"x"}
         while True:
-            layout = Layout.of_state(state, [name for name in names if name in moving])
+            layout = StateLayout.of_state(
+                state, [name for name in names if name in moving]
+            )
             after = self.trial(state, layout, 0, outcomes).after
             newly_moving = set()
             for name in fixed:
@@ -114,7 +118,9 @@ class Probe:
     # -- one round at two random points: its structure and fingerprint
 
     @torch.no_grad()
-    def trial(self, state: State, layout: Layout, t: int, outcomes: Outcomes) -> Trial:
+    def trial(
+        self, state: State, layout: StateLayout, t: int, outcomes: Outcomes
+    ) -> Trial:
         """Perform round t at two random points.
 
         The tensors of ``layout`` are random; the others are those of ``state``. For
@@ -124,14 +130,14 @@ class Probe:
         def noise(k: int) -> Tensor:
             return self._point(("noise", k), self.problem.d)
 
-        calls: list[Call] = []
+        calls: list[MixCall] = []
 
         def gossip(z: Tensor, times: int, after: int) -> Tensor:
             if equal_at_both_points(z):
                 product = self._only_product(z, outcomes(t, times))
-                calls.append(Call(z, times, after, product))
+                calls.append(MixCall(z, times, after, product))
                 return product.to(z.dtype).clone()
-            calls.append(Call(z.clone(), times, after, None))
+            calls.append(MixCall(z.clone(), times, after, None))
             random = self._point(("mixed", len(calls)), int(z[0, 0].numel()))
             return random.reshape(z.shape).clone()
 
@@ -144,7 +150,7 @@ class Probe:
                 "its state has other tensors after a round than before: create them in"
                 " init"
             )
-        if Layout.of_state(after, list(layout.shapes)).shapes != layout.shapes:
+        if StateLayout.of_state(after, list(layout.shapes)).shapes != layout.shapes:
             raise self.refusal("its state has other shapes after a round than before")
         return Trial(sent, after, calls)
 
@@ -162,12 +168,14 @@ class Probe:
                 )
         return products[0]
 
-    def round(self, state: State, layout: Layout, t: int, trial: Trial) -> ProbedRound:
+    def round(
+        self, state: State, layout: StateLayout, t: int, trial: Trial
+    ) -> ProbedRound:
         """Return round t as a sequence of stages, given its :meth:`trial`."""
         sent, calls = trial.sent, trial.calls
         tensors = {name: getattr(sent, name) for name in clients_tensors(sent)}
         moving = [name for name, x in tensors.items() if not equal_at_both_points(x)]
-        after_local = Layout.of_state(sent, moving)
+        after_local = StateLayout.of_state(sent, moving)
         moving_calls = [call for call in calls if call.result is None]
         call_widths = [int(call.z[0, 0].numel()) for call in moving_calls]
 
@@ -203,7 +211,7 @@ class Probe:
             times=[call.times for call in moving_calls],
         )
 
-    def finish(self, state: State, layout: Layout) -> Affine:
+    def finish(self, state: State, layout: StateLayout) -> Affine:
         """Return the map of the local work after the last round."""
 
         def last(s: Tensor, oracle: ProbeOracle) -> Tensor:
@@ -212,7 +220,7 @@ class Probe:
         return self.clientwise(last, layout.width, self.horizon, "finish")
 
     @torch.no_grad()
-    def readout(self, state: State, layout: Layout) -> Readout:
+    def readout(self, state: State, layout: StateLayout) -> Readout:
         """Return the points at which a state is measured, as maps of the state."""
         algorithm, width = self.algorithm, layout.width
 

@@ -12,7 +12,7 @@ from dfltheory.tasks.task import Task
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class QuadraticProblem:
     """A quadratic problem with additive noise.
 
     grad F_i(x; xi) = A_i x + pull_i + xi_i;
@@ -66,7 +66,7 @@ gradients differ only far away.
 """
 
 
-def problem_of(task: Task) -> Problem:
+def problem_of(task: Task) -> QuadraticProblem:
     """Return the Problem of a task with quadratic clients and additive noise.
 
     It is derived from gradients of the task.
@@ -96,7 +96,7 @@ def problem_of(task: Task) -> Problem:
     else:
         x_star = _numbers(known)
     f_star = task.global_loss(torch.from_numpy(x_star).to(zero)[None])[0]
-    return Problem(
+    return QuadraticProblem(
         task=task,
         A=A,
         pull=pull,

@@ -32,7 +32,7 @@ class Readout:
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class MixCall:
     """One call of ``mix``.
 
     Attributes
@@ -66,7 +66,7 @@ class Trial:
 
     sent: State
     after: State
-    calls: list[Call]
+    calls: list[MixCall]
 
     def fingerprint(self) -> bytes:
         """Return all numbers as bytes; equal bytes mean equal maps."""
@@ -83,4 +83,4 @@ def equal_at_both_points(z: object) -> bool:
     return isinstance(z, Tensor) and torch.equal(z[:1].expand_as(z), z)
 
 
-__all__ = ["Call", "Readout", "Trial", "equal_at_both_points"]
+__all__ = ["MixCall", "Readout", "Trial", "equal_at_both_points"]

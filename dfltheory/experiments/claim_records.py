@@ -12,7 +12,7 @@ import numpy as np
 
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.status import Status
-from dfltheory.checks.finding import Finding as AuditFinding
+from dfltheory.checks.finding import AuditFinding
 from dfltheory.experiments.cases import installed_versions
 from dfltheory.experiments.claim_document import (
     AuditRecord,

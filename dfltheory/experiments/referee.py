@@ -20,7 +20,7 @@ from dfltheory.bounds.display import condition_latex, sequences
 from dfltheory.bounds.status import Status
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import AUDITING, code_digest
-from dfltheory.checks.finding import Finding
+from dfltheory.checks.finding import AuditFinding
 from dfltheory.checks.headlines import corrected_variant, examined, headline, name_of
 from dfltheory.checks.run import audit
 from dfltheory.counterexamples.describe import counterexample_lines, excess_words
@@ -91,7 +91,7 @@ def _page(
     counterexample: Path | None,
     say: Callable[[str], None],
     reference: str,
-    findings: list[Finding],
+    findings: list[AuditFinding],
     status: Status,
     report: ClaimReport | None,
 ) -> str:
@@ -187,7 +187,7 @@ def replayed_status(theorem: Theorem, counterexample: Path) -> Status:
     )
 
 
-def _findings(theorem: Theorem) -> list[Finding]:
+def _findings(theorem: Theorem) -> list[AuditFinding]:
     """Return the findings of the audit of a statement."""
     # the audit also evaluates points that violate the conditions
     with np.errstate(all="ignore"):

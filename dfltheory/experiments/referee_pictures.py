@@ -110,7 +110,7 @@ def _values_at_horizons(
     Horizons end at that of the instance, and the bounds are evaluated at its constants.
     """
     instance = built(instance_of(file)[0])
-    batch, T = core.Batch.of(instance), instance.rounds
+    batch, T = core.CandidateBatch.of(instance), instance.rounds
     run = instance.run(rounds=min(T + 2, 50), progress=False)
     values = counterexample_values(run, theorem, batch, T)
     path = score.followed(theorem, batch, T)

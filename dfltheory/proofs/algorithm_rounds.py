@@ -26,7 +26,7 @@ from dfltheory.proofs.moments import (
     X_U,
     X_V,
     XBAR,
-    Algorithm,
+    AlgorithmRound,
     Atom,
     G,
     Lag,
@@ -64,9 +64,9 @@ v = 0.
 """
 
 
-def _gossip_sgd() -> Algorithm:
+def _gossip_sgd() -> AlgorithmRound:
     """K = 1: a sum over the steps has one term."""
-    return Algorithm(
+    return AlgorithmRound(
         "DPSGD",
         local=X,
         sent=X - (G + N).sum(s.K) * s.eta,
@@ -74,8 +74,8 @@ def _gossip_sgd() -> Algorithm:
     )
 
 
-def _gossip_sam() -> Algorithm:
-    return Algorithm(
+def _gossip_sam() -> AlgorithmRound:
+    return AlgorithmRound(
         "DFedSAM",
         local=X - SAMPLED.sum(k) * s.eta,
         sent=X - SAMPLED.sum(s.K) * s.eta,
@@ -84,10 +84,10 @@ def _gossip_sam() -> Algorithm:
     )
 
 
-def _admm_sam() -> Algorithm:
+def _admm_sam() -> AlgorithmRound:
     dual = DUAL * (1 - _gamma) + SAMPLED.sum(s.K, _PENALIZED)
     auxiliary_factor = s.lam_admm * (1 - _gamma) / _gamma
-    return Algorithm(
+    return AlgorithmRound(
         "DFedADMMSAM",
         local=X - (SAMPLED - DUAL).sum(k, _PENALIZED) * s.lam_admm,
         sent=X - dual * s.lam_admm,
@@ -96,8 +96,8 @@ def _admm_sam() -> Algorithm:
     )
 
 
-def _push_sum_momentum_sam() -> Algorithm:
-    return Algorithm(
+def _push_sum_momentum_sam() -> AlgorithmRound:
+    return AlgorithmRound(
         "DFedSGPSM",
         local=X - SAMPLED.sum(k, _MOMENTUM).pushed() * s.eta,
         sent=X - SAMPLED.sum(s.K, _MOMENTUM).pushed() * s.eta,
@@ -105,14 +105,14 @@ def _push_sum_momentum_sam() -> Algorithm:
     )
 
 
-def _two_blocks(name: str, sampled: Vec) -> Algorithm:
+def _two_blocks(name: str, sampled: Vec) -> AlgorithmRound:
     """Return a round of a class of two blocks.
 
     ``sampled``: the stochastic gradient by which the shared part moves in a local step.
     """
     personal = G_V + N_V
     new_personal_part = X_V - personal.sum(s.K_v) * s.eta_v
-    return Algorithm(
+    return AlgorithmRound(
         name,
         local=X_U - sampled.sum(k) * s.eta_u + new_personal_part,
         sent=X_U - sampled.sum(s.K_u) * s.eta_u,
@@ -122,7 +122,7 @@ def _two_blocks(name: str, sampled: Vec) -> Algorithm:
     )
 
 
-ROUNDS: Mapping[str, Algorithm] = MappingProxyType(
+ROUNDS: Mapping[str, AlgorithmRound] = MappingProxyType(
     {
         "DPSGD": _gossip_sgd(),
         "DFedSAM": _gossip_sam(),
@@ -148,7 +148,7 @@ them.
 """
 
 
-def same_round(one: Algorithm, other: Algorithm) -> bool:
+def same_round(one: AlgorithmRound, other: AlgorithmRound) -> bool:
     """Return whether two algorithms have the same updates.
 
     Parameters
@@ -168,7 +168,7 @@ def same_round(one: Algorithm, other: Algorithm) -> bool:
     return True
 
 
-def updates(algorithm: Algorithm) -> tuple[Vec | None, ...]:
+def updates(algorithm: AlgorithmRound) -> tuple[Vec | None, ...]:
     """Return all vectors of an algorithm; None: it has no such update."""
     return (
         algorithm.local,

@@ -12,7 +12,7 @@ from dfltheory.proofs.algorithm_rounds import (
     ROUNDS,
     updates,
 )
-from dfltheory.proofs.moments import Algorithm
+from dfltheory.proofs.moments import AlgorithmRound
 
 SHARED_ROUNDS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -92,7 +92,7 @@ def _other_hyperparameters(
             yield name, value
 
 
-def _symbols(algorithm: Algorithm) -> set[str]:
+def _symbols(algorithm: AlgorithmRound) -> set[str]:
     """Return the names of the symbols in an algorithm's rounds."""
     symbols = set(algorithm.gossips.free_symbols)
     names: set[str] = set()

@@ -21,9 +21,9 @@ from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs.moments import (
     BLOCKS,
-    Algorithm,
+    AlgorithmRound,
     Atom,
-    Claim,
+    Conclusion,
     Demand,
     Form,
     Lag,
@@ -109,7 +109,7 @@ def _parts_of(argument: object) -> Iterator[object]:
     """Yield an argument and, recursively, all objects in it."""
     yield argument
     parts: list[object] = []
-    if type(argument) in (Algorithm, Atom, Lag, Moment, Vec):
+    if type(argument) in (AlgorithmRound, Atom, Lag, Moment, Vec):
         parts = [getattr(argument, f.name) for f in fields(argument)]  # type: ignore[arg-type]
     elif isinstance(argument, (tuple, list, frozenset)):
         parts = [*argument]
@@ -124,7 +124,7 @@ _ARGUMENT_TYPES = (
     list,
     frozenset,
     dict,
-    Algorithm,
+    AlgorithmRound,
     Atom,
     Lag,
     Moment,
@@ -149,14 +149,14 @@ def all_rules() -> Mapping[str, Rule]:
 
 def rule(
     cites: str, *uses: h.Hypothesis
-) -> Callable[[Callable[..., Claim]], Callable[..., Fact]]:
-    """Turn a function that returns a Claim into a rule, which returns a Fact."""
+) -> Callable[[Callable[..., Conclusion]], Callable[..., Fact]]:
+    """Turn a function that returns a Conclusion into a rule, which returns a Fact."""
     need(
         not _SEALED,
         "rules are defined in the kernel: a proof cannot define its own",
     )
 
-    def register(function: Callable[..., Claim]) -> Callable[..., Fact]:
+    def register(function: Callable[..., Conclusion]) -> Callable[..., Fact]:
         name = function.__name__.rstrip("_")
         says = " ".join((function.__doc__ or "").split())
         new_rule = Rule(name, says, cites, uses)
@@ -191,7 +191,7 @@ class _CheckedArguments:
     premises: tuple[Fact, ...]
     lags: frozenset[Lag]
     demands: tuple[Demand, ...]
-    algorithm: Algorithm | None
+    algorithm: AlgorithmRound | None
 
 
 def _checked_arguments(name: str, values: tuple[object, ...]) -> _CheckedArguments:
@@ -212,7 +212,7 @@ def _checked_arguments(name: str, values: tuple[object, ...]) -> _CheckedArgumen
     demands: list[Demand] = []
     for part in parts:
         demands += _demands_of(part)
-    algorithms = {value for value in values if isinstance(value, Algorithm)}
+    algorithms = {value for value in values if isinstance(value, AlgorithmRound)}
     algorithms |= {premise.of for premise in premises if premise.of}
     need(len(algorithms) <= 1, "{}: the premises are about different algorithms", name)
     lags = frozenset(part for part in parts if isinstance(part, Lag))
@@ -220,7 +220,9 @@ def _checked_arguments(name: str, values: tuple[object, ...]) -> _CheckedArgumen
     return _CheckedArguments(tuple(premises), lags, tuple(demands), algorithm)
 
 
-def _check_claim(name: str, claim: Claim, algorithm: Algorithm | None) -> None:
+def _check_claim(
+    name: str, claim: Conclusion, algorithm: AlgorithmRound | None
+) -> None:
     """Refuse other blocks than those of the algorithm, and divisions by 0."""
     if algorithm is not None:
         _need_own_blocks(algorithm, claim)
@@ -233,7 +235,7 @@ def _check_claim(name: str, claim: Claim, algorithm: Algorithm | None) -> None:
 
 
 def _fact_of(
-    rule: Rule, claim: Claim, checked: _CheckedArguments, arguments: BoundArguments
+    rule: Rule, claim: Conclusion, checked: _CheckedArguments, arguments: BoundArguments
 ) -> Fact:
     """Make a fact of what a rule says.
 
@@ -289,7 +291,7 @@ def _demands_of(part: object) -> tuple[Demand, ...]:
     )
 
 
-def _need_own_blocks(algorithm: Algorithm, claim: Claim) -> None:
+def _need_own_blocks(algorithm: AlgorithmRound, claim: Conclusion) -> None:
     """Refuse a claim about coordinates that its algorithm does not have."""
     for part in _parts_of(({**claim.left}, {**claim.right})):
         need(

@@ -16,7 +16,7 @@ from typing import TypeGuard
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
-from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.inequalities.polynomials import VariableRange
 from dfltheory.bounds.inequalities.region import EVERYWHERE, Region
 from dfltheory.bounds.inequalities.rewriting import rational
 from dfltheory.bounds.theorem import Theorem
@@ -250,11 +250,11 @@ class FlatStatement:
         replaced = self._with_totals(expr).subs(self._replacements())
         return replaced.subs(self._simple_values(), simultaneous=True)
 
-    def _intervals(self) -> dict[sp.Symbol, Interval]:
+    def _intervals(self) -> dict[sp.Symbol, VariableRange]:
         intervals = {}
         for declared in self.ranges:
             high = None if declared.high is None else rational(declared.high)
-            intervals[declared.symbol] = Interval(high=high)
+            intervals[declared.symbol] = VariableRange(high=high)
         return intervals
 
 

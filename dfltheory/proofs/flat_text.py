@@ -22,7 +22,7 @@ from dfltheory.proofs.flat_statement import WEIGHTS, FlatStatement
 from dfltheory.proofs.kernel import Fact
 from dfltheory.proofs.moments import (
     PLAIN,
-    Algorithm,
+    AlgorithmRound,
     Atom,
     Form,
     Lag,
@@ -133,7 +133,7 @@ class FlatProof(FlatStatement):
         """Return the arguments of a rule in their order, without the algorithm."""
         fact.arguments.apply_defaults()
         arguments = [*fact.arguments.args, *fact.arguments.kwargs.values()]
-        return [a for a in arguments if not isinstance(a, Algorithm)]
+        return [a for a in arguments if not isinstance(a, AlgorithmRound)]
 
     def rule(self, name: str, arguments: Iterable[object], fact: Fact) -> None:
         """Write a line for a rule, and the fact's name."""

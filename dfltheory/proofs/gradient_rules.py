@@ -13,8 +13,8 @@ from dfltheory.proofs.moments import (
     EHAT,
     PLAIN,
     SAMPLED,
-    Algorithm,
-    Claim,
+    AlgorithmRound,
+    Conclusion,
     E,
     G,
     Lag,
@@ -38,7 +38,9 @@ _NESTEROV = "Nesterov, Lectures on Convex Optimization, 2nd ed., 1.2"
 
 
 @rule(f"Lipschitz gradients: {_NESTEROV}", h.SMOOTH)
-def lipschitz(alg: Algorithm, u: Vec, v: Vec, block: str | None = None) -> Claim:
+def lipschitz(
+    alg: AlgorithmRound, u: Vec, v: Vec, block: str | None = None
+) -> Conclusion:
     """Bound a difference of gradients by that of their points.
 
     root(grad f_i(U_i) - grad f_i(V_i)) <= L root(U - V); of blocks b and c: L_b for c =
@@ -56,7 +58,7 @@ def lipschitz(alg: Algorithm, u: Vec, v: Vec, block: str | None = None) -> Claim
 
 
 @rule(f"the descent lemma: {_NESTEROV}, Lemma 1.2.3", h.SMOOTH)
-def descent(alg: Algorithm, u: Vec, d: Vec) -> Claim:
+def descent(alg: AlgorithmRound, u: Vec, d: Vec) -> Conclusion:
     """Bound the change of f along a step.
 
     value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D) for D in one block;
@@ -68,11 +70,11 @@ def descent(alg: Algorithm, u: Vec, d: Vec) -> Claim:
         gradient = gradient.mean()
     L = BLOCKS[d.block].L
     change = combination((1, value(u + d)), (-1, value(u)))
-    return Claim(change, {inner(gradient, d): sp.S.One, sq(d): L / 2})
+    return Conclusion(change, {inner(gradient, d): sp.S.One, sq(d): L / 2})
 
 
 @rule("the assumption itself", h.DIVERSITY)
-def diversity(alg: Algorithm, u: Vec) -> Claim:
+def diversity(alg: AlgorithmRound, u: Vec) -> Conclusion:
     """Bound the distance of the clients' gradients from their mean.
 
     root(grad f_i(u) - grad f(u)) <= sigma_g at a common u; of two blocks delta_u, for
@@ -89,7 +91,7 @@ def diversity(alg: Algorithm, u: Vec) -> Claim:
 
 
 @rule("the assumption itself", h.BOUNDED)
-def bounded(alg: Algorithm, first: bool = False) -> Claim:
+def bounded(alg: AlgorithmRound, first: bool = False) -> Conclusion:
     """Bound the gradients along the run.
 
     root(g_k) <= B: the full gradients at the local models; ``first``: at the states,
@@ -105,7 +107,7 @@ def bounded(alg: Algorithm, first: bool = False) -> Claim:
 
 
 @rule("the assumption itself", h.MOMENT)
-def second_moment(alg: Algorithm) -> Claim:
+def second_moment(alg: AlgorithmRound) -> Conclusion:
     """Bound the stochastic gradients along the run.
 
     root(g_k + n_k + e_k) <= sqrt(S2): the stochastic gradients.
@@ -114,7 +116,7 @@ def second_moment(alg: Algorithm) -> Claim:
 
 
 @rule("the assumption itself", h.VARIANCE)
-def variance(alg: Algorithm, part: Vec = N) -> Claim:
+def variance(alg: AlgorithmRound, part: Vec = N) -> Conclusion:
     """Bound the noise of a sample.
 
     root(n_k) <= sigma_l; of blocks sigma_v and sigma_u.
@@ -129,7 +131,7 @@ def variance(alg: Algorithm, part: Vec = N) -> Claim:
     " Martingales, 9.7",
     h.SAMPLE_SMOOTH,
 )
-def sam(alg: Algorithm, part: Vec) -> Claim:
+def sam(alg: AlgorithmRound, part: Vec) -> Conclusion:
     """Bound what the second gradient of SAM adds.
 
     root(U) <= L rho for U = e_k (what SAM's second gradient adds), its conditional mean
@@ -151,7 +153,7 @@ _WILLIAMS = (
 
 
 @rule(_WILLIAMS, h.UNBIASED)
-def pythagoras(alg: Algorithm, u: Vec, v: Vec) -> Claim:
+def pythagoras(alg: AlgorithmRound, u: Vec, v: Vec) -> Conclusion:
     """Add the squares of noise and of what is known before it.
 
     sq(U + V) = sq(U) + sq(V) for the noise V of step k and a U that is known before its
@@ -163,7 +165,7 @@ def pythagoras(alg: Algorithm, u: Vec, v: Vec) -> Claim:
 
 
 @rule(_WILLIAMS, h.UNBIASED)
-def unbiased(alg: Algorithm, u: Vec, v: Vec, weights: Lag = PLAIN) -> Claim:
+def unbiased(alg: AlgorithmRound, u: Vec, v: Vec, weights: Lag = PLAIN) -> Conclusion:
     """Show that noise is orthogonal to what is known before it.
 
     <U, sum_{j<K} c(K-j) V_j> = 0 for the noises V_j of a phase's steps and a U known
@@ -177,7 +179,7 @@ def unbiased(alg: Algorithm, u: Vec, v: Vec, weights: Lag = PLAIN) -> Claim:
 
 
 @rule(_WILLIAMS, h.UNBIASED)
-def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
+def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Conclusion:
     """Bound the square of a weighted sum of noises.
 
     sq(sum_{j<n} c(n-j) V_j) <= (sum of the squared weights) v for noises with sq(V_j)
@@ -205,7 +207,7 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Claim:
     h.UNBIASED,
     h.INDEPENDENT,
 )
-def clients(alg: Algorithm, v: Vec) -> Claim:
+def clients(alg: AlgorithmRound, v: Vec) -> Conclusion:
     """Give the square of a mean of independent noises.
 
     sq(mean V) = sq(V)/m for the noise V of one step: given the past, the clients'

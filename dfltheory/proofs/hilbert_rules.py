@@ -16,7 +16,7 @@ from dfltheory.proofs.moments import (
     BLOCKS,
     PLAIN,
     Atom,
-    Claim,
+    Conclusion,
     Demand,
     Form,
     Lag,
@@ -35,7 +35,7 @@ HILBERT = "Rudin, Real and Complex Analysis, ch. 3 and 4 (L^2 is a Hilbert space
 
 
 @rule(f"Minkowski's inequality: {HILBERT}")
-def minkowski(*parts: tuple[Expr, Vec]) -> Claim:
+def minkowski(*parts: tuple[Expr, Vec]) -> Conclusion:
     """Bound the root of a sum by a sum of roots.
 
     root(sum_j c_j U_j) <= sum_j |c_j| root(U_j).
@@ -50,7 +50,7 @@ def minkowski(*parts: tuple[Expr, Vec]) -> Claim:
     "Young's inequality, weighted (Cauchy-Schwarz): Hardy, Littlewood and Polya,"
     " Inequalities, 2.4"
 )
-def young(weights: Iterable[Expr], *parts: tuple[Expr, Vec]) -> Claim:
+def young(weights: Iterable[Expr], *parts: tuple[Expr, Vec]) -> Conclusion:
     """Bound the square of a sum by a weighted sum of squares.
 
     sq(sum_j c_j U_j) <= sum_j c_j^2 sq(U_j)/w_j for weights w_j > 0 that sum to at most
@@ -75,7 +75,7 @@ def _sum(parts: Sequence[tuple[Expr, Vec]]) -> Vec:
 @rule(
     f"Jensen's inequality for a mean; the mean is an orthogonal projection: {HILBERT}"
 )
-def mean_of(v: Vec) -> Claim:
+def mean_of(v: Vec) -> Conclusion:
     """Bound the mean over the clients.
 
     root(mean U) <= root(U).
@@ -84,7 +84,7 @@ def mean_of(v: Vec) -> Claim:
 
 
 @rule(f"Id - mean is an orthogonal projection: {HILBERT}")
-def dev_of(v: Vec) -> Claim:
+def dev_of(v: Vec) -> Conclusion:
     """Bound what is left without the mean over the clients.
 
     root(U - mean U) <= root(U).
@@ -93,7 +93,7 @@ def dev_of(v: Vec) -> Claim:
 
 
 @rule(f"Pythagoras' theorem for the orthogonal projection on the mean: {HILBERT}")
-def projection(v: Vec) -> Claim:
+def projection(v: Vec) -> Conclusion:
     """Split a square into those of the mean and of the rest.
 
     sq(mean U) = sq(U) - sq(U - mean U).
@@ -102,7 +102,7 @@ def projection(v: Vec) -> Claim:
 
 
 @rule("a sum of one term")
-def one_step(fact: Fact) -> Claim:
+def one_step(fact: Fact) -> Conclusion:
     """Write the only step of a round as the sum over the steps.
 
     A fact about step k gives the same fact about the sums over the steps if K <= 1,
@@ -113,7 +113,7 @@ def one_step(fact: Fact) -> Claim:
     K = BLOCKS[phase].K
     left, right = _of_only_step(fact.left, K), _of_only_step(fact.right, K)
     alone = Demand(1 - K, "a round has one local step")
-    return Claim(left, right, (alone,), fact.equal)
+    return Conclusion(left, right, (alone,), fact.equal)
 
 
 def _of_only_step(linear: Form, K: Expr) -> Form:
@@ -127,7 +127,7 @@ def _of_only_step(linear: Form, K: Expr) -> Form:
 
 
 @rule(f"|| sum_j U_j || <= sum_j ||U_j|| and Cauchy-Schwarz: {HILBERT}")
-def steps_mean(v: Vec) -> Claim:
+def steps_mean(v: Vec) -> Conclusion:
     """Bound a sum over the steps by the mean square of the steps.
 
     root(sum_{j<K} U_j) <= K root[mean k](U).
@@ -137,7 +137,9 @@ def steps_mean(v: Vec) -> Claim:
 
 
 @rule(f"Minkowski's inequality for weights that are not negative: {HILBERT}")
-def steps_max(v: Vec, n: Expr, weights: Lag = PLAIN, upto: Expr | None = None) -> Claim:
+def steps_max(
+    v: Vec, n: Expr, weights: Lag = PLAIN, upto: Expr | None = None
+) -> Conclusion:
     """Bound a weighted sum over steps by the largest step.
 
     root(sum_{j<n} c(n-j) U_j) <= (sum of the weights) root[max k](U), n = k or K; for n
@@ -158,7 +160,7 @@ def steps_max(v: Vec, n: Expr, weights: Lag = PLAIN, upto: Expr | None = None) -
     f"Minkowski's inequality for weights that are not negative: {HILBERT}; induction"
     " over the steps"
 )
-def steps_sum(fact: Fact, weights: Lag) -> Claim:
+def steps_sum(fact: Fact, weights: Lag) -> Conclusion:
     """Bound a weighted sum of steps that grow with the weights before them.
 
     root(U_k) <= a C(k) + b, with C(k) the sum of the weights of k steps, gives
@@ -190,7 +192,7 @@ def steps_sum(fact: Fact, weights: Lag) -> Claim:
 
 
 @rule(f"polarization: {HILBERT}")
-def polarization(u: Vec, v: Vec) -> Claim:
+def polarization(u: Vec, v: Vec) -> Conclusion:
     """Write a product by three squares.
 
     <U, V> = (sq(U) + sq(V) - sq(U - V))/2.
@@ -201,7 +203,7 @@ def polarization(u: Vec, v: Vec) -> Claim:
 
 
 @rule(f"the product is bilinear: {HILBERT}")
-def bilinear(u: Vec, *parts: tuple[Expr, Vec]) -> Claim:
+def bilinear(u: Vec, *parts: tuple[Expr, Vec]) -> Conclusion:
     """Expand a product with a sum.
 
     <U, sum_j c_j V_j> = sum_j c_j <U, V_j>.
@@ -211,7 +213,7 @@ def bilinear(u: Vec, *parts: tuple[Expr, Vec]) -> Claim:
 
 
 @rule("w_i >= delta: monotonicity of sums", h.WEIGHTS)
-def unweigh(v: Vec) -> Claim:
+def unweigh(v: Vec) -> Conclusion:
     """Bound vectors divided by the push-sum weights.
 
     root(U/w) <= root(U)/delta: every push-sum weight is at least delta.
@@ -220,7 +222,7 @@ def unweigh(v: Vec) -> Claim:
 
 
 @rule("w_i >= delta: monotonicity of sums", h.WEIGHTS)
-def weigh(v: Vec) -> Claim:
+def weigh(v: Vec) -> Conclusion:
     """Bound a root by the root with the push-sum weights.
 
     root(U) <= delta^(-1/2) (the root with the weights w_i/m): every push-sum weight is

@@ -13,7 +13,7 @@ from dfltheory.proofs.moments import (
     X_U,
     X_V,
     XBAR,
-    Algorithm,
+    AlgorithmRound,
     Form,
     Vec,
     X,
@@ -43,7 +43,7 @@ def left_moments(theorem: Theorem, fact: Fact) -> Form:
     return {sq(alg.full(w)).at(rounds="mean"): sp.S.One}
 
 
-def _two_block_moments(measure: str, alg: Algorithm, next_model: Vec) -> Form:
+def _two_block_moments(measure: str, alg: AlgorithmRound, next_model: Vec) -> Form:
     """Return a measure of models of two blocks; empty if it is another measure.
 
     It is a weighted sum of the squared gradients of the shared and the personal part.

@@ -18,7 +18,7 @@ from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.kernel import RULES
 from dfltheory.proofs.moments import (
     Atom,
-    Claim,
+    Conclusion,
     Demand,
     Form,
     Moment,
@@ -158,7 +158,7 @@ def _ratio(one_vec: Vec, other: Vec) -> Expr | None:
     return ratios.pop() if len(ratios) == 1 else None
 
 
-def from_claim(name: str, claim: Claim, arguments: Iterable[object]) -> LinearFact:
+def from_claim(name: str, claim: Conclusion, arguments: Iterable[object]) -> LinearFact:
     """Return what a rule states about its arguments.
 
     The demands and the hypotheses of the facts among them are kept.

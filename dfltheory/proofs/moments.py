@@ -45,7 +45,7 @@ from dfltheory.proofs.weights import PLAIN, Lag, is_zero
 
 
 @dataclass(frozen=True, slots=True)
-class Algorithm:
+class AlgorithmRound:
     """One round of an algorithm as vectors.
 
     Attributes
@@ -82,8 +82,7 @@ class Algorithm:
     def grad(self, point: Vec, block: str | None = None) -> Vec:
         """Return the gradients of the clients at their points.
 
-        (grad f_i(point_i))_i, or its part of a block; of the shared one where none is
-        named.
+        (grad f_i(point_i))_i, or its part of a block: by default the shared one.
         """
         part = self.shared if block is None else block
         need(
@@ -309,7 +308,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Conclusion:
     """What a rule returns to the kernel; only ``@rule`` makes a Fact of it."""
 
     left: Form
@@ -318,14 +317,16 @@ class Claim:
     equal: bool = False
 
 
-def upper_bound(moment: Moment, right: Form, demands: tuple[Demand, ...] = ()) -> Claim:
+def upper_bound(
+    moment: Moment, right: Form, demands: tuple[Demand, ...] = ()
+) -> Conclusion:
     """Return the claim that one moment is at most a linear combination."""
-    return Claim({moment: sp.S.One}, right, demands)
+    return Conclusion({moment: sp.S.One}, right, demands)
 
 
-def equality(moment: Moment, right: Form) -> Claim:
+def equality(moment: Moment, right: Form) -> Conclusion:
     """Return the claim that one moment equals a linear combination."""
-    return Claim({moment: sp.S.One}, right, equal=True)
+    return Conclusion({moment: sp.S.One}, right, equal=True)
 
 
 @dataclass(frozen=True)
@@ -380,8 +381,8 @@ __all__ = [
     "k",
     "lag",
     "need",
-    "Algorithm",
-    "Claim",
+    "AlgorithmRound",
+    "Conclusion",
     "Demand",
     "Form",
     "Moment",

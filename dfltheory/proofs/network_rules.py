@@ -14,8 +14,8 @@ from dfltheory.proofs.hilbert_rules import HILBERT
 from dfltheory.proofs.moments import (
     DUAL,
     XBAR,
-    Algorithm,
-    Claim,
+    AlgorithmRound,
+    Conclusion,
     Demand,
     Form,
     Moment,
@@ -37,7 +37,7 @@ _OPERATOR_NORM = (
 
 
 @rule(_OPERATOR_NORM, h.CONTRACTS)
-def gossip(alg: Algorithm) -> Claim:
+def gossip(alg: AlgorithmRound) -> Conclusion:
     """Bound the disagreement after one gossip step.
 
     root[next](x - mean x) <= lam root(U - mean U), one gossip step a round, for the U
@@ -56,7 +56,7 @@ def gossip(alg: Algorithm) -> Claim:
     h.CONTRACTS,
     h.FRESH,
 )
-def gossip_steps(alg: Algorithm) -> Claim:
+def gossip_steps(alg: AlgorithmRound) -> Conclusion:
     """Bound the disagreement after Q gossip steps.
 
     root[next](x - mean x) <= lam^Q root(U - mean U), Q gossip steps, for the U that is
@@ -72,7 +72,7 @@ def gossip_steps(alg: Algorithm) -> Claim:
     return upper_bound(_next_disagreement(alg), {root(alg.sent.dev()): factor})
 
 
-def _next_disagreement(alg: Algorithm) -> Moment:
+def _next_disagreement(alg: AlgorithmRound) -> Moment:
     """root[next](x - mean x) of what the network mixes."""
     return root(X.within(alg.shared).dev()).at(rounds="next")
 
@@ -82,7 +82,7 @@ def _next_disagreement(alg: Algorithm) -> Moment:
     h.WEIGHTS,
     h.PUSHES,
 )
-def push(alg: Algorithm) -> Claim:
+def push(alg: AlgorithmRound) -> Conclusion:
     """Bound the disagreement after a push-sum step.
 
     root_w[next](x - xbar) <= q (root_w(x - xbar) + delta^(-1/2) root(H)), one push-sum
@@ -94,7 +94,7 @@ def push(alg: Algorithm) -> Claim:
     return upper_bound(distance.at(rounds="next"), right)
 
 
-def _need_one_step_of_push_sum(alg: Algorithm) -> None:
+def _need_one_step_of_push_sum(alg: AlgorithmRound) -> None:
     need(
         alg.gossips == 1,
         "the contraction is assumed of one push-sum step a round, not of {}",
@@ -113,7 +113,7 @@ _CONVOLUTION = (
     h.WEIGHTS,
     h.WINDOWED,
 )
-def push_windows(alg: Algorithm) -> Claim:
+def push_windows(alg: AlgorithmRound) -> Conclusion:
     """Bound the disagreement where windows of rounds contract.
 
     root_w[mean t](x - xbar) <= (B/(T (1 - q^2)))^(1/2) root_w[start](x - xbar) + ((B -
@@ -176,7 +176,7 @@ def _recursion(fact: Fact) -> _Recursion:
 
 
 @rule(_CONVOLUTION)
-def convolution(fact: Fact) -> Claim:
+def convolution(fact: Fact) -> Conclusion:
     """Solve a recursion of roots in the mean over the rounds.
 
     root[next](U) <= p root(U) + sum_j c_j b_j in every round gives root[mean t](U) <=
@@ -193,7 +193,7 @@ def convolution(fact: Fact) -> Claim:
 
 
 @rule("induction over the rounds")
-def invariant(fact: Fact, start: Fact) -> Claim:
+def invariant(fact: Fact, start: Fact) -> Conclusion:
     """Bound a root in every round by induction.
 
     root[next](U) <= p root(U) + c in every round and root[start](U) <= 0 give root(U)
@@ -211,7 +211,7 @@ def invariant(fact: Fact, start: Fact) -> Claim:
 
 
 @rule("the sum over the rounds; a square is not negative")
-def sum_rounds(fact: Fact) -> Claim:
+def sum_rounds(fact: Fact) -> Conclusion:
     """Bound the mean over the rounds by that of the next values.
 
     From sq[next](U) <= r in every round: sq[mean t](U) <= sq[start](U)/T + r[mean t],
@@ -237,7 +237,7 @@ def _right_in_mean(fact: Fact) -> Form:
 
 
 @rule("the assumption itself", h.COMMON)
-def common_start(alg: Algorithm) -> Claim:
+def common_start(alg: AlgorithmRound) -> Conclusion:
     """State that all clients start at one model.
 
     root[start](x - mean x) <= 0.
@@ -250,8 +250,8 @@ def common_start(alg: Algorithm) -> Claim:
     f" projection: {HILBERT}"
 )
 def any_start(
-    alg: Algorithm, pushed: bool = False, size: sp.Symbol = s.x0_spread
-) -> Claim:
+    alg: AlgorithmRound, pushed: bool = False, size: sp.Symbol = s.x0_spread
+) -> Conclusion:
     """Bound the disagreement at the start.
 
     root[start](x - mean x) <= sqrt(x0_spread) <= sqrt(x0_sq); push-sum: root_w[start](x
@@ -266,7 +266,7 @@ def any_start(
 
 
 @rule("the algorithm's own line")
-def dual_start(alg: Algorithm, v: Vec = DUAL) -> Claim:
+def dual_start(alg: AlgorithmRound, v: Vec = DUAL) -> Conclusion:
     """State that the second state starts at 0.
 
     root[start](U) <= 0 for the dual, its mean, or what is left of it without the mean.
@@ -275,7 +275,7 @@ def dual_start(alg: Algorithm, v: Vec = DUAL) -> Claim:
 
 
 @rule("the algorithm's own line")
-def next_dual(alg: Algorithm, v: Vec = DUAL) -> Claim:
+def next_dual(alg: AlgorithmRound, v: Vec = DUAL) -> Conclusion:
     """Give the second state in the next round.
 
     root[next](U) = root(what the algorithm makes of U) for the same U as in dual_start.
@@ -285,7 +285,7 @@ def next_dual(alg: Algorithm, v: Vec = DUAL) -> Claim:
 
 
 @rule("telescoping sum", h.BELOW, h.KEPT)
-def telescope(alg: Algorithm, fact: Fact) -> Claim:
+def telescope(alg: AlgorithmRound, fact: Fact) -> Conclusion:
     """Sum the changes of f over the rounds.
 
     E f(w^{t+1}) - E f(w^t) <= r_t at the mean model w in every round gives 0 <=
@@ -314,7 +314,7 @@ def telescope(alg: Algorithm, fact: Fact) -> Claim:
         "the left-hand side must be the change of f at the mean model in a round",
     )
     start = {one("f"): s.f0_gap / s.T}
-    return Claim({}, form((_right_in_mean(fact), 1), (start, 1)))
+    return Conclusion({}, form((_right_in_mean(fact), 1), (start, 1)))
 
 
 __all__ = [

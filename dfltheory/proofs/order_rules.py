@@ -11,7 +11,7 @@ from dfltheory.bounds.real_numbers import expression
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.facts import Fact, over_all, rule, single_moment, young_weights
 from dfltheory.proofs.moments import (
-    Claim,
+    Conclusion,
     Demand,
     Form,
     Moment,
@@ -27,7 +27,7 @@ _ORDER = "an ordered vector space"
 
 
 @rule("the mean of inequalities; for roots Minkowski's inequality in L^2")
-def average(fact: Fact, index: str) -> Claim:
+def average(fact: Fact, index: str) -> Conclusion:
     """Take the mean of an inequality over the steps or the rounds.
 
     The mean over the steps (index k) or the rounds (index t) of a fact about squares,
@@ -38,11 +38,11 @@ def average(fact: Fact, index: str) -> Claim:
         return _norm_over(fact, "root", where)
     left = over_all(fact.left, fact.phases, **where)
     right = over_all(fact.right, fact.phases, **where)
-    return Claim(left, right, equal=fact.equal)
+    return Conclusion(left, right, equal=fact.equal)
 
 
 @rule("the largest of finitely many numbers")
-def largest(fact: Fact) -> Claim:
+def largest(fact: Fact) -> Conclusion:
     """Take the largest over the steps.
 
     The largest over the steps of one root or square, from a fact of this kind that
@@ -52,7 +52,7 @@ def largest(fact: Fact) -> Claim:
     return _norm_over(fact, "sq" if squared else "root", {"steps": "max"})
 
 
-def _norm_over(fact: Fact, kind: str, where: dict[str, str]) -> Claim:
+def _norm_over(fact: Fact, kind: str, where: dict[str, str]) -> Conclusion:
     """Bound the mean or the maximum of one moment by those of the right-hand side.
 
     The right-hand side is a sum of moments of this kind and constants, with
@@ -72,11 +72,11 @@ def _norm_over(fact: Fact, kind: str, where: dict[str, str]) -> Claim:
         signs.append(Demand(c, "a coefficient"))
     left = over_all(fact.left, set(), **where)
     right = over_all(fact.right, set(), **where)
-    return Claim(left, right, tuple(signs))
+    return Conclusion(left, right, tuple(signs))
 
 
 @rule(_ORDER)
-def chain(fact: Fact, *others: Fact) -> Claim:
+def chain(fact: Fact, *others: Fact) -> Conclusion:
     """Replace moments on the right by bounds of them.
 
     Moments on the right of a fact replaced by bounds of them, one after the other; a
@@ -101,11 +101,11 @@ def chain(fact: Fact, *others: Fact) -> Claim:
             demands.append(Demand(coefficient, why))
         right = form((right, 1), (by.right, coefficient))
     equal = all(f.equal for f in (fact, *others))
-    return Claim(fact.left, right, tuple(demands), equal)
+    return Conclusion(fact.left, right, tuple(demands), equal)
 
 
 @rule(_ORDER)
-def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Claim:
+def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Conclusion:
     """Enlarge coefficients on the right.
 
     Larger coefficients on the right for moments that are not negative.
@@ -119,11 +119,11 @@ def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Claim:
         Demand(c - fact.right.get(m, 0), f"enlarges the coefficient of {m}")
         for m, c in larger.items()
     )
-    return Claim(fact.left, {**fact.right, **larger}, tuple(demands))
+    return Conclusion(fact.left, {**fact.right, **larger}, tuple(demands))
 
 
 @rule(_ORDER)
-def label(fact: Fact, name: str) -> Claim:
+def label(fact: Fact, name: str) -> Conclusion:
     """Collect the constants on the right under one name.
 
     The constants on the right under one name.
@@ -131,11 +131,11 @@ def label(fact: Fact, name: str) -> Claim:
     right = {m: c for m, c in fact.right.items() if m.kind != "one"}
     constants = [c for m, c in fact.right.items() if m.kind == "one"]
     right[one(name)] = sp.Add(*constants)
-    return Claim(fact.left, right, equal=fact.equal)
+    return Conclusion(fact.left, right, equal=fact.equal)
 
 
 @rule(_ORDER)
-def add(weights: Iterable[Expr], *facts: Fact) -> Claim:
+def add(weights: Iterable[Expr], *facts: Fact) -> Conclusion:
     """Add inequalities with weights that are not negative.
 
     From l_j <= r_j to sum_j c_j l_j <= sum_j c_j r_j, where no c_j is negative.
@@ -146,11 +146,13 @@ def add(weights: Iterable[Expr], *facts: Fact) -> Claim:
         left.append((fact.left, c))
         right.append((fact.right, c))
         signs.append(Demand(c, "a weight of a fact"))
-    return Claim(form(*left), form(*right), tuple(signs))
+    return Conclusion(form(*left), form(*right), tuple(signs))
 
 
 @rule(_ORDER)
-def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Claim:
+def solve(
+    fact: Fact, left: Form | None = None, times: Expr | None = None
+) -> Conclusion:
     """Bring moments to the left-hand side.
 
     From l <= r to M <= M + c (r - l), c > 0: M one moment (that of l by default) and
@@ -171,14 +173,14 @@ def solve(fact: Fact, left: Form | None = None, times: Expr | None = None) -> Cl
         share = 1 / expression(times)
         rest = form((rest, 1), (wanted, share))
     positive = Demand(share, f"divides by {share}", strict=True)
-    return Claim(wanted, form((rest, 1 / share)), (positive,))
+    return Conclusion(wanted, form((rest, 1 / share)), (positive,))
 
 
 @rule(
     "Young's inequality, weighted (Cauchy-Schwarz): Hardy, Littlewood and Polya,"
     " Inequalities, 2.4"
 )
-def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Claim:
+def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Conclusion:
     """Square an inequality of roots.
 
     root(U) <= sum_j c_j r_j gives sq(U) <= sum_j c_j^2 r_j^2/w_j for weights w_j > 0
@@ -213,7 +215,7 @@ def _with_kind(moment: Moment, kind: str) -> Moment:
     "(a + b)^(1/2) <= a^(1/2) + b^(1/2): Hardy, Littlewood and Polya, Inequalities,"
     " 2.10"
 )
-def take_root(fact: Fact) -> Claim:
+def take_root(fact: Fact) -> Conclusion:
     """Take the root of an inequality of squares.
 
     sq(U) <= sum_j c_j r_j^2 gives root(U) <= sum_j c_j^(1/2) r_j.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition
-from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.inequalities.polynomials import VariableRange
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.inequalities.rewriting import rational
 from dfltheory.bounds.quantity import Quantity
@@ -53,7 +53,7 @@ class ScriptRegion:
         # of two blocks, k counts the steps of a phase: K_v or K_u of them, not K
         self._has_one_phase = not theorem.scope.two_blocks
         self.glossary = glossary_of(theorem)
-        self.intervals: dict[sp.Symbol, Interval] = {}
+        self.intervals: dict[sp.Symbol, VariableRange] = {}
         self._values: dict[sp.Symbol, Expr] = {}
         self._totals: dict[sp.Symbol, Expr] = {}
         self._symbols: dict[Expr, sp.Symbol] = {}
@@ -208,7 +208,7 @@ class ScriptRegion:
         self._pending -= {declared.symbol}
         self._symbols[declared.means] = declared.symbol
         high = None if declared.high is None else rational(declared.high)
-        self.intervals[declared.symbol] = Interval(
+        self.intervals[declared.symbol] = VariableRange(
             high=high, open_low=bool(declared.symbol.is_positive)
         )
         self._find_positive_totals(script)

@@ -26,9 +26,9 @@ from dfltheory.proofs import kernel
 from dfltheory.proofs.linear_facts import LinearFact, from_claim
 from dfltheory.proofs.moments import (
     EHAT,
-    Algorithm,
+    AlgorithmRound,
     Atom,
-    Claim,
+    Conclusion,
     E,
     G,
     Moment,
@@ -128,7 +128,7 @@ class StepNotation:
     def __init__(
         self,
         symbols: Mapping[str, Expr],
-        algorithm: Algorithm | None,
+        algorithm: AlgorithmRound | None,
         moments: Mapping[str, Moment],
         facts: Mapping[str, LinearFact],
     ):
@@ -274,19 +274,19 @@ class StepNotation:
             )
         if name not in RULE_NAMES:
             raise UnknownNameError("rule", name, {*RULE_NAMES, *ALIASES})
-        says: Callable[..., Claim] = getattr(kernel, name).__wrapped__
+        says: Callable[..., Conclusion] = getattr(kernel, name).__wrapped__
         arguments = self._arguments(name, says, values)
         claim = says(*arguments)
         return from_claim(name, claim, arguments)
 
     def _arguments(
-        self, name: str, says: Callable[..., Claim], values: list[NotationValue]
+        self, name: str, says: Callable[..., Conclusion], values: list[NotationValue]
     ) -> list[object]:
         arguments: list[object] = []
         remaining = list(values)
         for parameter in inspect.signature(says).parameters.values():
             kind = str(parameter.annotation)
-            if kind == "Algorithm":
+            if kind == "AlgorithmRound":
                 if self._algorithm is None:
                     raise RuleError("no round of the scope's first algorithm is known")
                 arguments.append(self._algorithm)

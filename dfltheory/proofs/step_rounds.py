@@ -13,14 +13,14 @@ from types import MappingProxyType
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.proofs.algorithm_rounds import ROUNDS
-from dfltheory.proofs.moments import Algorithm, G, Moment, N, X, k
+from dfltheory.proofs.moments import AlgorithmRound, G, Moment, N, X, k
 
 
 @dataclass(frozen=True)
 class StepRound:
     """``algorithm`` as the kernel has it; ``single``: one local step a round."""
 
-    algorithm: Algorithm
+    algorithm: AlgorithmRound
     single: bool = False
 
 
@@ -29,7 +29,7 @@ STEP_ROUNDS: Mapping[str, StepRound] = MappingProxyType(
     {
         "DPSGD": StepRound(ROUNDS["DPSGD"], single=True),
         "DFedAvg": StepRound(
-            Algorithm(
+            AlgorithmRound(
                 "DFedAvg",
                 X - (G + N).sum(k) * s.eta,
                 X - (G + N).sum(s.K) * s.eta,

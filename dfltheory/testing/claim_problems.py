@@ -45,7 +45,7 @@ _NOISE_LEVELS = (0.0, 0.1, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ClaimProblem:
     """A problem to run an algorithm on.
 
     Attributes
@@ -109,7 +109,7 @@ def draw_problem(
     bounded_gradients: bool = False,
     noise: bool = True,
     two_blocks: bool = False,
-) -> Problem:
+) -> ClaimProblem:
     """Draw a problem.
 
     Parameters
@@ -154,7 +154,7 @@ def draw_problem(
     description = f"task = {text}, x0 = {x0.tolist()}, T = {T}"
     if W is not None:
         description += f", W = {np.round(_first_matrix(W), 4).tolist()}"
-    return Problem(task, x0, W, T, description)
+    return ClaimProblem(task, x0, W, T, description)
 
 
 def _draw_coupled(
@@ -255,7 +255,7 @@ def _is_required(parameter: inspect.Parameter) -> bool:
     return positional and parameter.default is parameter.empty
 
 
-def smallest_instance(problem: Problem, algorithm: object) -> str:
+def smallest_instance(problem: ClaimProblem, algorithm: object) -> str:
     """Return a line that describes a failing instance, for messages."""
     return f"smallest instance found: {problem.description}, {algorithm}"
 

@@ -29,8 +29,8 @@ from dfltheory.constants import NetworkConstants
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.exact import exactly
 from dfltheory.testing.claim_problems import (
+    ClaimProblem,
     Draw,
-    Problem,
     draw_hyperparameters,
     draw_problem,
     instantiate,
@@ -225,7 +225,7 @@ class _RespectsTrial:
             target(verdict.ratio, label="measured/bound")
         return None
 
-    def _draw_algorithm(self, draw: Draw, problem: Problem) -> object:
+    def _draw_algorithm(self, draw: Draw, problem: ClaimProblem) -> object:
         """Draw hyperparameters and return the algorithm with them."""
         drawn = draw_hyperparameters(draw, self.drawn_names)
         hyperparameters: dict[str, float] = {"K": 1, **drawn}
@@ -237,7 +237,7 @@ class _RespectsTrial:
         values = {**self.theorem.neutral, **steps, **hyperparameters, **scheduled}
         return instantiate(kind if self.subject_is_network else self.subject, values)
 
-    def _verdict(self, algorithm: object, problem: Problem) -> Verdict:
+    def _verdict(self, algorithm: object, problem: ClaimProblem) -> Verdict:
         """Compare a run with the theorem, using exact expectations if possible."""
         if not isinstance(algorithm, Algorithm):
             raise InputError(
@@ -278,7 +278,10 @@ def _network_violation(theorem: Theorem, W: object) -> str | None:
 
 
 def _step_sizes(
-    theorem: Theorem, problem: Problem, hyperparameters: dict[str, float], share: float
+    theorem: Theorem,
+    problem: ClaimProblem,
+    hyperparameters: dict[str, float],
+    share: float,
 ) -> dict[str, float]:
     """Return the step sizes of a theorem on a problem.
 
@@ -301,7 +304,7 @@ def _step_sizes(
     return {name: share * step_sizes[name] for name in names}
 
 
-def _known_values(theorem: Theorem, problem: Problem) -> Values:
+def _known_values(theorem: Theorem, problem: ClaimProblem) -> Values:
     """Return the values of quantities that a problem determines."""
     task = problem.task
     planned_run = PlannedRun(task, problem.rounds, problem.W)
@@ -381,7 +384,7 @@ def _reduction_trial(
     return trial
 
 
-def _final_models(algorithm: object, problem: Problem) -> np.ndarray:
+def _final_models(algorithm: object, problem: ClaimProblem) -> np.ndarray:
     """Run an algorithm with one seed and return its final models."""
     if not isinstance(algorithm, Algorithm):
         raise InputError(f"{algorithm!r} is not an algorithm")

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from dfltheory import algorithms, tasks
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, squarable
-from dfltheory.number_ranges import Range, Restriction
+from dfltheory.number_ranges import NumberRange, Restriction
 from dfltheory.own import own
 from dfltheory.tasks import registry
 from dfltheory.training.setup import network_called, networks
@@ -77,17 +77,17 @@ def document_type(hint: object, allowed: Restriction | None = None) -> object:
     return list[Any] if hint in _LISTS else _CODE_ONLY
 
 
-def range_in(hint: object) -> Range | None:
-    """Return the range in an annotated hint such as ``Annotated[int, Range(1)]``."""
+def range_in(hint: object) -> NumberRange | None:
+    """Return the range in a hint such as ``Annotated[int, NumberRange(1)]``."""
     metadata = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
-    ranges = [entry for entry in metadata if isinstance(entry, Range)]
+    ranges = [entry for entry in metadata if isinstance(entry, NumberRange)]
     return ranges[0] if ranges else None
 
 
 def _restricted(hint: object, allowed: Restriction) -> object:
     """Return the type of numbers within a range, or those that a function accepts."""
     kind = int if hint is int else float
-    if not isinstance(allowed, Range):
+    if not isinstance(allowed, NumberRange):
         return Annotated[kind, AfterValidator(partial(_check_number, allowed))]
     if allowed.integer:
         kind = int

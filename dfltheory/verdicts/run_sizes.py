@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-class Block(NamedTuple):
+class BlockSteps(NamedTuple):
     """Step size, local steps and smoothness of one block; ``None``: unknown."""
 
     eta: Numbers | None
@@ -80,7 +80,7 @@ class Sizes:
     minimizer_error: Numbers = 0.0
     largest: Numbers = 0.0
     weights: Mapping[str, Numbers] = field(default_factory=dict[str, Numbers])
-    blocks: Mapping[str, Block] = field(default_factory=dict[str, Block])
+    blocks: Mapping[str, BlockSteps] = field(default_factory=dict[str, BlockSteps])
     step_error: float = 0.0
     known: bool = True
 
@@ -224,8 +224,8 @@ def _block_weights(run: History, measure: str) -> dict[str, float]:
 
 def _block(
     hyperparameters: Mapping[str, float], constants: Mapping[str, float], suffix: str
-) -> Block:
-    return Block(
+) -> BlockSteps:
+    return BlockSteps(
         eta=hyperparameters.get(f"eta{suffix}"),
         local_steps=hyperparameters.get(f"K{suffix}", 1),
         L=constants.get(f"L{suffix}"),
@@ -265,4 +265,4 @@ def memory_of(algorithm: Algorithm[Any]) -> float:
     return math.inf if unknown else 1.0
 
 
-__all__ = ["Block", "Sizes", "memory_of", "run_sizes"]
+__all__ = ["BlockSteps", "Sizes", "memory_of", "run_sizes"]

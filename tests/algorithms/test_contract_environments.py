@@ -17,7 +17,7 @@ from dfltheory import tasks
 from dfltheory.algorithms import DFedAvg
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_oracle import CandidatesMix
 from dfltheory.counterexamples.core import fixed_points, run
 from dfltheory.counterexamples.ramps import Ramps
@@ -58,7 +58,7 @@ def test_the_models_from_before_local_work_are_there():
     w, eta, one = 0.1, 0.2, np.ones((1, 2, 1))
     ramps = Ramps(-5 * one, 10 * one, one, np.array([[-6.0, -4.0]]))
     x0 = np.array([[[0.3], [0.1]]])
-    batch = Batch(
+    batch = CandidateBatch(
         MovesOldModels(eta),
         ramps,
         x0,
@@ -81,7 +81,7 @@ def test_exact_history_rejects_edges_of_mix():
 
 
 def test_mix_of_candidates_rejects_methods_that_it_does_not_implement():
-    batch = Batch(
+    batch = CandidateBatch(
         DFedAvg(eta=0.1, K=1),
         None,
         np.zeros((1, 3, 2)),

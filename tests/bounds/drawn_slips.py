@@ -23,7 +23,7 @@ import sympy as sp
 from dfltheory import bounds
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import Finding
+from dfltheory.checks.finding import AuditFinding
 from dfltheory.checks.run import audit_statement
 
 SEED = 46
@@ -196,12 +196,14 @@ def draws(seed: int = SEED) -> list[dict[str, str]]:
     return rows
 
 
-def alarms(theorem: Theorem) -> list[Finding]:
+def alarms(theorem: Theorem) -> list[AuditFinding]:
     """Return the errors and warnings of the checks."""
     return [f for f in audit_statement(theorem) if f.severity != "note"]
 
 
-def new_alarms(theorem: Theorem, wrong: Theorem) -> tuple[list[Finding], list[Finding]]:
+def new_alarms(
+    theorem: Theorem, wrong: Theorem
+) -> tuple[list[AuditFinding], list[AuditFinding]]:
     """Return the errors on the original statement, and the alarms on the changed one
     only.
     """

@@ -75,7 +75,7 @@ def numbers(**changes):
     at |= {"first": Fraction(0), "last": Fraction(39)}
     at |= {"rho": Fraction(0), "rho0": Fraction(0)}
     at |= {"algorithm": "DFedAvg", "alpha": Fraction(0), **changes}
-    return effective_steps.Setting(**{"lam_admm": at["eta"], **at})
+    return effective_steps.FamilyConstants(**{"lam_admm": at["eta"], **at})
 
 
 METHODS = {

@@ -18,7 +18,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import polynomials
 from dfltheory.bounds.inequalities.by_form import nonnegative, positive
-from dfltheory.bounds.inequalities.polynomials import Fact, Interval
+from dfltheory.bounds.inequalities.polynomials import SignFact, VariableRange
 from dfltheory.bounds.inequalities.region import (
     EVERYWHERE,
     Allowance,
@@ -318,7 +318,7 @@ def test_sign_of_a_product_follows_from_its_factors():
 
 
 def test_random_points_of_an_unbounded_interval_are_small_and_large():
-    points = box_points([Interval()])[:, 0]
+    points = box_points([VariableRange()])[:, 0]
     assert 0 < points.min() < 0.01
     assert points.max() > 1000
     assert np.median(points) < 100
@@ -398,11 +398,11 @@ TERMS = st.dictionaries(
 )
 INTERVALS = st.sampled_from(
     [
-        Interval(),
-        Interval(QQ(1)),
-        Interval(high=QQ(1)),
-        Interval(QQ(1, 2), QQ(3)),
-        Interval(QQ(-1), QQ(1)),
+        VariableRange(),
+        VariableRange(QQ(1)),
+        VariableRange(high=QQ(1)),
+        VariableRange(QQ(1, 2), QQ(3)),
+        VariableRange(QQ(-1), QQ(1)),
     ]
 )
 
@@ -446,7 +446,7 @@ def test_signs_of_random_polynomials_are_those_at_random_points(
 ):
     intervals = [first, second]
     points = box(intervals, np.random.default_rng(0))
-    known = [Fact(exact(fact), strict) for fact, strict in facts]
+    known = [SignFact(exact(fact), strict) for fact, strict in facts]
     for fact, strict in facts:
         there = values(fact, points)
         points = points[there > 1e-12 if strict else there >= 0]
@@ -483,8 +483,8 @@ def test_bernstein_coefficients_are_those_of_the_polynomial(terms, intervals):
 def test_a_polynomial_that_no_end_of_its_box_excludes_is_not_positive():
     """On [0, 1) x (0, 1], x y is 0 at x = 0, whereas x + y has no zero."""
     closed, opened = (
-        Interval(high=QQ(1), open_high=True),
-        Interval(high=QQ(1), open_low=True),
+        VariableRange(high=QQ(1), open_high=True),
+        VariableRange(high=QQ(1), open_low=True),
     )
     assert not polynomials.is_positive(
         {(1, 1): QQ(1)}, polynomials.Box([closed, opened])

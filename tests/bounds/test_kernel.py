@@ -42,7 +42,7 @@ from dfltheory.proofs.moments import (
     SAMPLED,
     X_U,
     X_V,
-    Algorithm,
+    AlgorithmRound,
     E,
     G,
     Lag,
@@ -365,7 +365,7 @@ def single_step(rng: random.Random):
 
 
 def telescoped(rng: random.Random):
-    alg = Algorithm("step", X, X - s.eta * G.sum(s.K), X.mean())
+    alg = AlgorithmRound("step", X, X - s.eta * G.sum(s.K), X.mean())
     line = Line((Fraction(0),), (Fraction(2), Fraction(2)), Fraction(0))
     start, eta = small(rng, 1, 3), rng.choice([Fraction(1, 2), Fraction(1, 4)])
     held, x = {}, start

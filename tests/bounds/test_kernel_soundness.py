@@ -30,7 +30,7 @@ from dfltheory.proofs.moments import (
     X_U,
     X_V,
     XBAR,
-    Algorithm,
+    AlgorithmRound,
     Atom,
     E,
     G,
@@ -68,7 +68,7 @@ class LyingExpression(sp.Expr):
     is_commutative = True
 
 
-def algorithm(c: sp.Expr) -> Algorithm:
+def algorithm(c: sp.Expr) -> AlgorithmRound:
     """Return an algorithm with local steps of size c and a second state."""
     return gossiping(c, dual=DUAL * c)
 
@@ -456,7 +456,7 @@ def test_step_of_size_0_has_no_descent():
 
 
 def test_mean_that_does_not_move_has_no_telescoping_sum():
-    still = Algorithm("still", X, X, X.mean())
+    still = AlgorithmRound("still", X, X, X.mean())
     zero = r.add((0,), r.common_start(still))
     with pytest.raises(RuleError):
         r.telescope(still, zero)
@@ -647,7 +647,7 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
     }
     for name, change in changes.items():
         assert not same_round(replace(dfedsam.A, **{name: change}), ROUNDS["DFedSAM"])
-    still = Algorithm("DFedSAM", X, X, X.mean(), gossips=s.Q)
+    still = AlgorithmRound("DFedSAM", X, X, X.mean(), gossips=s.Q)
     false = replace(script, prove=lambda **_: r.common_start(still))
     missing = proved.check(theorem, false).missing
     assert (

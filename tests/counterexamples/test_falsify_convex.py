@@ -12,7 +12,7 @@ import torch
 
 import dfltheory as dfl
 from dfltheory import bounds
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.cube import Reader
@@ -333,7 +333,7 @@ def test_clients_that_pause_between_averages_are_not_stationary():
     """
     two = Ramps.one([[-9.0], [-9.0]], [[20.0], [20.0]], [[1.0], [1.0]], [-10.0, -8.0])
     algorithm = dfl.algorithms.LocalSGD(eta=1.0, K=40)
-    batch = Batch(
+    batch = CandidateBatch(
         algorithm,
         two,
         np.zeros((1, 2, 1)),

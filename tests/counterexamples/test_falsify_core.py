@@ -11,7 +11,7 @@ import pytest
 import dfltheory as dfl
 from dfltheory.algorithms import DFedADMM, DFedMDC, DFedSAM
 from dfltheory.counterexamples.aggregates import at_T
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import fixed_points, run
 from dfltheory.counterexamples.problems import RampTask
@@ -101,7 +101,7 @@ def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_t
                 x = x - eta * g
             x = np.array([(1 - w) * x[0] + w * x[1], w * x[0] + (1 - w) * x[1]])
     x0 = np.array([[[90.3], [79.4]]])
-    batch = Batch(
+    batch = CandidateBatch(
         DFedSAM(eta, K, rho), bowls(h, (1, -1)), x0, pair(w), np.array([[sigma]])
     )
     path = run(batch, T, moments=True)
@@ -119,7 +119,7 @@ def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_t
 def test_noise_in_two_blocks_adds_the_variance_that_many_runs_of_the_core_show():
     clients = Splits.of(bowls(), np.array([[1.0, -0.5]]), np.array([1.3]), np.zeros(1))
     x0 = np.array([[[2.0, 1.0], [-1.0, 0.0]]])
-    batch = Batch(
+    batch = CandidateBatch(
         DFedMDC(0.4, 0.3, 2, 1), clients, x0, pair(0.3), np.array([[1.5, 0.9]])
     )
     core = batch.alone(0, x0, 8).run(seeds=1500, progress=False)
@@ -139,7 +139,7 @@ def test_fixed_points_of_two_opposing_clients_have_the_closed_form():
     # f_1' = x - 1, f_2' = x + 1 near 0: by symmetry x_1 = -x_2
     w, eta = 0.1, 0.2
     x0 = np.array([[[0.3], [0.1]]])
-    batch = Batch(
+    batch = CandidateBatch(
         DFedSAM(eta, 1, 0.0), bowls(1.0, (1, -1), 6.0), x0, pair(w), np.zeros((1, 1))
     )
     x = fixed_points(batch, x0)
@@ -156,11 +156,17 @@ def test_state_is_stationary_once_it_moves_by_less_than_its_rounding():
     ramps = Ramps(0 * one, 1e9 * one, one, -one[..., 0])
     x0 = np.array([1.0, 2.0])[:, None, None]
     path = run(
-        Batch(DFedSAM(1e-30, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3
+        CandidateBatch(
+            DFedSAM(1e-30, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))
+        ),
+        3,
     )
     assert path.cycle.all()
     moving = run(
-        Batch(DFedSAM(1e-3, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))), 3
+        CandidateBatch(
+            DFedSAM(1e-3, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))
+        ),
+        3,
     )
     np.testing.assert_array_equal(moving.cycle, [True, False])
 
@@ -229,7 +235,9 @@ def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_
         (q ** (2 * t) + noise * (1 - q ** (2 * t)) / (1 - q**2)) / 4 + 1.5**2
         for t in range(4)
     ]
-    batch = Batch(DFedSAM(0.4, 1, 0.0), ramps, one, one[None], np.array([[1.5]]))
+    batch = CandidateBatch(
+        DFedSAM(0.4, 1, 0.0), ramps, one, one[None], np.array([[1.5]])
+    )
     assert run(batch, 4, True).moment[0] == pytest.approx(max(moments))
     # its first step is gradient descent's
     dual = dataclasses.replace(batch, algorithm=DFedADMM(0.4, 1, 0.4))
@@ -250,7 +258,7 @@ def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_
 def test_noise_on_gradients_that_bend_is_refused():
     task = RampTask([[0.0, 2.0]], [[1.0, 1.0]], [[1.0, 1.0]], [-1.0], sigma=1.0)
     with pytest.raises(InputError, match="affine gradients"):
-        Batch.of(Instance(task, DFedSAM(0.1, 1, 0.0), np.ones((1, 1)), 3))
+        CandidateBatch.of(Instance(task, DFedSAM(0.1, 1, 0.0), np.ones((1, 1)), 3))
 
 
 def test_the_limit_cycle_of_sam_counts_for_ever():
@@ -261,7 +269,7 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     two = Ramps.one([[-9.0, 0.0]], [[9.0, 9.0]], [[k, 1.0]], [-9 * k]).repeated(2)
     algorithm = dfl.algorithms.DFedSAM(eta=eta, K=1, rho=rho)
     W = np.array([[[[0.7, 0.3], [0.3, 0.7]]]])
-    batch = Batch(algorithm, two, np.ones((1, 2, 1)), W, np.zeros((1, 1)))
+    batch = CandidateBatch(algorithm, two, np.ones((1, 2, 1)), W, np.zeros((1, 1)))
     path = run(batch, 300)
     a = rho * (k - 1 + eta * k) / (1 + k - eta * k)
     b = eta * rho - (1 - eta) * a
@@ -315,7 +323,7 @@ def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, insid
     bowl = Ramps.one([[-far]], [[2 * far]], [[1.0]], [-far]).repeated(m)
     algorithm = dfl.algorithms.DFedAvg(eta=eta, K=1)
     W = np.eye(m)[None, None] * 0.4 + 0.6 / m
-    batch = Batch(algorithm, bowl, np.zeros((1, m, 1)), W, np.ones((1, 1)))
+    batch = CandidateBatch(algorithm, bowl, np.zeros((1, m, 1)), W, np.ones((1, 1)))
     assert np.isfinite(run(batch, 60).value).all() == inside
     knots = batch.alone(0, batch.x0, 60).document()["task"]["knots"]
     assert len(knots) == m

@@ -16,7 +16,7 @@ from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import FRESH_STEP
 from dfltheory.counterexamples import falsify
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_matrices import matchings
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
@@ -75,7 +75,7 @@ def four_clients(rounds_law=True, seed=0):
     )
     algorithm = dfl.algorithms.DFedSAM(eta=0.1, K=2, rho=0.2)
     x0 = rng.normal(size=(1, 4, 1))
-    return Batch(
+    return CandidateBatch(
         algorithm, ramps, x0, matchings(4)[None], np.zeros((1, 1)), drawn=rounds_law
     )
 
@@ -148,7 +148,7 @@ def test_the_core_draws_its_own_and_agrees():
     batch = four_clients()
     instance = batch.alone(0, batch.x0, 4)
     assert instance.document()["topology"] == {"name": "random_matching"}
-    again = Batch.of(built(instance.document()))
+    again = CandidateBatch.of(built(instance.document()))
     assert again.drawn
     assert np.array_equal(again.W, batch.W)
     history = instance.run(seeds=1500, progress=False)
@@ -167,10 +167,12 @@ def test_what_cannot_be_run_in_all_ways_is_one_line():
         built(batch.alone(0, batch.x0, 6).document())
     noisy = dataclasses.replace(batch, sigma=np.ones((1, 1))).alone(0, batch.x0, 3)
     with pytest.raises(InputError, match="noise on a random network"):
-        Batch.of(noisy)
+        CandidateBatch.of(noisy)
     other = batch.alone(0, batch.x0, 3)
     with pytest.raises(InputError, match="random_matching"):
-        Batch.of(dataclasses.replace(other, network=dfl.graphs.RandomNeighbors(4, 1)))
+        CandidateBatch.of(
+            dataclasses.replace(other, network=dfl.graphs.RandomNeighbors(4, 1))
+        )
 
 
 @pytest.mark.slow

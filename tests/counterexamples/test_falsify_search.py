@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 import dfltheory as dfl
 from dfltheory.counterexamples import core_evaluation
 from dfltheory.counterexamples import search as module
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import candidate_values
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.families.shapes import bowl
@@ -321,7 +321,7 @@ def gossip_batch():
     x0 = np.array([[[9.0], [10.0]], [[9.0], [12.0]]])
     W = np.full((2, 1, 2, 2), 0.5) + 0.4 * np.array([[1, -1], [-1, 1]])
     network = {"lam": np.full(2, 0.8)}
-    return Batch(
+    return CandidateBatch(
         dfl.algorithms.DPSGD(eta=0.01), clients, x0, W, np.zeros((2, 1)), network
     )
 

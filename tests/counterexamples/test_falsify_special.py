@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import dfltheory as dfl
 from dfltheory.algorithms import DFedADMMSAM, DFedMDC, DFedSAM, DFedSGPSM
 from dfltheory.counterexamples import falsify
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run as simulate
 from dfltheory.counterexamples.cube import Reader
@@ -212,7 +212,8 @@ def test_noise_lifts_the_mean_square_as_the_closed_form_says_for_every_network(m
     W = np.full((m, m), 0.3 / m) + 0.7 * np.eye(m)
     expected = NoisyParabola(1.0, s, sigma, eta, K, m).expected(np.arange(T + 1))
     path = simulate(
-        Batch(algorithm, ramps, x0[None], W[None, None], np.array([[sigma]])), T
+        CandidateBatch(algorithm, ramps, x0[None], W[None, None], np.array([[sigma]])),
+        T,
     )
     np.testing.assert_allclose(
         path.left["grad_norm_sq"][:, 0], expected, rtol=1e-7, atol=1e-12
@@ -341,7 +342,9 @@ def test_heads_separate_the_shared_parts_as_the_scalar_map_predicts(K):
     clients = Splits(ramps.knots, ramps.widths, ramps.slopes, ramps.left, *parts)
     algorithm = DFedMDC(eta_u=eta, eta_v=0.05, K_u=K, K_v=2)
     start = np.stack([x0, 0 * x0], -1)
-    batch = Batch(algorithm, clients, start, pair(w)[None, None], np.zeros((1, 2)))
+    batch = CandidateBatch(
+        algorithm, clients, start, pair(w)[None, None], np.zeros((1, 2))
+    )
     run = batch.alone(0, start, 1500).run(progress=False)
     r = 0.0
     for _ in range(3000):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_matrices import KINDS
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import run
@@ -29,7 +29,9 @@ WINDOWS = dfl.bounds.get("dfedsgpsm.theorem_1", "corrected_windows")
 
 def two_clients(W, algorithm):
     ramps = Ramps.one([[-2.0], [-1.0]], [[4.0], [3.0]], [[1.0], [0.5]], [-1.5, -1.0])
-    return Batch(algorithm, ramps, np.array([[[0.5], [-1.0]]]), W, np.zeros((1, 1)))
+    return CandidateBatch(
+        algorithm, ramps, np.array([[[0.5], [-1.0]]]), W, np.zeros((1, 1))
+    )
 
 
 def test_matrices_that_take_turns_are_those_of_the_training_core():
@@ -41,7 +43,7 @@ def test_matrices_that_take_turns_are_those_of_the_training_core():
     assert path.left["grad_norm_sq"][:9, 0] == pytest.approx(
         history.grad_norm_sq[0, :9], rel=1e-12
     )
-    again = Batch.of(built(batch.alone(0, batch.x0, 9).document()))
+    again = CandidateBatch.of(built(batch.alone(0, batch.x0, 9).document()))
     assert np.array_equal(again.W, W)
     turned = replace(batch, W=W[:, ::-1].copy())
     assert run(turned, 9).left["grad_norm_sq"][5, 0] != pytest.approx(
@@ -123,7 +125,7 @@ def test_noise_biases_sam_for_every_coin_in_the_training_core():
     at = noise.gradient(np.array([[[[0.0]], [[0.5]], [[-0.5]]]]))[0, :, 0, 0]
     assert at == pytest.approx([1.001 * w, -w, w])
     algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=3, rho=0.5)
-    batch = Batch(
+    batch = CandidateBatch(
         algorithm,
         clients,
         x0,
@@ -158,7 +160,9 @@ def test_noise_with_different_runs_for_different_coins_refutes_nothing():
         algorithm = dfl.algorithms.DFedSAM(eta=0.01, K=3, rho=rho)
         W = np.array([[[[0.8, 0.2], [0.2, 0.8]]]])
         certificate = certify(
-            Batch(algorithm, clients, x0, W, sigma, noise_ramps=noise).alone(0, x0, 50),
+            CandidateBatch(algorithm, clients, x0, W, sigma, noise_ramps=noise).alone(
+                0, x0, 50
+            ),
             PRINTED,
         )
         assert (
@@ -189,7 +193,7 @@ def test_biasing_noise_refutes_only_without_smooth_samples():
     # small L: the terms of noise and sharpness vanish
     f = np.array([1e-3 / clients.constants()["L"][0]])
     algorithm = dfl.algorithms.DFedSAM(eta=1.0, K=1, rho=0.5)
-    batch = Batch(
+    batch = CandidateBatch(
         algorithm,
         clients.scaled(f, np.ones(1)),
         x0,
@@ -216,7 +220,7 @@ def test_biased_client_stays_biased_at_every_horizon():
     noise = BiasedSAM().noise(clients, at)
     sigma = noise.constants()["B"][:, None]
     algorithm = dfl.algorithms.DFedSGPSM(eta=eta, K=K, alpha=0.0, rho=1.0)
-    batch = Batch(
+    batch = CandidateBatch(
         algorithm,
         clients,
         x0[..., None],
@@ -245,7 +249,7 @@ def test_biased_client_stays_biased_at_every_horizon():
 def test_a_run_with_such_noise_is_judged_by_no_theorem_unasked():
     clients, noise, x0 = biased_clients()
     sigma = noise.constants()["B"][:, None]
-    batch = Batch(
+    batch = CandidateBatch(
         dfl.algorithms.DFedSAM(eta=0.01, K=1),
         clients,
         x0,
@@ -288,7 +292,7 @@ def test_the_rate_of_windows_is_not_that_of_rounds():
     assert name == "with rounds in place of windows"
     clipped = Ramps.one([[-1.0], [-1.0]], [[2.0], [2.0]], [[1.0], [1.0]], [-1.0, -1.0])
     W = np.array([[np.eye(2), [[0.999, 0.9], [0.001, 0.1]]]])  # weights 0.9 : 0.001
-    batch = Batch(
+    batch = CandidateBatch(
         dfl.algorithms.DFedSGPSM(eta=0.002, K=1, alpha=0.0, rho=0.0),
         clipped,
         np.array([[[0.9], [0.9]]]),

@@ -9,7 +9,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.algorithms import DPSGD, DFedSAM
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.networks import networks
@@ -30,7 +30,9 @@ def two_groups(size, sigma=0.0, algorithm=None):
     start = np.full((1, 2, 1), 0.7)
     algorithm = algorithm or DFedSAM(eta=0.05, K=3, rho=0.0, Q=2)
     noise = np.full((1, 1), sigma)
-    return Batch(algorithm, clients, start, PAIR[None, None], noise, copies=size)
+    return CandidateBatch(
+        algorithm, clients, start, PAIR[None, None], noise, copies=size
+    )
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.3])
@@ -44,7 +46,7 @@ def two_groups(size, sigma=0.0, algorithm=None):
 )
 def test_two_clients_are_as_exact_as_eight(sigma, algorithm):
     few = two_groups(4, sigma, algorithm)
-    every = Batch.of(few.alone(0, few.x0, 30))
+    every = CandidateBatch.of(few.alone(0, few.x0, 30))
     assert every.x0.shape == (1, 8, 1)
     assert every.copies == 1
     small, large = run(few, 30), run(every, 30)
@@ -56,7 +58,7 @@ def test_two_clients_are_as_exact_as_eight(sigma, algorithm):
 
 def test_groups_are_recognized_and_nothing_else():
     few = two_groups(4)
-    every = Batch.of(few.alone(0, few.x0, 3))
+    every = CandidateBatch.of(few.alone(0, few.x0, 3))
     again = every.grouped()
     assert again.copies == 4
     np.testing.assert_allclose(again.W, few.W)
@@ -83,13 +85,13 @@ def test_noise_of_sixteen_clients_is_that_of_the_closed_form():
     clients = Ramps(-far, 2 * far, np.ones((1, 1, 1)), -far[..., 0])
     algorithm = DFedSAM(eta=eta, K=K, rho=0.0, Q=1)
     one = np.ones((1, 1, 1, 1))
-    batch = Batch(
+    batch = CandidateBatch(
         algorithm, clients, np.full((1, 1, 1), s), one, np.full((1, 1), sigma), copies=m
     )
     path = run(batch, 20)
     expected = NoisyParabola(1.0, s, sigma, eta, K, m).expected(np.arange(21))
     np.testing.assert_allclose(path.left["grad_norm_sq"][:, 0], expected, rtol=1e-10)
-    assert Batch.of(batch.alone(0, batch.x0, 5)).grouped().copies == m
+    assert CandidateBatch.of(batch.alone(0, batch.x0, 5)).grouped().copies == m
 
 
 def test_the_statement_sees_all_clients():

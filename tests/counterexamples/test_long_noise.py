@@ -10,7 +10,7 @@ import dfltheory as dfl
 from dfltheory.algorithms import DPSGD, DFedAvg, DFedMDC, DFedSAM, DFedSGPSM
 from dfltheory.bounds import symbols as s
 from dfltheory.counterexamples import falsification, long_noise, replay
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify, exact_expectation
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.long_noise import noisy_blocks, noisy_instances
@@ -30,7 +30,9 @@ def instance(algorithm, m=4, sigma=1.0, start=0.5, T=LONG, h=1.0, reach=None, W=
     if two:
         clients = Splits.of(clients, np.zeros((1, 1)), np.full(1, h), np.zeros(1))
     x0, noise = np.full((1, 1, 1 + two), start), np.full((1, 1 + two), sigma)
-    groups = Batch(algorithm, clients, x0, np.ones((1, 1, 1, 1)), noise, copies=m)
+    groups = CandidateBatch(
+        algorithm, clients, x0, np.ones((1, 1, 1, 1)), noise, copies=m
+    )
     built = groups.alone(0, x0, T)
     return built if W is None else replace(built, network=W)
 
@@ -74,7 +76,7 @@ def test_closed_form_is_the_recursion_in_fractions(h, sigma, start, eta, K, m, T
 def test_closed_form_is_the_exact_expectation_of_a_simulated_run(algorithm):
     problem = instance(algorithm)
     blocks = noisy_blocks(problem)
-    path = run(Batch.of(problem), 60)
+    path = run(CandidateBatch.of(problem), 60)
     for name, block in blocks.items():
         measured = path.left[name][:60, 0]
         assert measured == pytest.approx(block.expected(np.arange(60)), rel=1e-9)

@@ -18,7 +18,7 @@ from sympy import QQ
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.polynomials import (
     Box,
-    Interval,
+    VariableRange,
     is_nonnegative,
     is_positive,
 )
@@ -37,7 +37,7 @@ def intervals(draw):
     low = draw(st.sampled_from([QQ(0), QQ(0), QQ(1), QQ(-1), QQ(-1, 2), QQ(2, 3)]))
     width = draw(st.sampled_from([None, QQ(1), QQ(1, 8), QQ(5, 2)]))
     high = None if width is None else low + width
-    return Interval(low, high, draw(st.booleans()), draw(st.booleans()))
+    return VariableRange(low, high, draw(st.booleans()), draw(st.booleans()))
 
 
 def added(*polynomials):
@@ -133,7 +133,7 @@ def true_inequalities(count, seed):
     the ends.
     """
     rng = random.Random(seed)
-    box = [Interval(QQ(0), QQ(1)), Interval(QQ(1))]
+    box = [VariableRange(QQ(0), QQ(1)), VariableRange(QQ(1))]
     distances = [{(1, 0): QQ(1)}, {(0, 0): QQ(1), (1, 0): QQ(-1)}]
     distances.append({(0, 1): QQ(1), (0, 0): QQ(-1)})
     found = []

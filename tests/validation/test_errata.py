@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dfltheory import bounds
-from dfltheory.checks.finding import Finding
+from dfltheory.checks.finding import AuditFinding
 from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.errors import InputError, UnknownNameError
 from validation.counterexamples.growth_laws import growth_laws
@@ -369,7 +369,7 @@ def test_numbers_are_fractions_decimals_or_three_digits(value, shown):
 
 def test_the_audit_page_starts_with_the_papers_that_have_errors():
     def finding(key, severity):
-        return Finding("units", severity, key, "printed", "a term", "no unit")
+        return AuditFinding("units", severity, key, "printed", "a term", "no unit")
 
     text = audit_page.markdown(
         [
@@ -395,7 +395,7 @@ def test_the_audit_page_starts_with_the_papers_that_have_errors():
 )
 def test_the_audit_page_shows_vacuous_regions(first, shown):
     evidence = {"first": first, "ratio": 1.75}
-    finding = Finding(
+    finding = AuditFinding(
         *("conditions", "note", "dfedsam.theorem_4_5", "printed"),
         *("vacuous region", "no more than known", evidence),
     )

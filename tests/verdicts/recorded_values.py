@@ -21,7 +21,7 @@ import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.best_bounds import constants
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import (
     candidate_values,
     counterexample_values,
@@ -102,7 +102,7 @@ def values_of_outcome(
             )
         }
     instance = built(document["instance"])
-    batch = Batch.of(instance)
+    batch = CandidateBatch.of(instance)
     run = instance.run(rounds=ROUNDS, progress=False)
     found = {
         "run": plain(of_run(run, theorem), theorem),
@@ -181,11 +181,13 @@ def of_run(
     return dict(run_values(run, theorem, given))
 
 
-def of_counterexample(run: History, theorem: Theorem, batch: Batch, T: int) -> Values:
+def of_counterexample(
+    run: History, theorem: Theorem, batch: CandidateBatch, T: int
+) -> Values:
     return counterexample_values(run, theorem, batch, T)
 
 
-def of_candidates(theorem: Theorem, batch: Batch, T: int) -> Values:
+def of_candidates(theorem: Theorem, batch: CandidateBatch, T: int) -> Values:
     rounds = int(min(simulated_rounds(theorem, ROUNDS), batch.longest))
     path = simulate(batch, rounds, "S2" in theorem.needs)
     values, _ = candidate_values(theorem, batch, path, [T])

@@ -20,7 +20,7 @@ from dfltheory.bounds.theorem import LeftSide
 from dfltheory.cli import run as command
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES, NetworkConstants
 from dfltheory.counterexamples import falsify
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_matrices import matchings
 from dfltheory.counterexamples.core import run as run_batch
 from dfltheory.counterexamples.document import built
@@ -34,7 +34,7 @@ from dfltheory.exact.network import laws_of
 from dfltheory.graphs import OnePerRound, kind_of
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs import kernel as r
-from dfltheory.proofs.moments import SAMPLED, Algorithm, RuleError, X
+from dfltheory.proofs.moments import SAMPLED, AlgorithmRound, RuleError, X
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.training.setup import EqualWeights
@@ -611,7 +611,7 @@ def test_the_one_step_contraction_of_push_sum_does_not_cover_windows():
 
 def test_the_rule_of_one_gossip_step_is_not_for_several():
     step = X - s.eta * SAMPLED.sum(s.K)
-    several = Algorithm("DFedSAM", step, step, X.mean(), gossips=s.Q)
+    several = AlgorithmRound("DFedSAM", step, step, X.mean(), gossips=s.Q)
     with pytest.raises(RuleError) as rejected:
         r.gossip(several)
     assert rejected.value.rule == "gossip"
@@ -672,7 +672,7 @@ def test_a_batch_of_one_draw_for_each_round_applies_it_in_all_gossip_steps():
     flat = np.zeros((1, 4, 1))
     clients = Ramps(flat, flat, flat, np.zeros((1, 4)))
     algorithm = DFedSAM(eta=1.0, K=1, rho=0.0, Q=2)
-    held = Batch(
+    held = CandidateBatch(
         algorithm,
         clients,
         x0,
@@ -693,8 +693,8 @@ def test_a_batch_of_one_draw_for_each_round_applies_it_in_all_gossip_steps():
     again = built(held.alone(0, x0, 1).document())
     assert isinstance(again.network, OnePerRound)
     assert kind_of(again.network) == FRESH_ROUND
-    assert Batch.of(again).one_per_round
-    assert not Batch.of(built(fresh.alone(0, x0, 1).document())).one_per_round
+    assert CandidateBatch.of(again).one_per_round
+    assert not CandidateBatch.of(built(fresh.alone(0, x0, 1).document())).one_per_round
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Condition, Theorem
-from dfltheory.bounds.units import ONE, Expr, Scaling, Unit
+from dfltheory.bounds.units import ONE, Expr, Unit, UnitInference
 from dfltheory.files import read_json
 from validation.counterexamples.planted_reasons import WITHOUT_CONDITION
 from validation.counterexamples.survey import outcome_file, searched
@@ -172,7 +172,7 @@ def _lowered_by(
     if x in defined:
         meaning = defined[x].xreplace(defined)
         needs = {n: theorem.glossary[n].unit for n in theorem.needs}
-        unit = Scaling(needs).of(meaning)
+        unit = UnitInference(needs).of(meaning)
         counts, is_share = unit == ONE and _never_small(theorem, meaning), False
     else:
         quantity = theorem.glossary[name]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dfltheory.bounds import registry
 from dfltheory.checks.code_digest import AUDITING, code_digest
-from dfltheory.checks.finding import Finding
+from dfltheory.checks.finding import AuditFinding
 from dfltheory.checks.run import CHECKS, audit
 from dfltheory.files import write_text
 from dfltheory.markdown import between
@@ -75,7 +75,7 @@ def with_table(page: str) -> str:
     return between(page, TABLE, table())
 
 
-def markdown(findings: Iterable[Finding]) -> str:
+def markdown(findings: Iterable[AuditFinding]) -> str:
     """Return the page: papers by decreasing number of errors, then those without."""
     all_findings = list(findings)
     checks = ", ".join(f"`{name}`" for name in CHECKS)
@@ -92,11 +92,11 @@ def markdown(findings: Iterable[Finding]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _paper(finding: Finding) -> str:
+def _paper(finding: AuditFinding) -> str:
     return finding.key.split(".")[0]
 
 
-def _section(paper: str, findings: Sequence[Finding]) -> Iterator[str]:
+def _section(paper: str, findings: Sequence[AuditFinding]) -> Iterator[str]:
     yield f"## {registry.paper(paper).title} {{: #{paper} }}"
     yield ""
     if errata(paper):
@@ -123,14 +123,14 @@ def _section(paper: str, findings: Sequence[Finding]) -> Iterator[str]:
     yield ""
 
 
-def _checks(findings: Iterable[Finding], severity: str) -> str:
+def _checks(findings: Iterable[AuditFinding], severity: str) -> str:
     """Return the number of findings of a severity, in total and by check."""
     by_check = Counter(f.check for f in findings if f.severity == severity)
     names = ", ".join(f"{name} {count}" for name, count in by_check.items())
     return f"{sum(by_check.values())} ({names})" if by_check else ""
 
 
-def _others(papers: Iterable[str], findings: Sequence[Finding]) -> str:
+def _others(papers: Iterable[str], findings: Sequence[AuditFinding]) -> str:
     rows = []
     for paper in papers:
         paper_findings = [finding for finding in findings if _paper(finding) == paper]
@@ -143,7 +143,7 @@ def _others(papers: Iterable[str], findings: Sequence[Finding]) -> str:
     return markdown_table(("paper", "statements", "warnings"), rows)
 
 
-def _vacuous(findings: Iterable[Finding]) -> Iterator[str]:
+def _vacuous(findings: Iterable[AuditFinding]) -> Iterator[str]:
     """Yield the section on the first T at which each bound is nonvacuous."""
     rows = []
     for finding in findings:
@@ -172,7 +172,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def counts(findings: Iterable[Finding]) -> dict[str, dict[str, int]]:
+def counts(findings: Iterable[AuditFinding]) -> dict[str, dict[str, int]]:
     """Return the number of findings by ``key:variant`` and severity."""
     by_claim: dict[str, Counter[str]] = defaultdict(Counter)
     for finding in findings:

@@ -21,7 +21,7 @@ from dfltheory.bounds.registry import REGISTRY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_file import read_theorem_file
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import Finding
+from dfltheory.checks.finding import AuditFinding
 from dfltheory.checks.run import audit_statement
 from dfltheory.proofs import comparison
 from dfltheory.proofs.comparison import Checked
@@ -76,7 +76,7 @@ def statement(claim: str) -> Theorem:
     return REGISTRY.get(key, variant or "printed")
 
 
-def findings(claim: str) -> list[Finding]:
+def findings(claim: str) -> list[AuditFinding]:
     """Return what the audit finds in a statement, next to the appendix of its paper."""
     larger = REGISTRY.including(appendix(claim.split(".")[0]))
     return audit_statement(statement(claim), registry=larger)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import counterexample_values
 from dfltheory.counterexamples.divergence import Divergence, enlarged
 from dfltheory.counterexamples.document import built, read_document
@@ -204,7 +204,7 @@ def _instance(
     """
     claim = f"{theorem.key}:{theorem.variant}"
     instance, saved = built(document["instance"]), document["exact"]
-    batch = Batch.of(instance)
+    batch = CandidateBatch.of(instance)
     run = instance.run(rounds=ROUNDS, progress=False)
     before = float(saved["ratio"])
 

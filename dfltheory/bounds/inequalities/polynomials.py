@@ -3,10 +3,10 @@
 A fact is another polynomial with a sign.
 
 A polynomial is a dictionary from exponents to rational coefficients
-(``Poly.as_dict(native=True)``). Each variable has an :class:`Interval`. After ``x = low
-+ (high - low) t`` the polynomial is a combination of Bernstein polynomials in t, or for
-an interval without end of powers of t = x - low. These are not negative on the
-interval, so the polynomial is not negative where its coefficients are not.
+(``Poly.as_dict(native=True)``). Each variable has a :class:`VariableRange`. After
+``x = low + (high - low) t`` the polynomial is a combination of Bernstein polynomials in
+t, or for an interval without end of powers of t = x - low. These are not negative on
+the interval, so the polynomial is not negative where its coefficients are not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HALVINGS = 1
 
 
 @dataclass(frozen=True)
-class Interval:
+class VariableRange:
     """The values of a variable: from ``low`` to ``high`` (None: unbounded).
 
     Each end is included or not.
@@ -50,7 +50,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Fact:
+class SignFact:
     """A polynomial that is not negative in the region, or positive (``strict``)."""
 
     terms: Terms
@@ -79,8 +79,8 @@ class Box:
         its coefficients are not computed
     """
 
-    intervals: Sequence[Interval]
-    facts: Sequence[Fact] = ()
+    intervals: Sequence[VariableRange]
+    facts: Sequence[SignFact] = ()
     possible: Test = _always
     possible_on_box: Test = _always
 
@@ -156,7 +156,7 @@ def _by_coefficients(terms: Terms, box: Box) -> bool:
 
 
 def _has_nonnegative_coefficients(
-    terms: Terms, intervals: Sequence[Interval], halvings: int
+    terms: Terms, intervals: Sequence[VariableRange], halvings: int
 ) -> bool:
     if all(x.low >= 0 for x in intervals) and min(terms.values(), default=0) >= 0:
         return True
@@ -221,7 +221,7 @@ def _negative(terms: Terms) -> int:
 
 
 def _divisions(
-    terms: Terms, intervals: Sequence[Interval], facts: Sequence[Fact]
+    terms: Terms, intervals: Sequence[VariableRange], facts: Sequence[SignFact]
 ) -> Iterator[tuple[Terms, Terms]]:
     """Yield factors and rests with ``terms = factor * fact + rest``.
 
@@ -299,7 +299,7 @@ def _degrees(terms: Terms, count: int) -> list[int]:
     return [max((exponents[i] for exponents in terms), default=0) for i in range(count)]
 
 
-def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
+def _bernstein(terms: Terms, intervals: Sequence[VariableRange]) -> Terms | None:
     """Return the Bernstein coefficients; None if there are too many."""
     degrees = _degrees(terms, len(intervals))
     bounded = [
@@ -314,7 +314,9 @@ def _bernstein(terms: Terms, intervals: Sequence[Interval]) -> Terms | None:
     return table
 
 
-def _bernstein_along(table: Terms, i: int, degree: int, interval: Interval) -> Terms:
+def _bernstein_along(
+    table: Terms, i: int, degree: int, interval: VariableRange
+) -> Terms:
     """Return the coefficients in variable ``i``, the other variables as they are."""
     columns: dict[Exponents, list[MPQ]] = {}
     for exponents, number in table.items():
@@ -361,7 +363,7 @@ def _bernstein_column(column: Sequence[MPQ], width: MPQ) -> list[MPQ]:
 
 
 def _positive_at_ends(
-    table: Terms, intervals: Sequence[Interval], degrees: Sequence[int]
+    table: Terms, intervals: Sequence[VariableRange], degrees: Sequence[int]
 ) -> bool:
     """Return whether a combination is positive wherever its variables may be.
 
@@ -391,4 +393,4 @@ def _is_positive_at_corner(exponents: Exponents, corner: Sequence[int | None]) -
     )
 
 
-__all__ = ["Box", "Fact", "Interval", "Terms", "is_nonnegative", "is_positive"]
+__all__ = ["Box", "SignFact", "Terms", "VariableRange", "is_nonnegative", "is_positive"]

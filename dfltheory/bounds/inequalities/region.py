@@ -22,9 +22,9 @@ from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
 from dfltheory.bounds.inequalities.polynomials import (
     Box,
-    Fact,
-    Interval,
+    SignFact,
     Terms,
+    VariableRange,
     is_nonnegative,
     is_positive,
 )
@@ -96,7 +96,7 @@ class Region:
     def __init__(
         self,
         conditions: Iterable[Condition] = (),
-        intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
+        intervals: Mapping[sp.Symbol, VariableRange] = MappingProxyType({}),
         inductions: int = 1,
         glossary: Glossary = GLOSSARY,
         allowance: Allowance | None = None,
@@ -231,7 +231,9 @@ class _Quotient:
             intervals, (), is_nonnegative_at(points), is_nonnegative_at(points)
         )
         terms_and_strictness = [(self._fact(expr), strict) for expr, strict in known]
-        facts = [Fact(terms, strict) for terms, strict in terms_and_strictness if terms]
+        facts = [
+            SignFact(terms, strict) for terms, strict in terms_and_strictness if terms
+        ]
         intervals = [_tighten(x, i, facts) for i, x in enumerate(intervals)]
         on_box = box_points(intervals)
         for fact in facts:
@@ -323,7 +325,9 @@ class _Quotient:
         return rest.as_dict(native=True)
 
 
-def _tighten(interval: Interval, i: int, facts: Iterable[Fact]) -> Interval:
+def _tighten(
+    interval: VariableRange, i: int, facts: Iterable[SignFact]
+) -> VariableRange:
     """Return the interval of variable ``i`` with the ends that follow from facts.
 
     Facts have the form a x^d + b >= 0.

@@ -18,7 +18,7 @@ from sympy import QQ
 from sympy.external.gmpy import MPQ
 
 from dfltheory.bounds.inequalities.by_form import Glossary, quantity_of
-from dfltheory.bounds.inequalities.polynomials import Interval
+from dfltheory.bounds.inequalities.polynomials import VariableRange
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
@@ -60,7 +60,7 @@ class Rewriting:
         self,
         expressions: Iterable[Expr],
         holds: Callable[[Expr], bool],
-        intervals: Mapping[sp.Symbol, Interval] = MappingProxyType({}),
+        intervals: Mapping[sp.Symbol, VariableRange] = MappingProxyType({}),
         glossary: Glossary = GLOSSARY,
     ):
         self.glossary = glossary
@@ -90,7 +90,7 @@ class Rewriting:
             expr = expr.xreplace({variable: meaning})
         return expr
 
-    def interval(self, symbol: sp.Symbol) -> Interval:
+    def interval(self, symbol: sp.Symbol) -> VariableRange:
         """Return the interval of a variable.
 
         Raises
@@ -102,7 +102,7 @@ class Rewriting:
             return self._intervals[symbol]
         return interval_of(symbol, self.glossary)
 
-    def _new(self, name: str, meaning: Expr, interval: Interval) -> sp.Symbol:
+    def _new(self, name: str, meaning: Expr, interval: VariableRange) -> sp.Symbol:
         variable = sp.Dummy(name, real=True)
         self.meanings[variable], self._intervals[variable] = meaning, interval
         return variable
@@ -120,7 +120,7 @@ class Rewriting:
             signs = [bool(part.is_nonnegative) for part in extremum.args]
             if not (any(signs) if largest else all(signs)):
                 raise NoProofError(f"{extremum} may be negative")
-            variable = self._new("extremum", extremum, Interval())
+            variable = self._new("extremum", extremum, VariableRange())
             replacements[extremum] = variable
             sign = 1 if largest else -1
             self.facts += [sign * (variable - x) for x in extremum.args]
@@ -164,7 +164,9 @@ class Rewriting:
         if not self._holds(base):
             raise NoProofError(f"{base} may be negative")
         at_most_one = exponent.is_nonnegative and self._holds(1 - base)
-        return self._new("power", power, Interval(high=QQ(1) if at_most_one else None))
+        return self._new(
+            "power", power, VariableRange(high=QQ(1) if at_most_one else None)
+        )
 
     def _powers_of(
         self, base: Expr, n: sp.Symbol, exponents: Exponents
@@ -178,7 +180,7 @@ class Rewriting:
         first = least_value(n, self.glossary) + least
         if first < 0 or not (self._holds(base) and self._holds(1 - base)):
             return {p: self._other_power(p) for p in exponents}
-        variable = self._new("power", base ** (n + least), Interval(high=QQ(1)))
+        variable = self._new("power", base ** (n + least), VariableRange(high=QQ(1)))
         if first >= 1:
             self.facts.append(base - variable)
         return {
@@ -190,9 +192,9 @@ class Rewriting:
         """(1 - 1/n)^n <= 1/e <= (1 - 1/n)^(n - 1) for n = 1, 2, ... (and 0^0 = 1)."""
         below, above = _EULER
         interval = (
-            Interval(high=rational(above))
+            VariableRange(high=rational(above))
             if shift == 0
-            else Interval(rational(below), QQ(1))
+            else VariableRange(rational(below), QQ(1))
         )
         return self._new("power", power, interval)
 
@@ -224,7 +226,7 @@ class Rewriting:
                 variable = self._new("root", root, self._root_interval(base))
                 replacements[base] = variable**degree
             else:
-                variable = self._new("root", root, Interval())
+                variable = self._new("root", root, VariableRange())
                 self.facts += [variable**degree - base, base - variable**degree]
             replacements |= {p: variable ** (p.exp * degree) for p in roots_of_base}
         return replacements
@@ -256,16 +258,18 @@ class Rewriting:
         there = self.back(factor)
         return int(self._holds(there)) or -int(self._holds(-there))
 
-    def _root_interval(self, base: sp.Symbol) -> Interval:
+    def _root_interval(self, base: sp.Symbol) -> VariableRange:
         whole = self.interval(base)
         if whole.low < 0:
             raise NoProofError(f"{base} may be negative")
         low = QQ(1) if whole.low >= 1 else QQ(0)
         high = QQ(1) if whole.high == 1 else None
-        return Interval(low, high, whole.open_low and low == whole.low, whole.open_high)
+        return VariableRange(
+            low, high, whole.open_low and low == whole.low, whole.open_high
+        )
 
 
-def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
+def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> VariableRange:
     """Return the interval of a quantity of the glossary, or of a symbol by its sign.
 
     Raises
@@ -276,11 +280,11 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> Interval:
     entry = quantity_of(symbol, glossary)
     if entry is not None and entry.symbol == symbol:
         high = None if math.isinf(entry.high) else rational(entry.high)
-        return Interval(rational(entry.low), high, entry.open_low, entry.open_high)
+        return VariableRange(rational(entry.low), high, entry.open_low, entry.open_high)
     if symbol.is_integer and symbol.is_positive:
-        return Interval(QQ(1))
+        return VariableRange(QQ(1))
     if symbol.is_nonnegative:
-        return Interval(open_low=bool(symbol.is_positive))
+        return VariableRange(open_low=bool(symbol.is_positive))
     raise NoProofError(f"{symbol} may be negative")
 
 

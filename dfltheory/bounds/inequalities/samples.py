@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.inequalities.polynomials import Interval, Terms
+from dfltheory.bounds.inequalities.polynomials import Terms, VariableRange
 from dfltheory.bounds.inequalities.rewriting import Rewriting, is_whole
 
 _POINTS = 300
@@ -37,7 +37,7 @@ def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndar
     return points[np.isfinite(points).all(axis=1)]
 
 
-def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarray:
+def _draw(interval: VariableRange, whole: bool, rng: np.random.Generator) -> np.ndarray:
     """Random values in an interval, many near its ends."""
     low = float(interval.low)
     if interval.high is not None:
@@ -46,7 +46,7 @@ def _draw(interval: Interval, whole: bool, rng: np.random.Generator) -> np.ndarr
     return np.floor(values) if whole else values
 
 
-def box_points(intervals: Sequence[Interval]) -> np.ndarray:
+def box_points(intervals: Sequence[VariableRange]) -> np.ndarray:
     """Return random points of a box, (points, variables), many near its corners."""
     rng = np.random.default_rng(0)
     return np.stack([_draw(x, False, rng) for x in intervals], axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.aggregates import at_T
-from dfltheory.counterexamples.batch import Batch
+from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import CandidateRuns
 from dfltheory.counterexamples.core import run
 from dfltheory.counterexamples.left_sides import left_side
@@ -151,7 +151,7 @@ def _exactly(
     theorem: Theorem, instance: Instance, known: Numbers
 ) -> tuple[float, Numbers]:
     """Return both results of :meth:`Member.measure` by the exact recursion."""
-    batch, T = Batch.of(instance), instance.rounds
+    batch, T = CandidateBatch.of(instance), instance.rounds
     path = run(batch, theorem.lhs.rounds(T).stop + 1)
     of_run = run_values(CandidateRuns(batch, path, [T]), theorem).at_upper_gap
     values = {name: float(np.ravel(value)[0]) for name, value in of_run.items()}

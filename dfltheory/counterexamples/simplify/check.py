@@ -11,8 +11,8 @@ from dfltheory.counterexamples.document import Document, built
 from dfltheory.counterexamples.rational import (
     MOST_BITS,
     MOST_ROUNDS,
-    Effort,
     Exact,
+    Limits,
     verify,
 )
 from dfltheory.errors import DFLTheoryError, InputError
@@ -20,14 +20,18 @@ from dfltheory.errors import DFLTheoryError, InputError
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-EFFORTS = (Effort(60, 4000), Effort(120, 12000), Effort(MOST_ROUNDS, MOST_BITS))
+EFFORTS = (
+    Limits(60, 4000),
+    Limits(120, 12000),
+    Limits(MOST_ROUNDS, MOST_BITS),
+)
 """Limits of the computation in fractions, tried in turn."""
 REJECTED = 0.0
 """The ratio of an instance that the statement does not cover."""
 
 
 def in_fractions(
-    instance: Document, theorem: Theorem, effort: Effort | None = None
+    instance: Document, theorem: Theorem, effort: Limits | None = None
 ) -> Exact | None:
     """Return both sides of the statement in fractions.
 
@@ -43,7 +47,7 @@ def in_fractions(
 class RatioInFractions:
     """The ratio measured / bound in exact fractions."""
 
-    def __init__(self, theorem: Theorem, effort: Effort):
+    def __init__(self, theorem: Theorem, effort: Limits):
         self.theorem = theorem
         self.effort = effort
 

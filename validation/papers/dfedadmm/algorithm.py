@@ -10,7 +10,16 @@ from __future__ import annotations
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.proofs.moments import DUAL, SAMPLED, Algorithm, Lag, X, count, k, lag
+from dfltheory.proofs.moments import (
+    DUAL,
+    SAMPLED,
+    AlgorithmRound,
+    Lag,
+    X,
+    count,
+    k,
+    lag,
+)
 from validation.papers.dfedadmm.notation import gamma
 
 L, K, pen = s.L, s.K, s.lam_admm
@@ -27,7 +36,7 @@ WEIGHTS = Lag(
 )
 NEW = DUAL * (1 - gamma) + SAMPLED.sum(K, WEIGHTS)
 THETA = (1 - gamma) / gamma
-A = Algorithm(
+A = AlgorithmRound(
     "DFedADMM",
     local=X - (SAMPLED - DUAL).sum(k, WEIGHTS) * pen,
     sent=X - NEW * pen,

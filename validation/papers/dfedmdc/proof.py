@@ -26,7 +26,7 @@ from dfltheory.proofs.moments import (
     N_V,
     X_U,
     X_V,
-    Algorithm,
+    AlgorithmRound,
     Moment,
     k,
     one,
@@ -81,7 +81,7 @@ class Proof:
         self.biased = G_U + E_U if sam else G_U
         self.sampled = self.biased + N_U
         self.sam_part = ((1, E_U),) if sam else ()
-        self.A = Algorithm(
+        self.A = AlgorithmRound(
             name,
             local=X_U - self.sampled.sum(k) * eta_u + V_NEXT,
             sent=X_U - self.sampled.sum(K_u) * eta_u,

@@ -21,7 +21,7 @@ from dfltheory.proofs.moments import (
     MEAN,
     NOISE,
     SAMPLED,
-    Algorithm,
+    AlgorithmRound,
     E,
     G,
     N,
@@ -34,7 +34,7 @@ from dfltheory.proofs.moments import (
 from dfltheory.proofs.script import Corollary, Range, Script
 
 L, K, eta = s.L, s.K, s.eta
-A = Algorithm(
+A = AlgorithmRound(
     "DFedSAM",
     local=X - SAMPLED.sum(k) * eta,
     sent=X - SAMPLED.sum(K) * eta,
@@ -226,7 +226,7 @@ VALUES = {
 
 
 def script(
-    variant: str, w: Weights, start: Callable[[Algorithm], r.Fact], largest: int
+    variant: str, w: Weights, start: Callable[[AlgorithmRound], r.Fact], largest: int
 ) -> Script:
     """Return the proof of a variant in a, q, v and z.
 

@@ -18,7 +18,7 @@ from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import (
     SAMPLED,
     XBAR,
-    Algorithm,
+    AlgorithmRound,
     E,
     G,
     Lag,
@@ -64,7 +64,7 @@ MOMENTUM = Lag(
     path=path,
     partial=PARTIAL,
 )
-A = Algorithm(
+A = AlgorithmRound(
     "DFedSGPSM",
     local=X - SAMPLED.sum(k, MOMENTUM).pushed() * eta,
     sent=X - SAMPLED.sum(K, MOMENTUM).pushed() * eta,
