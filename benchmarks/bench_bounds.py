@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dfltheory import bounds
-from dfltheory.bounds.regions import draw
+from dfltheory.bounds.regions import draw_values
 
 POINT = {
     "L": 1,
@@ -87,7 +87,7 @@ def test_independent_points(benchmark, key, variant):
     Peak memory is recorded in addition to the time.
     """
     theorem = bounds.get(key, variant)
-    points = draw(theorem.needs, SIDE**2, np.random.default_rng(0))
+    points = draw_values(theorem.needs, SIDE**2, np.random.default_rng(0))
     theorem.evaluate(where="nan", **points)
     result = benchmark.pedantic(
         theorem.evaluate, kwargs={"where": "nan", **points}, rounds=3

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dfltheory import algorithms, graphs, tasks
-from dfltheory.tasks.partition import split
+from dfltheory.tasks.partition import partition_labels
 from dfltheory.training.recording import Recording
 from dfltheory.training.run import Run
 
@@ -87,6 +87,6 @@ def test_division_of_images(versus):
         return counts
 
     def ours():
-        return split(labels, 100, "dirichlet_by_image")
+        return partition_labels(labels, 100, "dirichlet_by_image")
 
     versus(ours, by_hand, "one draw for each image by hand", turns=3)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.regions import conditions_of, equalities, values_of
+from dfltheory.bounds.regions import equalities, expanded_conditions, values_at
 from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.vacuous import trivials
@@ -179,7 +179,7 @@ def fixed_by_conditions(theorem: Theorem) -> dict[str, Expr]:
 
     Values are expressions in the other quantities.
     """
-    return equalities(conditions_of(theorem), theorem.glossary)[0]
+    return equalities(expanded_conditions(theorem), theorem.glossary)[0]
 
 
 # -- the best bound
@@ -274,7 +274,7 @@ def _bounds_on_grid(
     real = np.ones(shape[0] * shape[1], dtype=bool)
     with np.errstate(all="ignore"):
         for name, expr in tied.items():  # such as 2/mu, which does not exist at mu = 0
-            value = np.broadcast_to(values_of([expr], points)[0], real.shape)
+            value = np.broadcast_to(values_at([expr], points)[0], real.shape)
             real = real & (value > 0) & np.isfinite(value)
             points[name] = np.where(real, value, 1.0)
         bounds = np.broadcast_to(theorem.evaluate(where="nan", **points), real.shape)
@@ -295,13 +295,13 @@ def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
     if not known:
         return np.full(shape, np.nan)
     points = {name: np.broadcast_to(value, shape) for name, value in given.items()}
-    return np.min(values_of(known, points), axis=0)
+    return np.min(values_at(known, points), axis=0)
 
 
 # -- horizons, and planes of two quantities
 
 
-def first_round(theorem: Theorem, values: Mapping[str, object]) -> float:
+def first_nonvacuous_horizon(theorem: Theorem, values: Mapping[str, object]) -> float:
     """Return the first T of ``HORIZONS`` at which the bound is nonvacuous, or inf."""
     if "T" not in theorem.needs or not trivials(theorem):
         return math.nan
@@ -327,7 +327,7 @@ def transient(theorem: Theorem, values: Mapping[str, float]) -> float:
     return float(HORIZONS[int(from_there.argmax())]) if from_there.any() else math.inf
 
 
-def least(
+def least_bounds(
     theorems: Sequence[Theorem],
     across: tuple[str, Array],
     up: tuple[str, Array],
@@ -368,9 +368,9 @@ __all__ = [
     "best_bounds",
     "check_constants",
     "constants",
-    "first_round",
+    "first_nonvacuous_horizon",
     "fixed_by_conditions",
-    "least",
+    "least_bounds",
     "own_values",
     "transient",
     "with_network",

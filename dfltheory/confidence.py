@@ -64,7 +64,7 @@ def upper_limits(samples: Array, tail: float) -> Array:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def lower_limits(samples: Array, tail: float) -> Array:
+def mean_lower_limits(samples: Array, tail: float) -> Array:
     """Return approximate lower limits for means of squared norms, with error ``tail``.
 
     They are much sharper than Student's limits, but fail more often than ``tail``: up
@@ -151,4 +151,4 @@ def _log_quantile(n: int, level: float, ratios: Array) -> Array:
     return (low + high) / 2
 
 
-__all__ = ["half_widths", "lower_limits", "standard_errors", "upper_limits"]
+__all__ = ["half_widths", "mean_lower_limits", "standard_errors", "upper_limits"]

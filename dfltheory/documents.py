@@ -73,7 +73,7 @@ class WrittenNumber(float):
         return Fraction(digits)
 
 
-def short(value: object) -> str:
+def short_text(value: object) -> str:
     """Return a short text of a value of any length, for messages."""
     return _REPR.repr(value)
 
@@ -97,7 +97,7 @@ def must(place: str, value: Value, fits: bool, words: str) -> Value:
 
 def _refusal(place: str, value: object, words: str) -> InputError:
     """Return the error that states what a value must be."""
-    return InputError(f"{place} = {short(value)} must be {words}")
+    return InputError(f"{place} = {short_text(value)} must be {words}")
 
 
 def number(low: float = -math.inf, high: float = math.inf) -> Read[float]:
@@ -262,7 +262,7 @@ def named(
         raise _refusal(what, value, f"fields: {', '.join(known)}")
     for name in value:
         if name not in known and optional is not None:
-            raise InputError(f"{what} has no field {short(name)}")
+            raise InputError(f"{what} has no field {short_text(name)}")
     for name in required:
         if name not in value:
             raise InputError(f"{what} lacks the field {name}")
@@ -283,7 +283,7 @@ __all__ = [
     "one_of",
     "record",
     "rows",
-    "short",
+    "short_text",
     "text",
     "truth",
     "tuple_of",

@@ -149,7 +149,7 @@ def squarable(name: str, value: object) -> None:
         )
 
 
-def one_of(what: str, name: Name, known: Iterable[str]) -> Name:
+def checked_name(what: str, name: Name, known: Iterable[str]) -> Name:
     """Return ``name``; raise UnknownNameError unless it is one of ``known``."""
     if name not in (names := set(known)):
         raise UnknownNameError(what, name, names)
@@ -166,7 +166,7 @@ __all__ = [
     "ConditionError",
     "DataError",
     "DivergenceError",
-    "one_of",
+    "checked_name",
     "squarable",
     "whole_number",
 ]

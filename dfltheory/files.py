@@ -329,23 +329,23 @@ def write_json(path: str | os.PathLike[str], document: object) -> None:
 
 
 def json_text(document: object) -> str:
-    """Return the document as indented, valid JSON (see :func:`plain`)."""
-    return json.dumps(plain(document), indent=2, allow_nan=False)
+    """Return the document as indented, valid JSON (see :func:`json_value`)."""
+    return json.dumps(json_value(document), indent=2, allow_nan=False)
 
 
-def plain(value: object) -> Any:
+def json_value(value: object) -> Any:
     """Convert a value to JSON types.
 
     Infinite numbers and nan become the strings "Infinity", "-Infinity" and "NaN", which
     ``float`` can parse.
     """
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): json_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(v) for v in value]
+        return [json_value(v) for v in value]
     to_list = getattr(value, "tolist", None)
     if to_list is not None:  # numpy and torch, scalars and arrays
-        return plain(to_list())
+        return json_value(to_list())
     if isinstance(value, float) and not math.isfinite(value):
         if math.isnan(value):
             return "NaN"
@@ -367,7 +367,7 @@ __all__ = [
     "check_writable",
     "filling",
     "json_text",
-    "plain",
+    "json_value",
     "read_bytes",
     "read_json",
     "reading",

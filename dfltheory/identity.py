@@ -52,7 +52,10 @@ def value_digest(value: object) -> str:
     Values that differ only in the order of keys, or like 1 and 1.0, have equal digests.
     """
     text = json.dumps(
-        describe(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True
+        value_description(value),
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=True,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -81,14 +84,16 @@ def _signature(kind: type) -> inspect.Signature:
 # -- descriptions of values
 
 
-def describe(value: object, parents: tuple[int, ...] = ()) -> Json:
+def value_description(value: object, parents: tuple[int, ...] = ()) -> Json:
     """Return a description of a value in JSON types.
 
     ``parents`` are the ids of the values that contain it.
     """
     if id(value) in parents:
         return {"!parent": parents.index(id(value))}
-    return _describe(value, functools.partial(describe, parents=(*parents, id(value))))
+    return _describe(
+        value, functools.partial(value_description, parents=(*parents, id(value)))
+    )
 
 
 @functools.singledispatch
@@ -355,4 +360,10 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
         yield from _codes(inner)
 
 
-__all__ = ["Json", "argument_digests", "describe", "source_digest", "value_digest"]
+__all__ = [
+    "Json",
+    "argument_digests",
+    "value_description",
+    "source_digest",
+    "value_digest",
+]

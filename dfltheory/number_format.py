@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
+def format_number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
     """Return a number with ``digits`` significant digits.
 
     Return ``nothing`` for None and nan. Numbers that would round to 1 have seven
@@ -17,7 +17,7 @@ def number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
 
 def tex(value: float) -> str:
     r"""Return a number in LaTeX: 0.0123, 1.23 \cdot 10^{-5}, \infty."""
-    mantissa, _, power = number(value, nothing="nan").partition("e")
+    mantissa, _, power = format_number(value, nothing="nan").partition("e")
     return (
         rf"{mantissa} \cdot 10^{{{int(power)}}}"
         if power

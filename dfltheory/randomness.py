@@ -136,10 +136,10 @@ class _Stream:
 class Generators(Sequence[torch.Generator]):
     """Random numbers of several seeds in one round, for one purpose.
 
-    :func:`normal` and :func:`uniform` take them from one generator for each seed, whose
-    state is a function of root seed, seed index, purpose, round, kind of number,
-    precision and size of the array. As a sequence, these are torch generators, one for
-    each seed, created at first use.
+    :func:`normal` and :func:`uniform_numbers` take them from one generator for each
+    seed, whose state is a function of root seed, seed index, purpose, round, kind of
+    number, precision and size of the array. As a sequence, these are torch generators,
+    one for each seed, created at first use.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class RunGenerators:
         return known.at(t)
 
 
-def uniform(
+def uniform_numbers(
     generators: Sequence[torch.Generator], shape: tuple[int, ...], like: torch.Tensor
 ) -> torch.Tensor:
     """Return uniform numbers in [0, 1) of shape (S, *shape).
@@ -323,5 +323,5 @@ __all__ = [
     "numpy_generator",
     "one_order",
     "torch_generator",
-    "uniform",
+    "uniform_numbers",
 ]

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from dfltheory.documents import short
+from dfltheory.documents import short_text
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.problems import Problems, located
 
@@ -142,7 +142,7 @@ def field_problems(
         else:
             reasons = " or ".join(dict.fromkeys(_reason(one) for one in details))
             reasons = reasons.replace(" or must be ", " or ")
-            reason = InputError(f"{reasons}, not {short(detail['input'])}")
+            reason = InputError(f"{reasons}, not {short_text(detail['input'])}")
             yield FieldProblem(path, reason)
 
 
@@ -179,7 +179,7 @@ def dotted(path: Path, above: str = "") -> str:
 
 def shown_key(key: str) -> str:
     """Return a key unchanged if it is a name, else quoted and shortened."""
-    return key if re.fullmatch(r"\w{1,60}", key) else short(key)
+    return key if re.fullmatch(r"\w{1,60}", key) else short_text(key)
 
 
 def _reason(detail: ErrorDetails) -> str:

@@ -12,7 +12,7 @@ from dfltheory.best_bounds import constants
 from dfltheory.checks.everyday import everyday
 from dfltheory.errors import InputError
 from dfltheory.verdicts.hyperparameters import hyperparameter_fields
-from dfltheory.verdicts.schedule import algorithm_class
+from dfltheory.verdicts.schedule import covered_algorithm
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -67,7 +67,7 @@ def expectation(
     if W is None:
         lam = float(known.get("lam", known.get("q", 0.0)))
         W = lam * np.eye(task.m) + (1 - lam) / task.m
-    kind, rounds = algorithm_class(theorem), int(known["T"])
+    kind, rounds = covered_algorithm(theorem), int(known["T"])
     try:
         if not steps:  # a corollary contains its schedule
             given = {"m": task.m, **everyday(("L", "f0_gap")), **known}

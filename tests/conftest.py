@@ -72,7 +72,7 @@ def undrawn(monkeypatch):
     """Figures become empty files, where what they show is not the point."""
     from tests.drawing import drawing
 
-    monkeypatch.setattr("dfltheory.plots.look.write", drawing())
+    monkeypatch.setattr("dfltheory.plots.look.write_figure", drawing())
 
 
 @pytest.fixture(scope="session")

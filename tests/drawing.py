@@ -4,10 +4,10 @@ from dfltheory.plots import look
 
 
 def drawing(*suffixes):
-    """Replace ``look.write`` by a version for these formats; files of other formats are
-    empty.
+    """Replace ``look.write_figure`` by a version for these formats; files of other
+    formats are empty.
     """
-    write = look.write
+    write = look.write_figure
 
     def touch_or_write(figure, path, **options):
         if path.suffix in suffixes:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfltheory import bounds
-from dfltheory.best_bounds import best_bounds, first_round
+from dfltheory.best_bounds import best_bounds, first_nonvacuous_horizon
 from dfltheory.checks.everyday import everyday
 from dfltheory.step_scales import step_scales
 
@@ -59,7 +59,7 @@ def test_the_first_useful_round_is_the_same_in_all_units():
     for c, s in ((1.0, 1.0), (1e-9, 1e4), (1e12, 1e-3)):
         values = in_units(theorem, c, s, s)
         del values["T"]
-        rounds.append(first_round(theorem, values))
+        rounds.append(first_nonvacuous_horizon(theorem, values))
     assert rounds[0] == rounds[1] == rounds[2]
 
 

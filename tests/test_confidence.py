@@ -11,7 +11,7 @@ from scipy import stats
 
 from dfltheory.confidence import (
     half_widths,
-    lower_limits,
+    mean_lower_limits,
     standard_errors,
     upper_limits,
 )
@@ -41,7 +41,9 @@ def test_limits_are_quantiles_of_the_law_of_the_mean(n, tail):
         student = half_widths(samples[:, None], tail)[0]
         found = upper_limits(samples[:, None], tail)[0]
         assert found - mean == pytest.approx(max(high - mean, student), rel=0.06)
-        assert lower_limits(samples[:, None], tail)[0] == pytest.approx(low, rel=0.04)
+        assert mean_lower_limits(samples[:, None], tail)[0] == pytest.approx(
+            low, rel=0.04
+        )
 
 
 def test_student_half_widths():
@@ -73,7 +75,7 @@ def test_the_lower_limit_fails_hardly_more_often_than_it_says(n):
     rng = np.random.default_rng(2)
     for freedom in (1, 2, 10, 200):
         data = rng.chisquare(freedom, size=(n, 20_000)) / freedom
-        fails = np.mean(lower_limits(data, 0.025) > 1)
+        fails = np.mean(mean_lower_limits(data, 0.025) > 1)
         assert 0.02 <= fails <= 1.4 * 0.025 + 0.0035
 
 
@@ -83,7 +85,7 @@ def test_where_nothing_scatters_much_the_limits_are_students():
     assert upper_limits(data, 0.025) - data.mean(axis=0) == pytest.approx(
         half, rel=0.01
     )
-    assert data.mean(axis=0) - lower_limits(data, 0.025) == pytest.approx(
+    assert data.mean(axis=0) - mean_lower_limits(data, 0.025) == pytest.approx(
         half, rel=0.01
     )
     assert np.all(upper_limits(data, 0.025) >= data.mean(axis=0) + half)
@@ -93,12 +95,12 @@ def test_what_is_no_squared_norm_has_students_limits():
     data = np.random.default_rng(0).normal(size=(16, 50))
     half = half_widths(data, 0.025)
     assert np.array_equal(upper_limits(data, 0.025), data.mean(axis=0) + half)
-    assert np.array_equal(lower_limits(data, 0.025), data.mean(axis=0) - half)
+    assert np.array_equal(mean_lower_limits(data, 0.025), data.mean(axis=0) - half)
     still = np.full((4, 1), 3.0)
-    assert upper_limits(still, 0.025)[0] == lower_limits(still, 0.025)[0] == 3.0
+    assert upper_limits(still, 0.025)[0] == mean_lower_limits(still, 0.025)[0] == 3.0
     assert upper_limits(0 * still, 0.025)[0] == 0.0
     assert upper_limits(still[:1], 0.025)[0] == np.inf
-    assert lower_limits(still[:1], 0.025)[0] == -np.inf
+    assert mean_lower_limits(still[:1], 0.025)[0] == -np.inf
 
 
 @given(
@@ -113,17 +115,17 @@ def test_what_is_no_squared_norm_has_students_limits():
 def test_limits_scale_and_are_in_order(data, tail, scale):
     high, low, mean = (
         upper_limits(data, tail),
-        lower_limits(data, tail),
+        mean_lower_limits(data, tail),
         data.mean(axis=0),
     )
     slack = 1e-9 * (1 + mean)
     assert np.all(high >= mean + half_widths(data, tail) - slack)
     assert np.all(low <= high + slack)
     assert np.all(upper_limits(data, tail / 2) >= high - 1e-6 * (1 + high))
-    assert np.all(lower_limits(data, tail / 2) <= low + 1e-6 * (1 + high))
+    assert np.all(mean_lower_limits(data, tail / 2) <= low + 1e-6 * (1 + high))
     assert upper_limits(scale * data, tail) == pytest.approx(
         scale * high, rel=1e-6, abs=1e-12 * scale
     )
-    assert lower_limits(scale * data, tail) == pytest.approx(
+    assert mean_lower_limits(scale * data, tail) == pytest.approx(
         scale * low, rel=1e-6, abs=1e-9 * scale
     )

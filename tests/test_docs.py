@@ -300,7 +300,7 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
 
     from dfltheory import bounds
     from dfltheory.bounds import GLOSSARY
-    from dfltheory.bounds.display import expression_latex, plain
+    from dfltheory.bounds.display import expression_latex, plain_prose
 
     monkeypatch.syspath_prepend(DOCS / "_site")
     theory = importlib.import_module("theory")
@@ -309,7 +309,7 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
             prose, formulas = (text.split("$")[k::2] for k in (0, 1))
             assert not re.search(r"[\^<=|]|_\w|\bgrad\b", " ".join(prose)), text
             assert text.count("$") % 2 == 0
-            assert not re.search(r"[$\\]", plain(text, theorem))
+            assert not re.search(r"[$\\]", plain_prose(text, theorem))
             for formula in formulas:
                 assert "<math" in convert(formula)
                 assert formula.count("(") == formula.count(")"), text
@@ -324,7 +324,7 @@ def test_assumptions_and_rates_are_mathematics(monkeypatch):
     corrected = bounds.get(
         "dfedadmm.theorem_1", "corrected_no_bounded_gradients"
     )  # psi in the notation of the paper
-    stated = [plain(text, corrected) for text in corrected.assumptions]
+    stated = [plain_prose(text, corrected) for text in corrected.assumptions]
     assert any("periodic with ||W_t - 11'/m|| <= lam < 1" in text for text in stated)
     assert "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for all x" in stated
     corrected = bounds.get("dfedsam.corollary_4_6", "corrected")

@@ -212,7 +212,9 @@ def test_tensors_on_a_full_disk_are_the_systems_error(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
         with pytest.raises(OSError, match="too large"):
-            storage.write(tmp_path / "history.safetensors", {"x": np.zeros(1000)}, {})
+            storage.write_tensors(
+                tmp_path / "history.safetensors", {"x": np.zeros(1000)}, {}
+            )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []

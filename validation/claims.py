@@ -32,7 +32,7 @@ import numpy as np
 
 from dfltheory import bounds
 from dfltheory.confidence import half_widths
-from dfltheory.plots.groups import left_side
+from dfltheory.plots.groups import left_side_formula
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import run_values
@@ -253,7 +253,11 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
         case = outcome.case
         for verdict in outcome.verdicts:
             if verdict.variant.startswith("corrected") and not verdict.estimated:
-                panel = (case.group, case.along or case.place, left_side(verdict))
+                panel = (
+                    case.group,
+                    case.along or case.place,
+                    left_side_formula(verdict),
+                )
                 ratio = 0.0 if verdict.kind == "not applicable" else verdict.ratio
                 nearest[panel] = max(nearest.get(panel, 0.0), ratio)
     loosest = min(nearest, key=nearest.__getitem__)

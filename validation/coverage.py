@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from dfltheory.files import read_json, write_json, write_text
 from dfltheory.markdown import between, table
 from dfltheory.verdicts.evidence import (
+    evidence_lower_limits,
     in_bounds,
     log_evidence,
-    lower_limits,
     upper_limit,
 )
 from dfltheory.verdicts.simultaneous_limits import ENOUGH
@@ -161,7 +161,7 @@ def cell(
     else:  # as mean_interval, vectorized over the trials
         seed_means = np.stack([x.mean(axis=1) for x in data], axis=1)
         middle = seed_means.mean(axis=0)
-        low = lower_limits(seed_means, TAIL)
+        low = evidence_lower_limits(seed_means, TAIL)
         high = np.array([upper_of_mean(x, TAIL, method) for x in data])
     width_of_oracle = np.quantile(middle, 1 - TAIL) - np.quantile(middle, TAIL)
     return {

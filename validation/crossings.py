@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import dfltheory as dfl
-from dfltheory.counterexamples.divergence import expression
+from dfltheory.counterexamples.divergence import right_side_value
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.problems import RampTask
@@ -139,7 +139,7 @@ def growing(horizons: tuple[int, ...] = HORIZONS) -> list[Family]:
             measured, values = MEMBERS[saved["member"]].measure(
                 theorem, saved["base"] | {"T": float(T)}
             )
-            ratios.append(measured / expression(theorem, values))
+            ratios.append(measured / right_side_value(theorem, values))
         finite = np.isfinite(ratios)
         known = np.array(horizons, dtype=float)[finite].tolist()
         values = np.array(ratios)[finite].tolist()

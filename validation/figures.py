@@ -23,7 +23,7 @@ import numpy as np
 
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import replacing, write_text
-from dfltheory.plots.look import save, write
+from dfltheory.plots.look import save, write_figure
 from validation import drawings
 from validation.paper_figures import FIGURES
 
@@ -220,7 +220,7 @@ def _write_picture(picture: Figure | bytes, to: Path) -> None:
         with replacing(to) as unfinished:
             unfinished.write_bytes(picture)
     else:
-        write(picture, to)
+        write_figure(picture, to)
 
 
 def _parser() -> argparse.ArgumentParser:

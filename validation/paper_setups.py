@@ -17,7 +17,7 @@ from typing import Any
 
 from dfltheory import algorithms
 from dfltheory.algorithms import base
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 
 FOLDER = Path(__file__).parent / "reproduce" / "papers"
 PAPERS = ("dfedsam", "dfedadmm", "dfedsgpsm", "dfedmdc")
@@ -65,7 +65,7 @@ class PaperSetup:
 @cache
 def paper_file(paper: str) -> dict[str, Any]:
     """Return the content of a paper's file: tables, figures and settings."""
-    one_of("paper", paper, PAPERS)
+    checked_name("paper", paper, PAPERS)
     return tomllib.loads((FOLDER / f"{paper}.toml").read_text(encoding="utf-8"))
 
 
@@ -84,8 +84,8 @@ def paper_setup(
     DFedADMMSAM(eta=0.1, K=20, lam=0.1, rho=0.1, decay=0.998, weight_decay=0.0)
     """
     known = paper_file(paper)
-    one_of(f"method in the {paper} paper", method, known["methods"])
-    one_of(f"data set in the {paper} paper", dataset, known["rounds"])
+    checked_name(f"method in the {paper} paper", method, known["methods"])
+    checked_name(f"data set in the {paper} paper", dataset, known["rounds"])
     row = known["methods"][method]
     cls = getattr(algorithms, row["class"])
     hyperparameters, epochs = dict(row["hyperparameters"]), dict(row["epochs"])

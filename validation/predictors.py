@@ -25,7 +25,7 @@ import dfltheory as dfl
 from dfltheory import graphs
 from dfltheory.errors import InputError
 from dfltheory.files import read_json, write_json, write_text
-from dfltheory.number_format import number
+from dfltheory.number_format import format_number
 from dfltheory.plots import look
 
 if TYPE_CHECKING:
@@ -355,7 +355,7 @@ def page(rows: list[Row]) -> str:
         _markdown_row(["---", *("---:" for _ in titles)]),
     ]
     for row in rows:
-        numbers = [number(getattr(row, name)) for name in names]
+        numbers = [format_number(getattr(row, name)) for name in names]
         lines.append(_markdown_row([row.network.replace("_", " "), *numbers]))
     table = correlations(rows)
     ranks = [
@@ -368,7 +368,7 @@ def page(rows: list[Row]) -> str:
     return TEXT.format(
         m=CLIENTS,
         eta=ETA,
-        decay=number(DECAY),
+        decay=format_number(DECAY),
         rounds=ROUNDS,
         seeds=SEEDS,
         digits=DIGITS_ROUNDS,

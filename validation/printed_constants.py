@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dfltheory import graphs
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.files import write_text
 from dfltheory.markdown import table
 from validation.pages.templates import filled
@@ -96,7 +96,7 @@ def table1(name: str, m: int) -> StatedGap:
 
     Weights are Metropolis on undirected graphs and uniform on directed graphs.
     """
-    one_of("row of Table 1", name, _STATED)
+    checked_name("row of Table 1", name, _STATED)
     relation, formula, value = _STATED[name]
     gap = 0.0  # W = I: no client receives anything
     if name != "disconnected":

@@ -28,7 +28,7 @@ _SHORT = 4096
 """Smallest number of coordinates of a part."""
 
 
-def blocks(shared: Index | None, d: int) -> tuple[Index, Index]:
+def block_coordinates(shared: Index | None, d: int) -> tuple[Index, Index]:
     """Return the coordinates of u and of v.
 
     Parameters
@@ -80,7 +80,7 @@ def exchange(z: Tensor, shared: Index | None, mix: Mix, times: int = 1) -> Tenso
     (S, m, d) tensor
         (mixed u, v).
     """
-    u, v = blocks(shared, z.shape[-1])
+    u, v = block_coordinates(shared, z.shape[-1])
     if is_empty(v):
         return mix(z, times=times)
     if is_empty(u):
@@ -154,7 +154,9 @@ class Phased(Algorithm[Shared]):
         batch = None if self.hyperparameter("fresh") else (grad.sample(),)
         y = grad.begin(state.x)
         alpha = self.hyperparameter("alpha")
-        for block, eta, K, rho in self.phases(*blocks(grad.shared, y.shape[-1])):
+        for block, eta, K, rho in self.phases(
+            *block_coordinates(grad.shared, y.shape[-1])
+        ):
             local_steps(
                 self,
                 grad,
@@ -176,7 +178,7 @@ class Phased(Algorithm[Shared]):
 __all__ = [
     "Phased",
     "SharedState",
-    "blocks",
+    "block_coordinates",
     "empty_tensor",
     "exchange",
     "parts",

@@ -12,7 +12,7 @@ from dfltheory.algorithms.base import Mix, Oracle, replace, taking_part
 from dfltheory.algorithms.blocks import (
     Phase,
     SharedState,
-    blocks,
+    block_coordinates,
     empty_tensor,
 )
 from dfltheory.algorithms.hyperparameters import ranges
@@ -174,7 +174,7 @@ class FedRoD(Server[HeadsState]):
 
     def init(self, x0: Tensor, grad: Oracle) -> HeadsState:
         """Return the initial state, in which the personal heads are 0."""
-        _, v = blocks(grad.shared, x0.shape[-1])
+        _, v = block_coordinates(grad.shared, x0.shape[-1])
         return HeadsState(
             x=x0, z=x0, shared=grad.shared, head=torch.zeros_like(x0[..., v])
         )
@@ -184,7 +184,7 @@ class FedRoD(Server[HeadsState]):
 
         The generic model takes class-balanced gradients.
         """
-        _, v = blocks(grad.shared, state.x.shape[-1])
+        _, v = block_coordinates(grad.shared, state.x.shape[-1])
         eta = self.decayed(self.eta, grad.t)
         y = grad.begin(state.x)
         p = state.head.clone()
@@ -206,7 +206,7 @@ class FedRoD(Server[HeadsState]):
 
     def models(self, state: HeadsState) -> Tensor:
         """Return the models with the personal head in addition to the generic one."""
-        _, v = blocks(state.shared, state.x.shape[-1])
+        _, v = block_coordinates(state.shared, state.x.shape[-1])
         return _with_head(state.x, v, state.head)
 
 

@@ -107,7 +107,7 @@ class DisPFL(Algorithm[MaskedState]):
     def init(self, x0: Tensor, grad: Oracle) -> MaskedState:
         """Return the initial state: random masks and x0 restricted to them."""
         uniform = grad.uniform(tuple(x0.shape[1:]))
-        scores = together(uniform) if self.first == "common" else uniform
+        scores = sum_over_clients(uniform) if self.first == "common" else uniform
         mask = torch.zeros_like(scores, dtype=torch.uint8)
         clients = max(1, 10**6 // x0.shape[-1])  # at a time, to limit memory
         counts = self.living(grad.shapes)
@@ -218,7 +218,7 @@ def reborn(y: Tensor, promise: Tensor, mask: Tensor, count: int) -> Tensor:
     return remaining.scatter_(-1, scores.topk(count, dim=-1).indices, 1)
 
 
-def together(uniform: Tensor) -> Tensor:
+def sum_over_clients(uniform: Tensor) -> Tensor:
     """Return the sum over clients, which does not depend on their order.
 
     Parameters

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.errors import InputError, UnknownNameError, checked_name
 
 HYPERPARAMETERS: dict[str, str] = {
     "DPSGD": "alpha decay eta K order Q rho weight_decay",
@@ -91,7 +91,7 @@ def checked_algorithm(algorithm: object) -> None:
         )
     module, colon, name = algorithm.partition(":")
     if not colon:
-        one_of(
+        checked_name(
             "algorithm (one of your own is a class, or 'module:Class')",
             algorithm,
             HYPERPARAMETERS,

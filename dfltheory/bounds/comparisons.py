@@ -17,7 +17,7 @@ from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.formulas import Relation
 
 
-def conditions_of(
+def comparison_conditions(
     name: str, left: Expr, relation: Relation, right: Expr
 ) -> tuple[Condition, ...]:
     """Return the inequalities that a comparison means.
@@ -81,4 +81,4 @@ def _text(left: Expr, sign: str, right: Expr) -> str:
     return f"{write_formula(left)} {sign} {write_formula(right)}"
 
 
-__all__ = ["comparisons_of", "conditions_of"]
+__all__ = ["comparisons_of", "comparison_conditions"]

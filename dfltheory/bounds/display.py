@@ -64,7 +64,7 @@ _WORD = re.compile(r"\\?[A-Za-z]+(?:_(?:\w|\{\\?\w+\}))?")
 _FONT = re.compile(r"\\math(?:bf|rm|it|cal)\{([^{}]*)\}")
 
 
-def plain(text: str, theorem: Statement) -> str:
+def plain_prose(text: str, theorem: Statement) -> str:
     """Return prose of a theorem for a terminal, with the glossary's names.
 
     Dollar signs enclose what is replaced.

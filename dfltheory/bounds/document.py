@@ -44,7 +44,7 @@ from dfltheory.documents import (
     one_of,
     record,
     rows,
-    short,
+    short_text,
     truth,
     tuple_of,
     whole,
@@ -178,7 +178,7 @@ def _end(place: str, value: object) -> float:
     try:
         return float(_line(place, value))
     except ValueError:
-        raise InputError(f"{place} = {short(value)} must be a number") from None
+        raise InputError(f"{place} = {short_text(value)} must be a number") from None
 
 
 def _hyperparameter(place: str, value: object) -> object:
@@ -318,7 +318,7 @@ def theorem_from_document(document: object) -> Theorem:
         name, sign = entry["symbol"], entry.pop("sign")
         if name in GLOSSARY or name in quantities or not name.isprintable():
             raise InputError(
-                f"{place}.symbol = {short(name)} is a quantity of the glossary"
+                f"{place}.symbol = {short_text(name)} is a quantity of the glossary"
             )
         entry["symbol"] = symbols.setdefault(name, signed_symbol(name, sign))
         return Definition(**entry)

@@ -15,7 +15,7 @@ from dfltheory.bounds.clauses import Condition, Definition
 from dfltheory.bounds.limited_formulas import NODES, build
 from dfltheory.bounds.tree import FUNCTIONS
 from dfltheory.bounds.units import Expr
-from dfltheory.documents import short
+from dfltheory.documents import short_text
 from dfltheory.errors import DFLTheoryError, InputError
 
 DEEPEST = 60
@@ -81,8 +81,8 @@ def _checked_size(
     parts, depth = _size(formula, known)
     if parts > NODES or depth > DEEPEST:
         raise InputError(
-            f"{place} with the definitions put into it has {short(parts)} parts and is"
-            f" {depth} deep: at most {NODES} parts, {DEEPEST} deep"
+            f"{place} with the definitions put into it has {short_text(parts)} parts"
+            f" and is {depth} deep: at most {NODES} parts, {DEEPEST} deep"
         )
     return parts, depth
 

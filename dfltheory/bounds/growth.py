@@ -31,7 +31,7 @@ def paces(parameter: str) -> list[str]:
     return words
 
 
-def leading(parameter: str) -> str:
+def family_order(parameter: str) -> str:
     """Return the quantity by which a family is ordered.
 
     It is 1/(1 - alpha) of ``alpha*T*T*T``.
@@ -68,7 +68,7 @@ def growth_words(family: Mapping[str, Any]) -> str:
         (T = 256 to 4096)``.
     """
     parameter = str(family["parameter"])
-    name = leading(parameter)
+    name = family_order(parameter)
     base = name if name.isidentifier() else f"({name})"
     power = f"{base}^{float(family['exponent']):.2f}"
     paced = pacing(parameter)
@@ -78,4 +78,4 @@ def growth_words(family: Mapping[str, Any]) -> str:
     return f"like {power}{step} at the end of {searched}"
 
 
-__all__ = ["growth_words", "leading", "paces", "pacing"]
+__all__ = ["growth_words", "family_order", "paces", "pacing"]

@@ -23,7 +23,7 @@ from dfltheory.bounds.symbols import (
     VALUE,
 )
 from dfltheory.bounds.units import ONE, Unit, unit
-from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.errors import InputError, UnknownNameError, checked_name
 
 Aggregate = Literal["mean", "min", "max", "sum", "last", "each"]
 AGGREGATES: dict[str, str] = {
@@ -167,7 +167,7 @@ def checked_aggregate(aggregate: object) -> None:
         raise InputError(
             f"aggregate = {aggregate!r} must be one of {', '.join(get_args(Aggregate))}"
         )
-    one_of("aggregate", aggregate, AGGREGATES)
+    checked_name("aggregate", aggregate, AGGREGATES)
 
 
 def unit_of(measure: object, given: object) -> Unit:
@@ -215,7 +215,7 @@ def _unit_of_own(measure: str, given: Unit | None) -> Unit:
     return given
 
 
-def constants_of(measure: str) -> frozenset[str]:
+def measure_quantities(measure: str) -> frozenset[str]:
     """Return the quantities that occur in a measure of the package."""
     factors = BLOCK_FACTORS.get(measure, ())
     return frozenset(re.findall(r"[A-Za-z]\w*", " ".join(factors)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from dfltheory.errors import one_of
+from dfltheory.errors import checked_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,13 +47,13 @@ def numeric_function(name: str) -> NumericFunction:
     """Return the registered function of this name."""
     from dfltheory import admm, momentum  # they import NumPy
 
-    one_of("registered function", name, NUMERIC_FUNCTIONS)
+    checked_name("registered function", name, NUMERIC_FUNCTIONS)
     module, _, function = name.partition(".")
     place = {"admm": admm, "momentum": momentum}[module]
     return NumericFunction(getattr(place, function), NUMERIC_FUNCTIONS[name])
 
 
-def name_of(function: Callable[..., object]) -> str | None:
+def numeric_function_name(function: Callable[..., object]) -> str | None:
     """Return the name under which a function is registered, or None."""
     return next(
         (
@@ -65,4 +65,9 @@ def name_of(function: Callable[..., object]) -> str | None:
     )
 
 
-__all__ = ["NUMERIC_FUNCTIONS", "NumericFunction", "name_of", "numeric_function"]
+__all__ = [
+    "NUMERIC_FUNCTIONS",
+    "NumericFunction",
+    "numeric_function_name",
+    "numeric_function",
+]

@@ -55,7 +55,7 @@ class LinearClaim:
     equal: bool
 
 
-def names_of(steps: Sequence[ProofStep]) -> tuple[str, ...]:
+def proof_step_names(steps: Sequence[ProofStep]) -> tuple[str, ...]:
     """Return the name of each step."""
     return tuple(
         step.name or f"s{number}" for number, step in enumerate(steps, start=1)
@@ -81,7 +81,7 @@ def step_problems(
             yield None, name, f"{name} is a quantity already: choose another name"
         elif not _NAME.fullmatch(name) or name in _TAKEN:
             yield None, name, f"{name!r:.60} cannot be the name of a moment"
-    names = names_of(steps)
+    names = proof_step_names(steps)
     for index, (name, step) in enumerate(zip(names, steps, strict=True)):
         if not _NAME.fullmatch(name) or name in _TAKEN or name in moments:
             yield index, "name", f"{name!r:.60} cannot be the name of a step"
@@ -205,7 +205,7 @@ __all__ = [
     "LinearClaim",
     "ProofStep",
     "expanded_size",
-    "names_of",
+    "proof_step_names",
     "read_claim",
     "step_problems",
 ]

@@ -104,7 +104,7 @@ def slowest_in_t(expr: Expr, order: int = 8) -> Expr:
     return sp.factor(by_power[max(by_power)])
 
 
-def scheduled(
+def with_schedule(
     theorem: Statement, expr: Expr, schedule: Mapping[str, Expr] | None = None
 ) -> Expr:
     """``expr`` (glossary symbols) with the step sizes of the schedule put in."""
@@ -127,7 +127,7 @@ def keeps(
     """
     constant_definitions: dict[sp.Symbol, Expr] = {}
     for d in theorem.definitions:
-        value = scheduled(theorem, theorem.expand(d.symbol), schedule)
+        value = with_schedule(theorem, theorem.expand(d.symbol), schedule)
         if _T in value.free_symbols:
             continue
         exponents = own_order(value)
@@ -189,7 +189,7 @@ def expanded(
     known = theorem.expanded_definitions(constant_definitions)
     monomials: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Monomial] = {}
     for part in theorem.parts.values():
-        chosen = scheduled(theorem, part.xreplace(known), schedule)
+        chosen = with_schedule(theorem, part.xreplace(known), schedule)
         for mono in _in_lowest_terms(chosen, order, theorem.shares):
             monomials.setdefault((mono.added, mono.exponents), mono)
     return list(monomials.values())
@@ -221,7 +221,9 @@ def scheduled_region(
     sides: list[list[Expr]] = []
     for condition in theorem.conditions:
         expanded_sides = map(theorem.expand, (condition.left, condition.right))
-        sides.append([scheduled(theorem, side, schedule) for side in expanded_sides])
+        sides.append(
+            [with_schedule(theorem, side, schedule) for side in expanded_sides]
+        )
     rows = ordered(sides, theorem.shares)
     if theorem.scope.push_sum == "cited":
         rows.append({"C": Fraction(1), "delta": Fraction(1)})

@@ -1,6 +1,6 @@
 """Expressions that may enter a proof: exact types and known symbols.
 
-:func:`expression` accepts a number or an expression of exact SymPy types.
+:func:`real_expression` accepts a number or an expression of exact SymPy types.
 :func:`reality` returns the signs that make it a real, finite number wherever its
 symbols are in their ranges. Rules add them to their demands.
 """
@@ -68,7 +68,7 @@ object.
 """
 
 
-def expression(given: object) -> Expr:
+def real_expression(given: object) -> Expr:
     """``given`` as an expression that may enter a proof.
 
     Parameters
@@ -111,7 +111,7 @@ def _exact_expression(given: object) -> Expr:
     if not isinstance(given, Expr) or kind not in (*_NUMBERS, *_OPERATIONS):
         raise RuleError(f"a proof has no expressions of type {kind.__name__}")
     for part in given.args if kind in _OPERATIONS else ():
-        expression(part)
+        real_expression(part)
     return given
 
 
@@ -223,7 +223,7 @@ def signed_symbol(name: str, sign: str) -> sp.Symbol:
 __all__ = [
     "RuleError",
     "count",
-    "expression",
+    "real_expression",
     "has_poles",
     "k",
     "lag",

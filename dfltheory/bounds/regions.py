@@ -74,7 +74,7 @@ def _among(
     return tuple(c for c in inequalities if symbol_names([c.slack]) <= known)
 
 
-def draw(
+def draw_values(
     names: Iterable[str],
     size: int,
     rng: np.random.Generator,
@@ -125,7 +125,7 @@ def _compiled(exprs: tuple[Expr, ...]) -> Compiled:
     return names, sp.lambdify(free, list(exprs), modules="numpy", cse=True)
 
 
-def values_of(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
+def values_at(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
     """Return the values of ``exprs`` at ``points``."""
     names, function = compiled(exprs)
     size = len(next(iter(points.values())))
@@ -134,7 +134,7 @@ def values_of(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
     return [np.broadcast_to(np.asarray(v, dtype=float), (size,)) for v in values]
 
 
-def admissible(
+def admissible_points(
     names: Iterable[str],
     conditions: Sequence[Condition],
     size: int,
@@ -153,12 +153,12 @@ def admissible(
     batches: list[Points] = []
     count = 0
     for _ in range(_ATTEMPTS):
-        points = draw(wanted, 4 * size, rng, glossary)
+        points = draw_values(wanted, 4 * size, rng, glossary)
         for name, solution in equal.items():
-            points[name] = values_of([solution], points)[0]
+            points[name] = values_at([solution], points)[0]
         is_admissible = np.ones(4 * size, dtype=bool)
         if sides:
-            values = values_of(sides, points)
+            values = values_at(sides, points)
             for c, left, right in zip(rest, values[::2], values[1::2], strict=True):
                 is_admissible &= (left < right) if c.strict else (left <= right)
         batches.append({n: v[is_admissible] for n, v in points.items()})
@@ -216,7 +216,7 @@ def _solve_equality(equality: Condition, glossary: Glossary) -> tuple[str, Expr]
     )
 
 
-def conditions_of(theorem: Statement) -> tuple[Condition, ...]:
+def expanded_conditions(theorem: Statement) -> tuple[Condition, ...]:
     """Return the conditions of a statement with its definitions replaced."""
     return tuple(
         Condition(c.name, theorem.expand(c.left), theorem.expand(c.right), c.strict)
@@ -230,7 +230,7 @@ def domain_of(theorem: Statement) -> tuple[Condition, ...]:
     Its conditions, the :func:`relations` between its quantities, the step sizes of a
     corollary, and the rounds that a bound on each round covers.
     """
-    found = [*conditions_of(theorem), *relations_of(theorem, theorem.needs)]
+    found = [*expanded_conditions(theorem), *relations_of(theorem, theorem.needs)]
     for name in theorem.scheduled:
         if name in theorem.needs:
             step, rule = theorem.glossary[name].symbol, theorem.schedule[name]
@@ -244,7 +244,9 @@ def domain_of(theorem: Statement) -> tuple[Condition, ...]:
 def points_of(theorem: Statement, size: int = 2000, seed: int = 0) -> Points:
     """Random admissible values of everything that ``theorem`` needs."""
     rng = np.random.default_rng(seed)
-    points = admissible(theorem.needs, domain_of(theorem), size, rng, theorem.glossary)
+    points = admissible_points(
+        theorem.needs, domain_of(theorem), size, rng, theorem.glossary
+    )
     if not len(next(iter(points.values()), ())):
         raise InputError(
             f"no point was found at which all conditions of {theorem} hold"

@@ -11,7 +11,7 @@ from typing import Literal
 
 from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperparameters
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 
 Law = Literal[
     "definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"
@@ -96,7 +96,7 @@ class Scope:
             raise InputError(
                 f"participation = {self.participation!r} must be full or sampled"
             )
-        one_of("source of C and q of push-sum", self.push_sum, PUSH_SUM_SOURCES)
+        checked_name("source of C and q of push-sum", self.push_sum, PUSH_SUM_SOURCES)
         covered = tuple(kind for kind in SEQUENCES if kind in self.sequence)
         # in one order, so that equal scopes are equal
         object.__setattr__(self, "sequence", covered)
@@ -128,7 +128,7 @@ class Scope:
                 ' ("fixed", "periodic")'
             )
         for kind in self.sequence:
-            one_of("kind of network sequence", kind, SEQUENCES)
+            checked_name("kind of network sequence", kind, SEQUENCES)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import NEUTRAL, with_quantities
 from dfltheory.bounds.units import Expr
-from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.errors import InputError, UnknownNameError, checked_name
 
 if TYPE_CHECKING:
     from dfltheory.bounds.evaluation import Evaluator
@@ -84,7 +84,7 @@ class Statement:
                 raise InputError(
                     f"{name} = {getattr(self, name)!r} of a statement must be text"
                 )
-        one_of("kind of statement", self.kind, get_args(Kind))
+        checked_name("kind of statement", self.kind, get_args(Kind))
         named = isinstance(self.of, tuple) and [type(name) for name in self.of] == [
             str,
             str,
@@ -97,9 +97,9 @@ class Statement:
     def _check_names(self) -> None:
         """Check that names in the left-hand side and the notation are quantities."""
         for name in self.lhs.carries:
-            one_of("quantity (carries of lhs)", name, self.glossary)
+            checked_name("quantity (carries of lhs)", name, self.glossary)
         for name in self.scope.notation:
-            one_of("quantity (notation of scope)", name, self.glossary)
+            checked_name("quantity (notation of scope)", name, self.glossary)
 
     def _check_formulas(self) -> None:
         """Check that formulas use the glossary's symbols and earlier definitions."""

@@ -11,7 +11,7 @@ import sympy as sp
 
 from dfltheory.bounds.algorithm_names import ONE_STEP
 from dfltheory.bounds.clauses import Condition, Definition, symbol_names
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.file_reader import CODE, FileReader, KeyPath
@@ -218,10 +218,10 @@ class StatementReader(PartReader):
                     place, text, read_comparison, text, self._symbols
                 )
                 conditions += self._reading(
-                    place, text, conditions_of, name, *comparison
+                    place, text, comparison_conditions, name, *comparison
                 )
         if self._table.scope.noise == "none":
-            (exact,) = conditions_of(
+            (exact,) = comparison_conditions(
                 EXACT_GRADIENTS, self._symbols["sigma_l"], "==", sp.S.Zero
             )
             stated = [(c.left, c.right) for c in conditions]

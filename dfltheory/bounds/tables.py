@@ -43,7 +43,7 @@ def axis(text: str) -> tuple[str, np.ndarray]:
     return name, points
 
 
-def rounded(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
+def rounded_axis(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
     """Return the points of an axis, rounded once each for whole numbers."""
     if name in theorem.glossary and theorem.glossary[name].integer:
         return np.unique(np.round(points))
@@ -63,7 +63,7 @@ def grid_table(
     for name, points in map(axis, axes):
         if name in named:
             raise InputError(f"the grid contains {name} twice: keep one of them")
-        named[name] = rounded(theorem, name, points)
+        named[name] = rounded_axis(theorem, name, points)
     if math.prod(map(len, named.values())) > MOST:
         raise InputError(f"the grid has more than {MOST} points: use fewer")
     mesh = np.meshgrid(*named.values(), indexing="ij")
@@ -80,7 +80,7 @@ def grid_table(
     )
 
 
-def write_table(table: pd.DataFrame, path: Path) -> Path:
+def write_axis_table(table: pd.DataFrame, path: Path) -> Path:
     """Write ``table`` to a .csv or .parquet file, whole or not at all."""
     if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"{path} must end in .csv or .parquet")

@@ -96,7 +96,7 @@ def read_theorems(
     return _read(FileReader(text.replace("\r\n", "\n"), name, folder or Path(), trust))
 
 
-def template() -> str:
+def theorem_file_template() -> str:
     """Return a commented theorem file to start from."""
     return (Path(__file__).parent / "template.toml").read_text(encoding="utf-8")
 
@@ -207,6 +207,6 @@ __all__ = [
     "TheoremFile",
     "read_theorem_file",
     "read_theorems",
-    "template",
+    "theorem_file_template",
     "with_parents",
 ]

@@ -10,10 +10,10 @@ from sympy import Expr
 
 from dfltheory.bounds.canonical import PACKAGE
 from dfltheory.bounds.clauses import Definition, LeftSide
-from dfltheory.bounds.comparisons import comparisons_of, conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions, comparisons_of
 from dfltheory.bounds.formula_writer import name_in_latex, write_formula
 from dfltheory.bounds.measures import MEASURES, latex_of_left
-from dfltheory.bounds.numeric_functions import name_of
+from dfltheory.bounds.numeric_functions import numeric_function_name
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.quantity import Quantity
@@ -179,7 +179,7 @@ def _scope(theorem: Statement) -> dict[str, object]:
 def _noise(theorem: Statement) -> str | None:
     if not theorem.scope.samplewise:
         return None
-    (exact,) = conditions_of("", _SIGMA_L, "==", 0 * _SIGMA_L)
+    (exact,) = comparison_conditions("", _SIGMA_L, "==", 0 * _SIGMA_L)
     gradients_are_exact = any(
         (c.left, c.right) == (exact.left, exact.right) for c in theorem.conditions
     )
@@ -261,7 +261,11 @@ def _definitions(theorem: Statement) -> dict[str, object]:
 def _definition(definition: Definition) -> object:
     formula = write_formula(definition.expr)
     name = definition.symbol.name
-    function = None if definition.numeric is None else name_of(definition.numeric)
+    function = (
+        None
+        if definition.numeric is None
+        else numeric_function_name(definition.numeric)
+    )
     if definition.numeric is not None and function is None:
         raise InputError(
             f"definition {name} is computed by a function that is not registered, which"

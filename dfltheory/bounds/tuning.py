@@ -12,7 +12,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.regions import compiled, conditions_of, equalities
+from dfltheory.bounds.regions import compiled, equalities, expanded_conditions
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import ConditionError, InputError
@@ -69,7 +69,7 @@ def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
     They are expressions in ``name``.
     """
     tied: dict[str, Expr] = {}
-    solved, _ = equalities(conditions_of(theorem), theorem.glossary)
+    solved, _ = equalities(expanded_conditions(theorem), theorem.glossary)
     for step, solution in solved.items():
         names = symbol_names([solution])
         inside = [name for name in theorem.step_names if name in names]

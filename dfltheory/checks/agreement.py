@@ -12,12 +12,12 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.outgrowth import outgrows
-from dfltheory.bounds.rates import covered, direction, leading, scheduled
+from dfltheory.bounds.rates import covered, direction, leading, with_schedule
 from dfltheory.bounds.regions import (
-    admissible,
+    admissible_points,
     at,
     bound_at,
-    conditions_of,
+    expanded_conditions,
     joint_glossary,
 )
 from dfltheory.bounds.registry import REGISTRY, Registry
@@ -25,11 +25,11 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.corollaries import hidden_by
 from dfltheory.checks.finding import (
     AuditFinding,
-    check,
+    audit_check,
     error,
     found,
     note,
-    numbers,
+    point_text,
     warning,
 )
 from dfltheory.checks.simpler import agree_without
@@ -43,7 +43,7 @@ def has_agreement(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     return bool(theorem.definitions) or bool(_compared(theorem, registry))
 
 
-@check("agreement")
+@audit_check("agreement")
 def check_agreement(
     theorem: Theorem,
     variants: Mapping[str, Theorem] | None = None,
@@ -89,7 +89,7 @@ def _is_comparable(theorem: Theorem, name: str, other: Theorem) -> bool:
     return name.startswith(("appendix", "introduction"))
 
 
-@check("agreement")
+@audit_check("agreement")
 def unused_definitions(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield definitions that no term, condition or schedule uses.
 
@@ -112,7 +112,7 @@ def unused_definitions(theorem: Theorem) -> Iterator[AuditFinding]:
             )
 
 
-@check("agreement")
+@audit_check("agreement")
 def twice_defined(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[AuditFinding]:
@@ -134,14 +134,16 @@ def twice_defined(
 
 
 def _common_points(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
-    conditions = (*conditions_of(one), *conditions_of(other))
+    conditions = (*expanded_conditions(one), *expanded_conditions(other))
     glossary = joint_glossary(one, other)
     assert glossary is not None
     names = {*one.needs, *other.needs}
-    return admissible(names, conditions, _POINTS, np.random.default_rng(0), glossary)
+    return admissible_points(
+        names, conditions, _POINTS, np.random.default_rng(0), glossary
+    )
 
 
-@check("agreement")
+@audit_check("agreement")
 def compare_values(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]:
     """Check that ``printed`` is at least ``derived`` where the conditions of both hold.
 
@@ -172,7 +174,7 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]
             "warning" if definition else "error",
             f"against {derived.variant}",
             f"{differs}: {mine[i]:.6g} against {theirs[i]:.6g} at"
-            f" {numbers(at(points, i))}"
+            f" {point_text(at(points, i))}"
             + (f"; {'; '.join(wrong)}" if wrong else "")
             + (f"; they agree at {' and at '.join(same)}" if same else ""),
             point=at(points, i),
@@ -215,7 +217,7 @@ def _term(
     )
 
 
-@check("agreement")
+@audit_check("agreement")
 def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]:
     """Check that the printed rate covers every monomial of a derived O(.).
 
@@ -230,7 +232,9 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]
         d.symbol for d in derived.definitions
     }
     mine, theirs = (leading(t, 3, schedule, shared) for t in (printed, derived))
-    given, claimed_bound = (scheduled(t, t.bound, schedule) for t in (derived, printed))
+    given, claimed_bound = (
+        with_schedule(t, t.bound, schedule) for t in (derived, printed)
+    )
     loose = hidden_by(mine)
     shares = printed.shares | derived.shares
     for mono in theirs:

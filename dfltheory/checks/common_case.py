@@ -14,7 +14,7 @@ import sympy as sp
 
 from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.clauses import Condition
-from dfltheory.bounds.regions import conditions_of, equalities
+from dfltheory.bounds.regions import equalities, expanded_conditions
 from dfltheory.bounds.scope import ANY
 from dfltheory.bounds.special_cases import Reduction, reductions
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL, step_names
@@ -183,7 +183,7 @@ def _has_cited_constants(statement: Theorem) -> bool:
 def _vanishing(statement: Theorem) -> dict[str, Expr]:
     """Return the quantities that a condition keeps at the low end of their range."""
     found: dict[str, Expr] = {}
-    for condition in conditions_of(statement):
+    for condition in expanded_conditions(statement):
         symbols = sp.sympify(condition.slack).free_symbols
         if len(symbols) != 1:
             continue
@@ -202,7 +202,7 @@ def _step_sizes(statement: Theorem) -> dict[sp.Symbol, Expr]:
     """Return the step sizes that conditions set."""
     steps = step_names(statement.glossary)
     try:
-        equal, _ = equalities(conditions_of(statement), statement.glossary)
+        equal, _ = equalities(expanded_conditions(statement), statement.glossary)
     except InputError:  # an equality that defines no quantity sets no step size
         return {}
     return {
@@ -215,7 +215,7 @@ def _step_sizes(statement: Theorem) -> dict[sp.Symbol, Expr]:
 def _formulas(statement: Theorem) -> Iterator[Expr]:
     """Yield the terms and the sides of the conditions, definitions written out."""
     yield from statement.terms.values()
-    for condition in conditions_of(statement):
+    for condition in expanded_conditions(statement):
         yield from (condition.left, condition.right)
 
 
@@ -247,7 +247,7 @@ def at_values(
     terms = {part: substituted(term) for part, term in statement.terms.items()}
     conditions = (
         Condition(c.name, substituted(c.left), substituted(c.right), c.strict)
-        for c in conditions_of(statement)
+        for c in expanded_conditions(statement)
     )
     return replace(
         statement,

@@ -13,16 +13,16 @@ import sympy as sp
 from dfltheory.bounds.regions import (
     Points,
     at,
-    conditions_of,
+    expanded_conditions,
     has_points,
     points_of,
     precise_value,
     smallest_of,
-    values_of,
+    values_at,
 )
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import AuditFinding, check, error, numbers
+from dfltheory.checks.finding import AuditFinding, audit_check, error, point_text
 from dfltheory.checks.satisfiable import check_satisfiable
 from dfltheory.checks.vacuous import first_useful_round, vacuous
 from dfltheory.errors import InputError
@@ -34,11 +34,11 @@ def has_conditions(theorem: Theorem) -> bool:
     It may be vacuous somewhere if it has admissible points.
     """
     return theorem.kind in ("theorem", "corollary") and (
-        bool(conditions_of(theorem)) or has_points(theorem)
+        bool(expanded_conditions(theorem)) or has_points(theorem)
     )
 
 
-@check("conditions")
+@audit_check("conditions")
 def check_conditions(theorem: Theorem) -> Iterator[AuditFinding]:
     """Satisfiability, denominators, and the vacuous region."""
     if theorem.kind not in ("theorem", "corollary"):
@@ -59,7 +59,7 @@ def _is_nonnegative(term: Expr, point: Mapping[str, float]) -> bool:
     return precise_value(term, point) >= 0
 
 
-@check("conditions")
+@audit_check("conditions")
 def denominators(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     """Check that every difference in a denominator is positive under the conditions.
 
@@ -76,7 +76,7 @@ def denominators(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
             ):
                 continue
             seen.add(power.base)
-            (value,) = values_of([power.base], points)
+            (value,) = values_at([power.base], points)
             wrong = value == 0 if power.exp.is_odd is False else value <= 0
             for i in smallest_of(wrong, value):
                 point = at(points, i)
@@ -88,7 +88,7 @@ def denominators(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
                 yield error(
                     f"term {name}",
                     f"its denominator {power.base} is {precise:.3g} at"
-                    f" {numbers(place)}, where all conditions hold",
+                    f" {point_text(place)}, where all conditions hold",
                     f"demand {power.base} > 0",
                     point=point,
                 )

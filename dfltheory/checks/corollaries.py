@@ -18,13 +18,13 @@ from dfltheory.bounds.rates import (
     direction,
     leading,
     ordered,
-    scheduled,
     scheduled_region,
+    with_schedule,
 )
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import AuditFinding, check, found, note
+from dfltheory.checks.finding import AuditFinding, audit_check, found, note
 from dfltheory.checks.scheduled_conditions import conditions_under_schedule
 
 HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
@@ -52,7 +52,7 @@ def _scheduled(theorem: Theorem, registry: Registry) -> Theorem:
     return _parent(theorem, registry) or theorem
 
 
-@check("corollary")
+@audit_check("corollary")
 def check_corollary(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[AuditFinding]:
@@ -83,7 +83,7 @@ def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
     return of
 
 
-@check("corollary")
+@audit_check("corollary")
 def compare_rate(
     claim: Theorem, base: Theorem, order: int | None = None
 ) -> Iterator[AuditFinding]:
@@ -162,7 +162,7 @@ def _compared_terms(
     shares = claim.shares | base.shares
     absent = dict.fromkeys((*zeros(claim), *zeros(base)), sp.S.Zero)
     given, claimed_bound = (
-        scheduled(theorem, theorem.bound, schedule).xreplace(absent)
+        with_schedule(theorem, theorem.bound, schedule).xreplace(absent)
         for theorem in (base, claim)
     )
     for mono in derived:
@@ -280,7 +280,7 @@ def _power(atom: str, exponent: Fraction) -> str:
     return f"{name}^{exponent}" if exponent.denominator == 1 else f"{name}^({exponent})"
 
 
-@check("corollary")
+@audit_check("corollary")
 def schedule_against_conditions(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[AuditFinding]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import sympy as sp
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import AuditFinding, check, error, note, warning
+from dfltheory.checks.finding import AuditFinding, audit_check, error, note, warning
 from dfltheory.proofs.declared_steps import DeclaredProof, JudgedStep
 from dfltheory.proofs.deduction import Witness
 from dfltheory.proofs.linear_facts import ONE
@@ -21,7 +21,7 @@ def has_steps(theorem: Theorem) -> bool:
     return bool(theorem.steps)
 
 
-@check("steps")
+@audit_check("steps")
 def check_declared_steps(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield findings on the declared steps of a proof.
 

@@ -11,7 +11,7 @@ import sympy as sp
 from dfltheory.bounds.inequalities.region import LimitError, Region
 from dfltheory.bounds.monomials import LARGE, Monomial, Shares
 from dfltheory.bounds.rates import covered, expanded, scheduled_region
-from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.regions import expanded_conditions
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_text
@@ -130,7 +130,7 @@ def _is_constant(atom: str, theorem: Theorem) -> bool:
     symbols = {name: entry.symbol for name, entry in theorem.glossary.items()}
     if not _names(atom) <= set(symbols):
         return False
-    region = Region(conditions_of(theorem), glossary=theorem.glossary)
+    region = Region(expanded_conditions(theorem), glossary=theorem.glossary)
     least = sp.Rational(1, _LARGEST_CONSTANT)
     try:
         expr = from_text(atom, symbols)

@@ -13,12 +13,12 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.monomials import Monomial
 from dfltheory.bounds.outgrowth import outgrows
-from dfltheory.bounds.rates import leading, scheduled
-from dfltheory.bounds.regions import at, conditions_of, has_points, points_of
+from dfltheory.bounds.rates import leading, with_schedule
+from dfltheory.bounds.regions import at, expanded_conditions, has_points, points_of
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import AuditFinding, check, warning
+from dfltheory.checks.finding import AuditFinding, audit_check, warning
 from dfltheory.checks.network_constants import check_network_constants
 from dfltheory.checks.simpler import check_simpler, simpler_statements
 from dfltheory.checks.special import (
@@ -44,7 +44,7 @@ def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     )
 
 
-@check("limits")
+@audit_check("limits")
 def check_extremes(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[AuditFinding]:
@@ -115,7 +115,7 @@ def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> s
     """
     conditions = [
         replace(c, left=c.left.subs(symbol, end), right=c.right.subs(symbol, end))
-        for c in conditions_of(theorem)
+        for c in expanded_conditions(theorem)
     ]
     for power in bound.atoms(sp.Pow):
         base, exponent = power.base.subs(symbol, end), power.exp.subs(symbol, end)
@@ -133,7 +133,7 @@ def _decreases_with_horizon(theorem: Theorem) -> bool:
     over T to the least of these p, which is positive.
     """
     x = sp.Symbol("x", positive=True)
-    spread: Expr = sp.expand(scheduled(theorem, theorem.bound).subs(s.T, x**-2))
+    spread: Expr = sp.expand(with_schedule(theorem, theorem.bound).subs(s.T, x**-2))
     terms = []
     for term in sp.Add.make_args(spread):
         c, rest = term.as_independent(x)
@@ -173,7 +173,7 @@ def _many_gossip_steps(
 
 
 def _check_vanishing(theorem: Theorem) -> Iterator[AuditFinding]:
-    bound = scheduled(theorem, theorem.bound)
+    bound = with_schedule(theorem, theorem.bound)
     slow = {"T": 1.0}, 0.25
     if not outgrows(slow, bound, s.T ** sp.Rational(-1, 4), theorem.shares):
         return

@@ -78,7 +78,7 @@ def found(
     correction: str | None = None,
     **evidence: Any,
 ) -> AuditFinding:
-    """Return a finding of the :func:`check` that is running, about its statement."""
+    """Return a finding of the running :func:`audit_check`, about its statement."""
     return AuditFinding("", severity, "", "", place, message, evidence, correction)
 
 
@@ -97,7 +97,7 @@ def always(theorem: Theorem) -> bool:
     return True
 
 
-def check(name: str) -> Callable[[Check[P]], Check[P]]:
+def audit_check(name: str) -> Callable[[Check[P]], Check[P]]:
     """Make a function of a theorem the check ``name``.
 
     Its findings carry that name, and the statement that they are about.
@@ -119,7 +119,7 @@ def check(name: str) -> Callable[[Check[P]], Check[P]]:
     return named
 
 
-def numbers(point: dict[str, float]) -> str:
+def point_text(point: dict[str, float]) -> str:
     """Return a point in words: ``K = 5, L = 0.3``."""
     return ", ".join(f"{name} = {value:.4g}" for name, value in point.items())
 
@@ -130,10 +130,10 @@ __all__ = [
     "ORDER",
     "Severity",
     "always",
-    "check",
+    "audit_check",
     "error",
     "found",
     "note",
-    "numbers",
+    "point_text",
     "warning",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.rational_values import RationalValues
-from dfltheory.bounds.regions import Points, values_of
+from dfltheory.bounds.regions import Points, values_at
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.effective_steps import (
@@ -21,7 +21,7 @@ from dfltheory.checks.effective_steps import (
     PLAIN,
     FamilyConstants,
 )
-from dfltheory.checks.finding import AuditFinding, check, error
+from dfltheory.checks.finding import AuditFinding, audit_check, error
 from dfltheory.checks.floor_instances import INSTANCES, Constants, FloorInstance
 from dfltheory.errors import InputError
 from dfltheory.graphs import assran_constants
@@ -42,7 +42,7 @@ def has_floors(theorem: Theorem) -> bool:
     return any(_covers(theorem, instance) for instance in INSTANCES)
 
 
-@check("floors")
+@audit_check("floors")
 def check_floors(theorem: Theorem) -> Iterator[AuditFinding]:
     """Compare the bound with the left side of each instance that the scope covers.
 
@@ -170,8 +170,8 @@ def _completed(theorem: Theorem, numbers: FamilyConstants) -> FamilyConstants | 
     for name, step in _scheduled_steps(theorem).items():
         if any(s.name not in arrays for s in step.free_symbols):
             return None
-        (chosen[name],) = values_of([step], arrays)
-    first, last = values_of([theorem.lhs.first, theorem.lhs.last], arrays)
+        (chosen[name],) = values_at([step], arrays)
+    first, last = values_at([theorem.lhs.first, theorem.lhs.last], arrays)
     return replace(numbers, **chosen, first=first, last=last)
 
 

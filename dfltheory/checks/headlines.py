@@ -10,7 +10,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.run import CHECKS, applicable_checks
 
 
-def name_of(theorem: Theorem) -> str:
+def statement_name(theorem: Theorem) -> str:
     """Return the paper's own name of a statement: ``Theorem 4.5, eq. (7)``."""
     citation = (
         registry.paper(theorem.key.split(".")[0]).citation
@@ -26,7 +26,7 @@ def headline(theorem: Theorem, status: Status, errors: int, reference: str = "")
     ``errors`` is the number of errors of the audit. ``reference`` is the name of a
     statement that is not registered, as ``FILE.py:NAME``.
     """
-    name = f"{name_of(theorem)} (`{theorem.key}`)"
+    name = f"{statement_name(theorem)} (`{theorem.key}`)"
     if status.refuted:
         return (
             f"**{name} is false as printed**:"
@@ -118,6 +118,6 @@ __all__ = [
     "examined",
     "headline",
     "instead",
-    "name_of",
+    "statement_name",
     "refutation",
 ]

@@ -64,7 +64,7 @@ def _ranges(names: Sequence[str], glossary: Glossary) -> list[Row]:
     return counts + shares
 
 
-def least(
+def log_sum_lower_bound(
     goal: Mapping[str, Expr], rows: Sequence[Row], glossary: Glossary = GLOSSARY
 ) -> tuple[float, dict[str, float]] | None:
     """Return the largest proved lower bound of ``sum(goal * log x)``.
@@ -125,4 +125,4 @@ def contradiction(
     return f"the product of {' and '.join(used)} says {np.exp(-answer.fun):.6g} <= 1"
 
 
-__all__ = ["Row", "contradiction", "least", "monomial", "rows_of"]
+__all__ = ["Row", "contradiction", "log_sum_lower_bound", "monomial", "rows_of"]

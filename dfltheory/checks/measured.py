@@ -10,7 +10,7 @@ from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.measures import MEASURES, Measure
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import AuditFinding, check, warning
+from dfltheory.checks.finding import AuditFinding, audit_check, warning
 from dfltheory.checks.quoted import rates_on_other_left_sides
 from dfltheory.proofs.declared_steps import DeclaredProof
 
@@ -26,13 +26,13 @@ FOLLOWING: dict[str, frozenset[str]] = {
 
 def has_left_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Return whether the left-hand side can be compared with that of a source."""
-    source = source_of(theorem, registry)
+    source = derivation_source(theorem, registry)
     compared = source is not None and _is_same_quantity(theorem.lhs, source.lhs)
     compared = compared or bool(_measure(theorem.lhs).moved_by)
     return compared or bool(theorem.steps) or _quoted_from(theorem, registry) != []
 
 
-@check("measured")
+@audit_check("measured")
 def check_measured(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[AuditFinding]:
@@ -44,7 +44,7 @@ def check_measured(
     statement may have another proof, so that a finding is no error.
     """
     yield from _points_of_the_bound(theorem)
-    source = source_of(theorem, registry)
+    source = derivation_source(theorem, registry)
     if source is not None and _is_same_quantity(theorem.lhs, source.lhs):
         yield from _differences(theorem.lhs, source.lhs, f"{source}, its source,")
     yield from _last_step(theorem)
@@ -72,7 +72,9 @@ def _points_of_the_bound(theorem: Theorem) -> Iterator[AuditFinding]:
             )
 
 
-def source_of(theorem: Theorem, registry: Registry = REGISTRY) -> Theorem | None:
+def derivation_source(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Theorem | None:
     """Return the statement that a statement is derived from, if it is known."""
     if theorem.of is None or isinstance(theorem.of, Theorem):
         return theorem.of
@@ -205,5 +207,5 @@ __all__ = [
     "FOLLOWING",
     "check_measured",
     "has_left_source",
-    "source_of",
+    "derivation_source",
 ]

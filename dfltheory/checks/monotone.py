@@ -13,7 +13,7 @@ import sympy as sp
 
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative
 from dfltheory.bounds.inequalities.region import Allowance, LimitError, Region
-from dfltheory.bounds.measures import NOT_NEGATIVE, constants_of
+from dfltheory.bounds.measures import NOT_NEGATIVE, measure_quantities
 from dfltheory.bounds.regions import (
     Points,
     at,
@@ -22,12 +22,19 @@ from dfltheory.bounds.regions import (
     points_of,
     precise_value,
     smallest_of,
-    values_of,
+    values_at,
 )
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import AuditFinding, check, error, note, numbers, warning
+from dfltheory.checks.finding import (
+    AuditFinding,
+    audit_check,
+    error,
+    note,
+    point_text,
+    warning,
+)
 from dfltheory.errors import InputError
 
 WORSE_UP = (
@@ -79,7 +86,7 @@ def has_monotonicity(theorem: Theorem) -> bool:
     return theorem.kind == "theorem" and has_points(theorem)
 
 
-@check("monotone")
+@audit_check("monotone")
 def check_monotone(theorem: Theorem) -> Iterator[AuditFinding]:
     """Check the sign of a bound and its monotonicity in each constant.
 
@@ -98,7 +105,7 @@ def check_monotone(theorem: Theorem) -> Iterator[AuditFinding]:
         if precise_value(theorem.bound, at(points, i)) < 0:
             yield error(
                 "bound",
-                f"it is negative, {value[i]:.4g}, at {numbers(at(points, i))}",
+                f"it is negative, {value[i]:.4g}, at {point_text(at(points, i))}",
                 point=at(points, i),
             )
             break
@@ -163,7 +170,7 @@ def _moved_with(theorem: Theorem) -> set[str]:
     put_in = [theorem.schedule[name] for name in theorem.scheduled]
     return {
         *theorem.lhs.carries,
-        *constants_of(theorem.lhs.measure),
+        *measure_quantities(theorem.lhs.measure),
         *(s.name for e in put_in for s in sp.sympify(e).free_symbols),
     }
 
@@ -282,7 +289,7 @@ def _is_refuted(theorem: Theorem, expr: Expr) -> bool:
     if not known or without_value or sp.count_ops(expr) > _LONG:
         return False
     terms = sp.Add.make_args(expr)
-    values = np.array(values_of(terms, points))  # (terms, points)
+    values = np.array(values_at(terms, points))  # (terms, points)
     with np.errstate(all="ignore"):
         relative = values.sum(axis=0) / np.abs(values).sum(axis=0)
     return bool((relative < -_CLEAR).any())
@@ -322,7 +329,7 @@ def _sampled(
         return None
     change = (
         f"from {points[name][i]:.4g} to {moved[i]:.4g} it moves from {value[i]:.6g} to"
-        f" {after[i]:.6g} (others: {numbers(at(points, i))})"
+        f" {after[i]:.6g} (others: {point_text(at(points, i))})"
     )
     if name == "T" and not _is_ordered(theorem):
         return note(name, f"the bound grows with T: {change}", point=at(points, i))

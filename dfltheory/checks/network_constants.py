@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.regions import expanded_conditions
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.finding import AuditFinding, warning
@@ -119,7 +119,7 @@ def extreme_networks(theorem: Theorem, m: int) -> list[SmallNetwork]:
 # -- exact constants
 
 
-def diameter(matrix: np.ndarray) -> int:
+def rounds_to_reach_all(matrix: np.ndarray) -> int:
     """Return the largest number of rounds that a message needs, over the networks."""
     reached, links, rounds = np.eye(len(matrix)) > 0, matrix > 0, 0
     while not reached.all():
@@ -188,7 +188,7 @@ class Formula:
         """Return the stated value on a network."""
         values: dict[sp.Symbol, int] = {s.m: len(matrix)}
         if self.diameter is not None:
-            values[self.diameter] = diameter(matrix)
+            values[self.diameter] = rounds_to_reach_all(matrix)
         return float(self.expr.subs(values))
 
 
@@ -213,7 +213,7 @@ def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
     own = (q.symbol for q in theorem.quantities if q.of == DIAMETER)
     of_network = next(own, None)
     allowed = {s.m, of_network}
-    for condition in conditions_of(theorem):
+    for condition in expanded_conditions(theorem):
         left, right = (
             sp.sympify(side).subs(s.window, 1)
             for side in (condition.left, condition.right)

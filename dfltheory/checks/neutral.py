@@ -12,7 +12,7 @@ from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.common_case import CommonCase, at_values, common_case
 from dfltheory.checks.different_terms import different_terms
-from dfltheory.checks.finding import AuditFinding, check, note
+from dfltheory.checks.finding import AuditFinding, audit_check, note
 
 ABSENT: dict[str, int] = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
 """Mechanism -> the value at which it is absent."""
@@ -28,7 +28,7 @@ def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     )
 
 
-@check("neutral")
+@audit_check("neutral")
 def check_neutral(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[AuditFinding]:

@@ -12,7 +12,7 @@ from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.corollaries import HIDDEN
-from dfltheory.checks.finding import AuditFinding, check, warning
+from dfltheory.checks.finding import AuditFinding, audit_check, warning
 
 _CONSTANTS = (*HIDDEN, "S2", "sigma_star", "x_star_sq", "x0_spread", "x0_sq")
 _ORDER = 3
@@ -24,7 +24,7 @@ def has_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     return _is_quoted(theorem, registry) and bool(_sources(theorem, registry))
 
 
-@check("quoted")
+@audit_check("quoted")
 def check_quoted(
     theorem: Theorem, registry: Registry = REGISTRY
 ) -> Iterator[AuditFinding]:

@@ -17,16 +17,23 @@ import sympy as sp
 from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
 from dfltheory.bounds.regions import (
     Points,
-    admissible,
+    admissible_points,
     at,
-    conditions_of,
     equalities,
-    values_of,
+    expanded_conditions,
+    values_at,
 )
 from dfltheory.bounds.symbols import GLOSSARY, step_names
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import AuditFinding, check, error, note, numbers, warning
+from dfltheory.checks.finding import (
+    AuditFinding,
+    audit_check,
+    error,
+    note,
+    point_text,
+    warning,
+)
 from dfltheory.checks.logarithms import contradiction
 
 _e = sp.Symbol("e_small", positive=True)
@@ -35,14 +42,14 @@ _RATIOS = (sp.S.One, sp.Rational(1, 2), sp.Integer(2))
 _POINTS = 2000
 
 
-@check("conditions")
+@audit_check("conditions")
 def check_satisfiable(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield one finding on whether the conditions can hold together.
 
     They are proved for every value of the constants, met at a witness, contradictory,
     or not met by any point tried.
     """
-    conditions = conditions_of(theorem)
+    conditions = expanded_conditions(theorem)
     if not conditions:
         return
     path = small_steps(conditions, theorem.glossary)
@@ -50,7 +57,7 @@ def check_satisfiable(theorem: Theorem) -> Iterator[AuditFinding]:
         yield note("conditions", str(path), certificate="proved")
         return
     rng = np.random.default_rng(0)
-    points = admissible((), conditions, _POINTS, rng, theorem.glossary)
+    points = admissible_points((), conditions, _POINTS, rng, theorem.glossary)
     if len(next(iter(points.values()), ())):
         yield _witness(theorem, conditions, points)
         return
@@ -76,7 +83,7 @@ def _witness(
 
     It is checked in exact arithmetic.
     """
-    sides = values_of([side for c in conditions for side in (c.left, c.right)], points)
+    sides = values_at([side for c in conditions for side in (c.left, c.right)], points)
     pairs = zip(sides[::2], sides[1::2], strict=True)
     slack = np.min([_relative_slack(less, more) for less, more in pairs], axis=0)
     i = int(np.argmax(slack))
@@ -86,7 +93,7 @@ def _witness(
     return note(
         "conditions",
         f"{'they are met together' if met else 'they are met, to rounding,'} at"
-        f" {numbers(point)}{' (exact arithmetic)' if met else ''}; that step sizes"
+        f" {point_text(point)}{' (exact arithmetic)' if met else ''}; that step sizes"
         " exist for all constants is not proved",
         point=point,
         certificate="witness" if met else "searched",

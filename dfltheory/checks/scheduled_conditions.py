@@ -10,8 +10,8 @@ import sympy as sp
 
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.rates import scheduled
-from dfltheory.bounds.regions import draw, values_of
+from dfltheory.bounds.rates import with_schedule
+from dfltheory.bounds.regions import draw_values, values_at
 from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -32,10 +32,10 @@ def conditions_under_schedule(
     """
     glossary = with_quantities((*theorem.quantities, *base.quantities))
     for c in base.conditions:
-        slack = scheduled(base, base.expand(c.slack), theorem.schedule)
+        slack = with_schedule(base, base.expand(c.slack), theorem.schedule)
         if "T" not in {s.name for s in slack.free_symbols}:
             continue
-        first = first_round(slack, c.strict, glossary)
+        first = first_round_satisfied(slack, c.strict, glossary)
         last = last_round(slack, c.strict, glossary) if first is None else None
         if last is not None:
             on_steps = not set(theorem.schedule).isdisjoint(
@@ -69,7 +69,7 @@ def _text(point: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:.3g}" for name, value in point.items())
 
 
-def first_round(
+def first_round_satisfied(
     slack: Expr, strict: bool, glossary: Mapping[str, Quantity] = GLOSSARY
 ) -> tuple[dict[str, float], float] | None:
     """Return a moderate point and the T from which ``slack`` stays >= 0 there.
@@ -107,7 +107,7 @@ def _tried(
         values = _moderate(names, seed, glossary)
         size = len(_TRIED_ROUNDS)
         points = {n: np.full(size, v) for n, v in values.items()}
-        (value,) = values_of([slack], {**points, "T": _TRIED_ROUNDS})
+        (value,) = values_at([slack], {**points, "T": _TRIED_ROUNDS})
         yield values, value > 0 if strict else value >= -1e-12
 
 
@@ -117,7 +117,7 @@ def _moderate(
     """Everyday values; at other seeds random ones."""
     if seed == 0:
         return everyday(names, glossary)
-    drawn = draw(names, 1, np.random.default_rng(seed), glossary)
+    drawn = draw_values(names, 1, np.random.default_rng(seed), glossary)
     least = dict.fromkeys(drawn, 1e-3)
     least |= dict.fromkeys((n for n in drawn if glossary[n].high == 1), -math.inf)
     return {name: max(float(values[0]), least[name]) for name, values in drawn.items()}
@@ -137,4 +137,4 @@ def _solved(slack: Expr) -> str | None:
     return f"for T >= {sp.simplify(roots[0] ** 2)}"
 
 
-__all__ = ["conditions_under_schedule", "first_round", "last_round"]
+__all__ = ["conditions_under_schedule", "first_round_satisfied", "last_round"]

@@ -18,15 +18,15 @@ import sympy as sp
 from dfltheory.bounds.rates import covered, leading
 from dfltheory.bounds.regions import (
     Points,
-    admissible,
+    admissible_points,
     bound_at,
-    conditions_of,
+    expanded_conditions,
     joint_glossary,
 )
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.finding import AuditFinding, check, found, note, warning
+from dfltheory.checks.finding import AuditFinding, audit_check, found, note, warning
 
 MECHANISMS: dict[str, tuple[tuple[str, ...], str]] = {
     "rho": (("rho", "rho0"), "SAM"),
@@ -53,7 +53,7 @@ def _uses(theorem: Theorem, name: str) -> bool:
     )
 
 
-@check("limits")
+@audit_check("limits")
 def check_simpler(
     theorem: Theorem,
     others: Iterable[Theorem] | None = None,
@@ -169,9 +169,9 @@ def _values(
     neutral = {n: float(NEUTRAL[n]) for name in absent for n in MECHANISMS[name][0]}
     glossary = joint_glossary(theorem, other)
     assert glossary is not None
-    points = admissible(
+    points = admissible_points(
         {*theorem.needs, *other.needs},
-        (*conditions_of(theorem), *conditions_of(other)),
+        (*expanded_conditions(theorem), *expanded_conditions(other)),
         _POINTS,
         np.random.default_rng(0),
         glossary,

@@ -13,12 +13,12 @@ import sympy as sp
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.rates import expand_in_t, scheduled
-from dfltheory.bounds.regions import Points, at, relations_of, values_of
+from dfltheory.bounds.rates import expand_in_t, with_schedule
+from dfltheory.bounds.regions import Points, at, relations_of, values_at
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
-from dfltheory.checks.finding import AuditFinding, error, found, numbers, warning
+from dfltheory.checks.finding import AuditFinding, error, found, point_text, warning
 
 ENDS: dict[str, float] = {
     **dict.fromkeys(("m", "K", "K_u", "K_v", "Q", "delta", "window"), 1.0),
@@ -73,12 +73,12 @@ def _where_conditions_hold(theorem: Theorem, points: Points) -> np.ndarray:
         np.broadcast_to(good, size) for _, _, good in theorem.check_conditions(**points)
     ]
     for relation in relations_of(theorem, points):
-        less, more = values_of([relation.left, relation.right], points)
+        less, more = values_at([relation.left, relation.right], points)
         holds.append(less <= more)
     for name in theorem.scheduled:
         rule = theorem.expand(theorem.schedule[name])
         if {symbol.name for symbol in rule.free_symbols} <= set(points):
-            (step,) = values_of([rule], points)
+            (step,) = values_at([rule], points)
             holds.append(_is_in_range(theorem.glossary[name], step))
     return np.all(np.asarray([np.ones(size, dtype=bool), *holds]), axis=0)
 
@@ -175,7 +175,8 @@ def vanishing_left_side(theorem: Theorem, points: Points) -> Iterator[AuditFindi
         yield warning(
             "bound",
             f"for {' and '.join(vanishing)} -> 0 the left side vanishes, but the bound"
-            f" stays at {kept[i]:.4g} (of {usual[i]:.4g}) at {numbers(at(there, i))}",
+            f" stays at {kept[i]:.4g} (of {usual[i]:.4g}) at"
+            f" {point_text(at(there, i))}",
             point=at(there, i),
         )
 
@@ -218,7 +219,7 @@ def simplest_case(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
         "with one client (m = 1, lam = q = 0), one local step, sigma = 0, rho = alpha"
         f" = 0{', lam_admm = eta' if equal else ''} and T -> infinity the method is"
         " gradient descent, whose gradients vanish, but the bound stays at"
-        f" {floor[i]:.4g}: {', '.join(kept)} at {numbers(_free_values(there, i))}",
+        f" {floor[i]:.4g}: {', '.join(kept)} at {point_text(_free_values(there, i))}",
         point=at(there, i),
         terms={n: float(terms[n][i]) for n in kept},
     )
@@ -281,7 +282,7 @@ def _power_of_t(theorem: Theorem, expr: Expr) -> Expr:
 
     It is -oo of 0.
     """
-    expanded = expand_in_t(scheduled(theorem, expr), 12, theorem.shares)
+    expanded = expand_in_t(with_schedule(theorem, expr), 12, theorem.shares)
     terms = [t for t in sp.Add.make_args(expanded) if t != 0]
     return max((t.as_powers_dict()[s.T] for t in terms), default=-sp.oo)
 

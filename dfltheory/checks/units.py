@@ -40,7 +40,7 @@ import sympy as sp
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import ONE, Expr, Unit, UnitInference
 from dfltheory.checks.degrees import Degree
-from dfltheory.checks.finding import AuditFinding, check, error, warning
+from dfltheory.checks.finding import AuditFinding, audit_check, error, warning
 from dfltheory.checks.idle_terms import (
     DIRECTIONS,
     ROUNDING,
@@ -53,7 +53,7 @@ Severity = Callable[..., AuditFinding]
 """Builds a finding: :func:`error` or :func:`warning`."""
 
 
-@check("units")
+@audit_check("units")
 def check_units(theorem: Theorem) -> Iterator[AuditFinding]:
     """Check the units of definitions, terms, conditions and schedule.
 

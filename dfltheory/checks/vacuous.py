@@ -14,13 +14,19 @@ import sympy as sp
 from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.regions import Points, at, conditions_of, equalities, values_of
+from dfltheory.bounds.regions import (
+    Points,
+    at,
+    equalities,
+    expanded_conditions,
+    values_at,
+)
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.everyday import everyday
-from dfltheory.checks.finding import AuditFinding, found, note, numbers, warning
-from dfltheory.checks.logarithms import least, monomial, rows_of
+from dfltheory.checks.finding import AuditFinding, found, note, point_text, warning
+from dfltheory.checks.logarithms import log_sum_lower_bound, monomial, rows_of
 
 _HORIZONS = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 
@@ -72,7 +78,7 @@ def vacuous(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     words, expr = known
     if not symbol_names([expr]) <= set(points):
         return  # what is known of a sum grows with T, and the bound does not
-    (limit,) = values_of([expr], points)
+    (limit,) = values_at([expr], points)
     bound = np.broadcast_to(theorem.evaluate(where="ignore", **points), limit.shape)
     meant = limit > 0
     share = float(np.mean((bound >= limit)[meant])) if meant.any() else 0.0
@@ -81,7 +87,7 @@ def vacuous(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
         yield warning(
             "vacuous region",
             f"no admissible point was found at which the bound says more than {words}:"
-            f" at best it is {best:.4g} times that, at {numbers(place)}",
+            f" at best it is {best:.4g} times that, at {point_text(place)}",
             point=place,
         )
     else:
@@ -105,7 +111,7 @@ def _best_ratio(
     best, place = np.inf, at(points, 0)
     pool = points
     for sweep in range(60):
-        (limit,) = values_of([expr], pool)
+        (limit,) = values_at([expr], pool)
         with np.errstate(all="ignore"):
             bound = np.broadcast_to(theorem.evaluate(where="nan", **pool), limit.shape)
             ratio = np.where(
@@ -155,7 +161,10 @@ def vacuous_until(
     used; None where no term is seen to.
     """
     rows = [
-        row for c in conditions_of(theorem) for row in rows_of(c) if "T" not in row[1]
+        row
+        for c in expanded_conditions(theorem)
+        for row in rows_of(c)
+        if "T" not in row[1]
     ]
     T = GLOSSARY["T"].symbol
     best: tuple[int, str, tuple[str, ...]] | None = None
@@ -163,7 +172,7 @@ def vacuous_until(
         found = monomial(_lower(term) * T / expr)
         if found is None or "T" in found[0]:
             continue
-        answer = least(found[0], rows, theorem.glossary)
+        answer = log_sum_lower_bound(found[0], rows, theorem.glossary)
         if answer is not None and np.isfinite(answer[0]):
             until = int(np.floor(np.exp(answer[0] + found[1]) * (1 + 1e-12)))
             if until >= max(best[0] if best else 1, 1):
@@ -240,9 +249,9 @@ def first_useful_round(theorem: Theorem) -> Iterator[AuditFinding]:
     yield found(
         "warning" if useful.first == np.inf else "note",
         "vacuous region",
-        f"{steps}at {numbers(values)} the bound says no more than {words} {since} (grid"
-        f" of T and steps); at T = {useful.before['T']:.4g} it is {useful.ratio:.3g}"
-        f" times that at best, mostly {useful.term}",
+        f"{steps}at {point_text(values)} the bound says no more than {words} {since}"
+        f" (grid of T and steps); at T = {useful.before['T']:.4g} it is"
+        f" {useful.ratio:.3g} times that at best, mostly {useful.term}",
         shown_by=(
             f"dfltheory bound {theorem.key} --variant {theorem.variant} --set"
             f" {settings}"
@@ -260,7 +269,7 @@ def useful_round(
 
     The T are those of a grid. The result is None where no step is admissible at any T.
     """
-    equal, _ = equalities(conditions_of(theorem), theorem.glossary)
+    equal, _ = equalities(expanded_conditions(theorem), theorem.glossary)
     steps = [n for n in theorem.step_names if n not in equal]
     sizes = 10.0 ** np.linspace(-12, 3, 601 if len(steps) < 2 else 76)
     mesh = np.meshgrid(_HORIZONS, *([sizes] * len(steps)), indexing="ij")
@@ -269,9 +278,9 @@ def useful_round(
         n: np.full(mesh[0].size, v) for n, v in values.items() if n not in points
     }
     for name, solution in equal.items():
-        points[name] = values_of([solution], points)[0]
+        points[name] = values_at([solution], points)[0]
     bound = np.broadcast_to(theorem.evaluate(where="nan", **points), mesh[0].size)
-    (limit,) = values_of([expr], points)
+    (limit,) = values_at([expr], points)
     ratio = np.where(np.isfinite(bound), bound / limit, np.inf).reshape(
         len(_HORIZONS), -1
     )

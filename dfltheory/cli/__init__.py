@@ -34,7 +34,7 @@ from dfltheory.cli.guard import (
     ended,
     flushed,
     lenient,
-    refuse,
+    print_errors,
     usage_message,
 )
 from dfltheory.cli.new import new
@@ -70,7 +70,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def root(
+def main_options(
     version: Annotated[
         bool,
         typer.Option(
@@ -159,12 +159,12 @@ def _run(arguments: list[str] | None) -> int:
     except SystemExit as stop:  # from third-party code, or from click for a closed pipe
         if _pipe_is_closed(stop):
             return 0
-        return refuse(
+        return print_errors(
             f"code that this command called ended it by sys.exit({stop.code!r}):"
             " raise an exception there instead"
         )
     except typer.Abort:
-        return refuse("stopped by the user")
+        return print_errors("stopped by the user")
     except typer.TyperException as wrong:  # unknown option, missing argument...
-        return refuse(usage_message(wrong))
+        return print_errors(usage_message(wrong))
     return status if isinstance(status, int) else 0

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dfltheory.cli.output import AsJson, Trust, Values, emit, values_of
+from dfltheory.cli.output import AsJson, Trust, Values, assigned_values, emit
 from dfltheory.errors import InputError
 
 
@@ -62,7 +62,7 @@ def atlas(
     from dfltheory.best_bounds import check_constants
     from dfltheory.bounds.reference import load_all
 
-    values: dict[str, Any] = {**values_of(context, set_)}  # checked below
+    values: dict[str, Any] = {**assigned_values(context, set_)}  # checked below
     theorems = [
         theorem for name in key or () for theorem in load_all(name, trust=trust)
     ]

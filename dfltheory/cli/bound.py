@@ -14,10 +14,10 @@ from dfltheory.cli.output import (
     Value,
     Values,
     Variant,
+    assigned_values,
     check_picture,
     emit,
     leave,
-    values_of,
 )
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
@@ -112,7 +112,7 @@ def bound(
     """
     from dfltheory import bounds
 
-    values = values_of(context, set_)
+    values = assigned_values(context, set_)
     answers = {"--plot": plot, "--grid": grid, "--latex": latex, "--steps": steps}
     answers |= {"--derivative": derivative, "--dominance": dominance}
     asked = [option for option, given in answers.items() if given]
@@ -168,11 +168,11 @@ def _plot(
 ) -> None:
     """Draw the terms of a theorem over one of its quantities."""
     check_picture(file)
-    from dfltheory.plots.look import write
+    from dfltheory.plots.look import write_figure
     from dfltheory.plots.theorem import terms_over
 
     status, status_line = _status(theorem)
-    write(terms_over(theorem, name, values), file)
+    write_figure(terms_over(theorem, name, values), file)
     emit({"plot": str(file)} | status, f"wrote {file}; {status_line}", as_json)
 
 
@@ -186,7 +186,7 @@ def _tabulate(
     """Evaluate a theorem on a grid; print the table or write it to ``out``."""
     import numpy as np
 
-    from dfltheory.bounds.tables import grid_table, write_table
+    from dfltheory.bounds.tables import grid_table, write_axis_table
 
     status, status_line = _status(theorem)
     with np.errstate(invalid="ignore"):  # infinite values are rejected later
@@ -194,7 +194,7 @@ def _tabulate(
     if out is None:
         text = f"{table.to_string(index=False)}\n{status_line}"
         return emit({"rows": table.to_dict("records")} | status, text, as_json)
-    written = write_table(table, out)
+    written = write_axis_table(table, out)
     text = f"wrote {len(table)} rows to {written}; {status_line}"
     return emit({"rows": len(table), "file": str(out)} | status, text, as_json)
 
@@ -249,7 +249,7 @@ def _list(known: Sequence[str], further: int, as_json: bool) -> None:
 def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:
     """Print a statement: formula, conditions, scope, quantities, and status."""
     from dfltheory.bounds.comparisons import comparisons_of
-    from dfltheory.bounds.display import plain, sequences
+    from dfltheory.bounds.display import plain_prose, sequences
     from dfltheory.bounds.formula_writer import write_formula
     from dfltheory.bounds.unstated import unstated
 
@@ -277,7 +277,7 @@ def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:
         return emit(document, document["latex"], as_json)
     lines = [
         f"{theorem.title}\n{theorem.source}",
-        f"bounds: {plain(theorem.lhs.words, theorem)}",
+        f"bounds: {plain_prose(theorem.lhs.words, theorem)}",
         f"  measured at t = {_measured_at(theorem.lhs)}; t = 0 is the start",
     ]
     lines += [f"  {name}: {term}" for name, term in document["terms"].items()]
@@ -285,7 +285,7 @@ def _show(theorem: Theorem, as_json: bool, latex: bool) -> None:
         f"  where {name} = {value}" for name, value in document["definitions"].items()
     ]
     lines += [f"  needs {c}" for c in document["conditions"]]
-    lines += [f"  assumes {plain(a, theorem)}" for a in theorem.assumptions]
+    lines += [f"  assumes {plain_prose(a, theorem)}" for a in theorem.assumptions]
     if document["sequence"]:
         lines.append(f"  covers network sequences: {', '.join(document['sequence'])}")
     lines += [

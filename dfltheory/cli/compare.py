@@ -13,13 +13,13 @@ from dfltheory.cli.output import (
     Trust,
     Value,
     Variant,
+    assigned_values,
     check_picture,
     emit,
     leave,
     on_the_line,
-    values_of,
 )
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def compare(
     from dfltheory import bounds
     from dfltheory.verdicts.compare import compare as verdict_of
 
-    values = values_of(context, set_)
+    values = assigned_values(context, set_)
     is_figure = out is not None and out.suffix != ""
     if out is not None and is_figure:
         check_picture(out, "--out")
@@ -141,7 +141,7 @@ def compare(
     if run.suffix.lower() == ".safetensors":
         history = _saved(context, run)
         for name in values:
-            one_of("constant", name, statement.glossary)
+            checked_name("constant", name, statement.glossary)
         settings |= values
     else:
         history = _measured(run, statement, context.params, values)
@@ -150,11 +150,11 @@ def compare(
     if out is not None and is_figure:
         from matplotlib.figure import Figure
 
-        from dfltheory.plots.look import write
+        from dfltheory.plots.look import write_figure
 
         figure = verdict.plot().figure
         assert isinstance(figure, Figure)
-        write(figure, out)
+        write_figure(figure, out)
     elif out is not None:
         written = _report(verdict, history, run).save(out)
     if written is not None:
@@ -221,7 +221,7 @@ def _measured(
         if not name.startswith("topology.")
     }
     for name in constants:
-        one_of("constant", name, {*theorem.glossary, "f_star", "T", "m"})
+        checked_name("constant", name, {*theorem.glossary, "f_star", "T", "m"})
     if options["m"] is not None and constants.get("m", options["m"]) != options["m"]:
         raise InputError(
             f"--m {options['m']} contradicts --set m={constants['m']}: omit one of them"
@@ -249,7 +249,7 @@ def _divided(
     from dataclasses import fields
 
     from dfltheory import algorithms
-    from dfltheory.training.measurements import complete
+    from dfltheory.training.measurements import complete_hyperparameters
     from dfltheory.training.options import builder
 
     kind = builder("algorithm", name)
@@ -263,7 +263,7 @@ def _divided(
             hyperparameters[key.removeprefix("algorithm.")] = value
         else:
             others[key] = value
-    return kind, complete(kind, hyperparameters), others
+    return kind, complete_hyperparameters(kind, hyperparameters), others
 
 
 def _network(

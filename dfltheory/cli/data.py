@@ -134,8 +134,8 @@ def verify(
     leave(not failed)
 
 
-@app.command(cls=Command)
-def show(
+@app.command("show", cls=Command)
+def show_partition(
     name: Annotated[
         str, typer.Argument(help="digits, mnist, fashion_mnist, cifar10, ...")
     ],
@@ -166,10 +166,10 @@ def show(
         --json
     """
     from dfltheory.tasks import images
-    from dfltheory.tasks.partition import split
+    from dfltheory.tasks.partition import partition_labels
 
-    loaded = images.load(name, data_root)
-    parts = split(
+    loaded = images.load_images(name, data_root)
+    parts = partition_labels(
         loaded.train_y,
         m,
         partition,  # type: ignore[arg-type]  # split checks the name

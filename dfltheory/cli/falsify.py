@@ -284,26 +284,26 @@ def _replay(file: Path, theorem: Theorem | None, as_json: bool) -> None:
 
 def _control(theorem: Theorem, name: str) -> Theorem:
     """Return the negative control of a statement with this name."""
-    from dfltheory.errors import one_of
+    from dfltheory.errors import checked_name
     from dfltheory.experiments.negative_controls import negative_controls
 
     controls = {control.name: control.theorem for control in negative_controls(theorem)}
-    one_of(f"negative control of {theorem}", name, controls)
+    checked_name(f"negative control of {theorem}", name, controls)
     return controls[name]
 
 
 def _replay_exactly(file: Path, given: Theorem | None, as_json: bool) -> None:
     """Print both sides as fractions; exit status 1 if the left is larger."""
-    from dfltheory.counterexamples.digits import whole
-    from dfltheory.counterexamples.rational import verify
+    from dfltheory.counterexamples.digits import all_digits
+    from dfltheory.counterexamples.rational import verify_rationally
     from dfltheory.counterexamples.saved import instance_of
 
     instance, theorem = instance_of(file, given)
-    comparison = verify(instance, theorem)
-    fields = {name: whole(value) for name, value in comparison.values.items()}
+    comparison = verify_rationally(instance, theorem)
+    fields = {name: all_digits(value) for name, value in comparison.values.items()}
     sides = {
-        "left": whole(comparison.left),
-        "right": whole(comparison.right),
+        "left": all_digits(comparison.left),
+        "right": all_digits(comparison.right),
         "refuted": comparison.left > comparison.right,
     }
     document = sides | {"why": comparison.why, "values": fields}

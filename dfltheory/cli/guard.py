@@ -358,16 +358,16 @@ def ended(work: Callable[[], int]) -> int:
     try:
         return work()
     except DFLTheoryError as wrong:
-        return refuse(*error_lines(wrong))
+        return print_errors(*error_lines(wrong))
     except _STOPS as stop:
-        return refuse(stop_message(stop))
+        return print_errors(stop_message(stop))
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        return refuse(stop_message(memory_error(error)))
+        return print_errors(stop_message(memory_error(error)))
 
 
-def refuse(*messages: str) -> int:
+def print_errors(*messages: str) -> int:
     """Print each error message on its own line, and return exit status 2."""
     for message in messages:
         if message:  # empty if a group has printed its help

@@ -12,6 +12,6 @@ def new() -> None:
 
         dfltheory new > mine.toml
     """
-    from dfltheory.bounds.theorem_file import template
+    from dfltheory.bounds.theorem_file import theorem_file_template
 
-    sys.stdout.write(template())
+    sys.stdout.write(theorem_file_template())

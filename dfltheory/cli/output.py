@@ -134,11 +134,13 @@ def assignments(items: list[str] | None) -> dict[str, Value]:
             raise InputError(f"{item!r} is not of the form NAME=VALUE, as in K=5")
         if name in values:
             raise InputError(f"{name} is set {names.count(name)} times: set it once")
-        values[name] = number(text)
+        values[name] = parsed_value(text)
     return values
 
 
-def values_of(context: typer.Context, given: list[str] | None) -> dict[str, Value]:
+def assigned_values(
+    context: typer.Context, given: list[str] | None
+) -> dict[str, Value]:
     """Return the values of ``--set`` and of further NAME=VALUE arguments.
 
     Raises
@@ -259,9 +261,11 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
         from dfltheory.graphs import TOPOLOGIES
 
         # imported late, because it imports torch
-        from dfltheory.training.setup import networks
+        from dfltheory.training.setup import network_builders
 
-        sequences = ", ".join(name for name in networks() if name not in TOPOLOGIES)
+        sequences = ", ".join(
+            name for name in network_builders() if name not in TOPOLOGIES
+        )
         raise InputError(
             f"--topology {text} must be one name; sequences, with a network for each"
             f" round, are {sequences}"
@@ -269,7 +273,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
     return "topology.name", text
 
 
-def number(text: str) -> Value:
+def parsed_value(text: str) -> Value:
     """Return text as an integer, a float or a boolean if it has that form."""
     for kind in (int, float):
         try:

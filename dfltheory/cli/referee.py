@@ -85,7 +85,7 @@ def referee(
     """
     from dfltheory.bounds.reference import load
     from dfltheory.experiments.claim_report import Budget
-    from dfltheory.experiments.referee import write
+    from dfltheory.experiments.referee import write_page
 
     if candidates is not None and on_the_line(context, "seconds"):
         raise InputError(
@@ -98,7 +98,7 @@ def referee(
     command = f"dfltheory referee {shlex.quote(key)}{chosen} {budget.words}"
     if counterexample is not None:
         command += f" --counterexample {shlex.quote(str(counterexample))}"
-    written = write(
+    written = write_page(
         theorem,
         file,
         command,

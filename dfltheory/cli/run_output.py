@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-def describe(history: History, task: str, topology: str | None) -> dict[str, object]:
+def run_document(
+    history: History, task: str, topology: str | None
+) -> dict[str, object]:
     """Return the setup, measurements and communication of a run as plain values.
 
     Measurements are means over seeds. ``sent`` contains the total number of models,
@@ -60,7 +62,7 @@ def _sent_in_total(history: History) -> dict[str, float]:
     return sent
 
 
-def save(history: History, document: dict[str, object], out: Path) -> None:
+def save_run(history: History, document: dict[str, object], out: Path) -> None:
     """Write the files of a run to a folder.
 
     They are history.safetensors, history.csv (tidy), curves (PNG, PDF, SVG) and
@@ -70,7 +72,7 @@ def save(history: History, document: dict[str, object], out: Path) -> None:
     from dfltheory.files import replacing, write_json
 
     with filling(out) as new:
-        plots.save(curves(history), new / "curves")
+        plots.save(measure_curves(history), new / "curves")
         history.save(new / "history.safetensors")
         with replacing(new / "history.csv") as temporary:
             history.to_frame().to_csv(temporary, index=False)
@@ -80,7 +82,7 @@ def save(history: History, document: dict[str, object], out: Path) -> None:
         write_json(new / "run.json", document)
 
 
-def curves(history: History) -> Figure:
+def measure_curves(history: History) -> Figure:
     """Return a figure with a panel for each measure that the task defines."""
     from matplotlib.figure import Figure
 
@@ -156,4 +158,4 @@ def print_history(history: History) -> None:
     print(f"{history.seconds:.1f} s")
 
 
-__all__ = ["curves", "describe", "print_history", "save"]
+__all__ = ["measure_curves", "run_document", "print_history", "save_run"]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.files import json_text
 
 
@@ -61,7 +61,7 @@ def schema(
 
         dfltheory schema theorem > theorem.schema.json
     """
-    one_of("kind of file", kind, SCHEMAS)
+    checked_name("kind of file", kind, SCHEMAS)
     if own and kind != "experiment":
         raise InputError(f"--own applies to experiment files, not to a {kind}")
     print(json_text(SCHEMAS[kind](own or [])))

@@ -172,7 +172,7 @@ def _print(done: Sweep) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from dfltheory.training.document import short
+    from dfltheory.training.document import short_label
 
     cells = done.results.cells
     table = Table(
@@ -192,7 +192,8 @@ def _print(done: Sweep) -> None:
     for cell in cells:
         if cell.error:
             which = ", ".join(
-                f"{name} = {short(value)}" for name, value in cell.settings.items()
+                f"{name} = {short_label(value)}"
+                for name, value in cell.settings.items()
             )
             print(f"failed: {which}: {cell.error}")
     counts = (
@@ -209,20 +210,23 @@ def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
     """
     from dfltheory.experiments.page_parts import MARKS, verdict_text
     from dfltheory.experiments.verdict_documents import verdict_from_dict
-    from dfltheory.number_format import number
-    from dfltheory.training.document import short
+    from dfltheory.number_format import format_number
+    from dfltheory.training.document import short_label
 
     final = cell.record.get("final", {})
     measured = [
-        number(float(final.get(name, "nan"))) for name in ("grad_norm_sq", "loss")
+        format_number(float(final.get(name, "nan")))
+        for name in ("grad_norm_sq", "loss")
     ]
-    begin = [*(short(value) for value in cell.settings.values()), *measured]
+    begin = [*(short_label(value) for value in cell.settings.values()), *measured]
     rows = []
     for document in cell.record.get("verdicts", ()):
         verdict = verdict_from_dict(document)
         kind = f"{MARKS[verdict.kind]} {verdict_text(verdict)}"
         if verdict.suggestions:
             kind += f": {verdict.suggestions}"
-        rows.append([*begin, verdict.variant, kind, number(verdict.ratio, nothing="")])
+        rows.append(
+            [*begin, verdict.variant, kind, format_number(verdict.ratio, nothing="")]
+        )
         begin = [""] * len(begin)
     return rows or [[*begin, *[""] * (width - len(begin))]]

@@ -33,7 +33,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def topology() -> None:
+def topology_commands() -> None:
     """Show the constants of a communication topology.
 
     They are lambda, the spectral gap, Phi(lambda, m, Q) and push-sum constants.
@@ -52,8 +52,8 @@ def topology() -> None:
     """
 
 
-@app.command(cls=Command)
-def show(
+@app.command("show", cls=Command)
+def show_topology(
     name: Annotated[
         str,
         typer.Argument(
@@ -122,10 +122,10 @@ def show(
             " ring`; --list shows all"
         )
     from dfltheory.cli.topology_report import (
-        describe,
         describe_large,
         description_text,
-        draw,
+        draw_topology,
+        topology_document,
     )
 
     options = _options(option)
@@ -136,9 +136,9 @@ def show(
                 " in it"
             )
         # imports torch, which valid names do not need
-        from dfltheory.training.setup import networks
+        from dfltheory.training.setup import network_builders
 
-        if key in networks():
+        if key in network_builders():
             raise InputError(
                 f"{name} is a sequence, with a network for each round: it has no single"
                 f" lambda; `dfltheory train --topology {name}` runs on it"
@@ -148,18 +148,18 @@ def show(
     document = describe_large(name, m, weights, q, options) if plot is None else None
     network = None
     if document is None:
-        document, graph, matrix = describe(name, m, weights, q, options)
+        document, graph, matrix = topology_document(name, m, weights, q, options)
         network = graph, matrix
     if plot is not None:
         document["plot"] = str(plot)
     emit(document, description_text(document), as_json)
     if plot is not None and network is not None:
-        draw(*network, document["weights"], plot)
+        draw_topology(*network, document["weights"], plot)
     leave(document["ok"])
 
 
-@app.command(cls=Command)
-def check(
+@app.command("check", cls=Command)
+def check_matrix_file(
     file: Annotated[
         Path, typer.Argument(help="A matrix (npy, npz, csv, txt, mtx) or an edge list.")
     ],
@@ -241,8 +241,8 @@ def _numbering(names: list[str] | None) -> str:
     )
 
 
-@app.command(cls=Command)
-def compare(
+@app.command("compare", cls=Command)
+def compare_topologies(
     names: Annotated[
         list[str],
         typer.Argument(help="Topologies; a number among them counts as a further m."),
@@ -266,11 +266,11 @@ def compare(
 
         dfltheory topology compare ring path --m 100 10000 1000000 --json
     """
-    from dfltheory.cli.topology_report import comparison, comparison_text
+    from dfltheory.cli.topology_report import compare_gaps, comparison_text
 
     given: set[int] = {*(m or []), *(int(n) for n in names if n.isdecimal())}
     sizes = sorted(given) or [16, 64, 256, 1024]
-    document = comparison([n for n in names if not n.isdecimal()], sizes, weights)
+    document = compare_gaps([n for n in names if not n.isdecimal()], sizes, weights)
     emit(document, partial(comparison_text, document), as_json)
 
 

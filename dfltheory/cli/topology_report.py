@@ -44,7 +44,7 @@ def describe_large(
     return document | _gossip(report, Q) | {"check": None, "ok": True}
 
 
-def describe(
+def topology_document(
     name: str, m: int, rule: str | None, Q: int, options: Document
 ) -> tuple[Document, nx.Graph, Matrix]:
     """Build and check a topology; return its document, graph and matrix."""
@@ -80,12 +80,12 @@ def report_document(report: Report) -> Document:
     }
 
 
-def draw(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
+def draw_topology(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
     """Draw the graph and the spectrum to a file."""
     from dfltheory.graphs.plots import plot_topology
-    from dfltheory.plots.look import write
+    from dfltheory.plots.look import write_figure
 
-    write(plot_topology(G, W, f"{G.name}, {rule} weights"), plot)
+    write_figure(plot_topology(G, W, f"{G.name}, {rule} weights"), plot)
 
 
 def description_text(document: Document) -> str:
@@ -148,7 +148,7 @@ def _check_lines(check: Document | None) -> list[str]:
     return [*lines, f"    theorems that assume this: {', '.join(check['takes_away'])}"]
 
 
-def comparison(names: list[str], sizes: list[int], rule: str | None) -> Document:
+def compare_gaps(names: list[str], sizes: list[int], rule: str | None) -> Document:
     """Return the gaps of topologies at several sizes, and their fitted exponents."""
     if not names:
         raise InputError(

@@ -18,17 +18,17 @@ from dfltheory.cli.output import (
     Force,
     TaskOptions,
     Trust,
+    assigned_values,
     changes,
     emit,
     leave,
     network_field,
     on_the_line,
-    values_of,
 )
-from dfltheory.cli.run_output import describe, print_history, save
+from dfltheory.cli.run_output import print_history, run_document, save_run
 from dfltheory.cli.train_defaults import (
     default_document,
-    measured_on,
+    instance_measured_on,
     reject_ambiguous_alpha,
     take_dirichlet_partition,
     with_image_defaults,
@@ -240,7 +240,7 @@ def train(
             " from there"
         )
     _check_output(out, checkpoint)
-    values = values_of(context, set_)
+    values = assigned_values(context, set_)
     further = {}
     for name, value in values.items():
         further[name if "." in name else f"algorithm.{name}"] = value
@@ -274,7 +274,7 @@ def train(
         images = measure_on
         if config is not None and not on_the_line(context, "measure_on"):
             images = 0  # all images
-        instance = measured_on(instance, images)
+        instance = instance_measured_on(instance, images)
         history = instance.run(checkpoint=saved, progress=False if as_json else None)
     network = cell["topology"].get("name") or cell["topology"].get("file")
     _print_and_save(history, cell["task"]["name"], network, out, as_json)
@@ -296,10 +296,10 @@ def _print_and_save(
     history: History, task: str, topology: str | None, out: Path | None, as_json: bool
 ) -> None:
     """Print a run, and save it if a folder is given."""
-    document = describe(history, task, topology) | {"out": out}
+    document = run_document(history, task, topology) | {"out": out}
     emit(document, partial(print_history, history), as_json)
     if out is not None:
-        save(history, document, out)
+        save_run(history, document, out)
         if not as_json:
             print(f"written to {out}")
     leave(history.diverged_at is None)

@@ -106,7 +106,7 @@ def with_image_defaults(instance: Instance, given: dict[str, object]) -> Instanc
     return replace(instance, evaluate_every=max(1, instance.rounds // measurements))
 
 
-def measured_on(instance: Instance, images: int) -> Instance:
+def instance_measured_on(instance: Instance, images: int) -> Instance:
     """Return an instance that is measured on this number of images; 0 means all."""
     from dfltheory import tasks
 
@@ -117,7 +117,7 @@ def measured_on(instance: Instance, images: int) -> Instance:
 
 __all__ = [
     "default_document",
-    "measured_on",
+    "instance_measured_on",
     "reject_ambiguous_alpha",
     "take_dirichlet_partition",
     "with_image_defaults",

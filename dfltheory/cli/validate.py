@@ -274,11 +274,11 @@ def _default_document(
     local step.
     """
     from dfltheory.experiments.cases import VARIANTS, statements
-    from dfltheory.training.options import builder, name_of, options_of
+    from dfltheory.training.options import algorithm_name, builder, options_of
     from dfltheory.verdicts.admissible_steps import supplied_names
     from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
     from dfltheory.verdicts.schedule import (
-        algorithm_class,
+        covered_algorithm,
         fixed_hyperparameters,
     )
 
@@ -291,7 +291,7 @@ def _default_document(
             ) from error
         raise
     theorem = theorems[0]
-    name = algorithm or name_of(algorithm_class(theorem))
+    name = algorithm or algorithm_name(covered_algorithm(theorem))
     names = supplied_names(theorems, given.get("theorem.steps", "admissible"))
     kind = builder("algorithm", name)
     supplied = hyperparameter_fields(kind, dict.fromkeys(names, 1))
@@ -304,7 +304,7 @@ def _default_document(
             local_steps[step] = usual if K is None else K
     fixed = {}
     if algorithm is None:
-        fixed = fixed_hyperparameters(theorem, algorithm_class(theorem))
+        fixed = fixed_hyperparameters(theorem, covered_algorithm(theorem))
     needed = {option for option, about in options.items() if about.required}
     needed -= {*local_steps, *fixed, *supplied}
     _check_given(

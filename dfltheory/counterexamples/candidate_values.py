@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.core import CYCLE
-from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.core import CYCLE, simulate
 from dfltheory.counterexamples.networks import cited_on, computed_on, in_range
 from dfltheory.counterexamples.path_measures import Path
-from dfltheory.counterexamples.reach import CONVEX, convex
+from dfltheory.counterexamples.reach import CONVEX, searches_convex
 from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.computed_values import computed_quantities
 from dfltheory.verdicts.measures import Gap
@@ -32,7 +31,7 @@ state.
 
 
 class CandidateRuns(Source):
-    """Runs of P candidates at the horizons (H,), as measured by :func:`.core.run`.
+    """Runs of P candidates at the horizons (H,), as measured by :func:`.core.simulate`.
 
     Values are arrays (P,), or (H, P) if they depend on the horizon.
     """
@@ -65,7 +64,7 @@ class CandidateRuns(Source):
             values["S2"] = self._path.moment
         for name, value in batch.algorithm.theory_values(d).items():
             values[name] = value * ones
-        if convex(theorem):
+        if searches_convex(theorem):
             values.update(batch.clients.at_minimizer(batch.x0.mean((1, 2))))
         if self._horizons.size:
             values["T"] = np.repeat(self._horizons[:, None], batch.size, axis=1)

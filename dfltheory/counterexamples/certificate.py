@@ -96,19 +96,20 @@ def core_says(certificate: Mapping[str, Any]) -> str:
             reason = f"its state repeats after {core['rounds']:.0f} rounds"
         else:
             reason = f"by its first {core['rounds']:.0f} rounds alone"
-        return f"{number(same)} at T = {T} ({reason})"
+        return f"{four_digits(same)} at T = {T} ({reason})"
     row = (
-        f"{number(core['ratio'])} at T = {core['T']:.0f}, {number(core['measured'])}"
-        f" against the bound {number(core['bound'])}"
+        f"{four_digits(core['ratio'])} at T = {core['T']:.0f},"
+        f" {four_digits(core['measured'])} against the bound"
+        f" {four_digits(core['bound'])}"
     )
     if core.get("low") is None:
         return row
-    return f"{row}, and at least {number(core['low'])} with confidence 99.9 %"
+    return f"{row}, and at least {four_digits(core['low'])} with confidence 99.9 %"
 
 
-def number(value: float) -> str:
+def four_digits(value: float) -> str:
     """Return a number with four digits; ``none`` for nan."""
-    return numerals.number(float(value), 4, "none")
+    return numerals.format_number(float(value), 4, "none")
 
 
-__all__ = ["Certificate", "ConditionSlack", "core_says", "number"]
+__all__ = ["Certificate", "ConditionSlack", "core_says", "four_digits"]

@@ -28,7 +28,7 @@ from dfltheory.counterexamples.long_noise import (
 )
 from dfltheory.counterexamples.networks import group_means_suffice
 from dfltheory.counterexamples.score import at_horizon, ratio_at
-from dfltheory.counterexamples.shared_numbers import scheduled
+from dfltheory.counterexamples.shared_numbers import requires_schedule
 from dfltheory.verdicts.applicability import obstacle_of
 from dfltheory.verdicts.measures import METRICS
 from dfltheory.verdicts.rounding import bound_error
@@ -212,7 +212,7 @@ def _decisive_evaluation(
     numbers_of_runs = _numbers_of_runs(batch, T)
     confidence = 1 - (1 - CONFIDENCE) / len(numbers_of_runs)
     enough = _runs(T, *RUN_LIMITS[0]) if batch.is_random else numbers_of_runs[0]
-    in_full = batch.is_random or (scheduled(theorem) and T <= SIMULATED)
+    in_full = batch.is_random or (requires_schedule(theorem) and T <= SIMULATED)
     numbers_of_rounds = (T,) if in_full else CORE_ROUNDS
     latest: _Evaluation | None = None
     for rounds, seeds in itertools.product(numbers_of_rounds, numbers_of_runs):
@@ -248,7 +248,7 @@ def _evaluation(
     else:
         # the step sizes of a schedule belong to the horizon T
         core, at_T = deterministic_result(
-            run, theorem, values, batch, T, scheduled(theorem), period
+            run, theorem, values, batch, T, requires_schedule(theorem), period
         )
     bound_error = _relative_error(theorem, values, exact)
     return _Evaluation(run, values, exact, core, at_T, period, bound_error)
@@ -317,7 +317,7 @@ def exact_expectation(
         exact, values, run = _closed_form_sides(instance, theorem, blocks, 1)
         return exact, _check_scope(run, theorem, values)[0]
     batch, T = _batch(instance, theorem), instance.rounds
-    in_full = batch.is_random or (scheduled(theorem) and T <= SIMULATED)
+    in_full = batch.is_random or (requires_schedule(theorem) and T <= SIMULATED)
     run = _measured_run(instance, theorem, T if in_full else CORE_ROUNDS[0], 1)
     values = counterexample_values(run, theorem, batch, T)
     exact, _ = at_horizon(theorem, batch, values, T)

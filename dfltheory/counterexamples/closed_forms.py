@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.counterexamples.noisy_parabola import NoisyParabola
-from dfltheory.counterexamples.shared_numbers import scheduled
+from dfltheory.counterexamples.shared_numbers import requires_schedule
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -99,7 +99,7 @@ def _noise_grid(
     that are tried.
     """
     sizes = 10.0 ** np.arange(-4, 3)
-    steps = np.ones(1) if scheduled(theorem) else STEPS
+    steps = np.ones(1) if requires_schedule(theorem) else STEPS
     local = _local_steps(theorem, (1, 5, 50))
     grid = np.meshgrid(
         sizes, sizes, counts, local, HORIZONS, steps, valleys, indexing="ij"
@@ -144,7 +144,7 @@ def two_parabolas(theorem: Theorem) -> float:
     """
     if not _plain_steps(theorem) or theorem.lhs.measure == "two_block_weighted":
         return 0.0
-    steps = np.ones(1) if scheduled(theorem) else STEPS
+    steps = np.ones(1) if requires_schedule(theorem) else STEPS
     curvatures = (0.5, 0.1, 0.01)
     local = _local_steps(theorem, (1, 2, 16, 256, 10**4, 10**6, 10**8))
     gossips = (1, 100, 10**4) if "Q" in theorem.needs else (1,)
@@ -245,7 +245,7 @@ def matrices_in_turn(theorem: Theorem) -> float:
     """
     if "windows" not in theorem.scope.sequence or not _plain_steps(theorem):
         return 0.0
-    steps = np.ones(1) if scheduled(theorem) else STEPS
+    steps = np.ones(1) if requires_schedule(theorem) else STEPS
     local = _local_steps(theorem, (1, 2, 16))
     grid = np.meshgrid((0.5, 0.1, 0.01), local, HORIZONS, steps, indexing="ij")
     k, K, T, eta = (axis.ravel() for axis in grid)
@@ -333,7 +333,7 @@ def _complete(
     values |= dict.fromkeys(("L", "L_u", "L_v", "delta", "Q", "window"), 1 + size)
     values |= {name: size + value for name, value in known.items()}
     values |= {"K_u": values["K"], "K_v": values["K"]}
-    if scheduled(theorem):
+    if requires_schedule(theorem):
         rule = sp.sympify(
             next(
                 theorem.schedule[name]

@@ -40,7 +40,7 @@ _LOOK = 16
 
 
 @unknown_methods_rejected()
-def run(batch: CandidateBatch, rounds: int, moments: bool = False) -> Path:
+def simulate(batch: CandidateBatch, rounds: int, moments: bool = False) -> Path:
     """Simulate at most ``rounds`` rounds of all candidates, and measure them.
 
     The simulation ends early once no candidate moves any more. Second moments of the
@@ -289,5 +289,5 @@ __all__ = [
     "CYCLE",
     "FULL",
     "fixed_points",
-    "run",
+    "simulate",
 ]

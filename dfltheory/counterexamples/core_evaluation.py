@@ -10,7 +10,7 @@ import numpy as np
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.left_sides import ADDS_UP, sizes_of
 from dfltheory.counterexamples.score import FLOOR, ratio_at
 from dfltheory.errors import InputError

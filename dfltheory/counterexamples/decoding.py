@@ -20,10 +20,14 @@ from dfltheory.counterexamples.families.piecewise import ramps, splits, starts
 from dfltheory.counterexamples.families.shapes import bowl, unfitted, unfitted_two
 from dfltheory.counterexamples.networks import CandidateNetwork, computed_on, in_range
 from dfltheory.counterexamples.ramps import Ramps
-from dfltheory.counterexamples.reach import algorithm_class, convex, hyperparameters
+from dfltheory.counterexamples.reach import (
+    hyperparameters,
+    searched_algorithm,
+    searches_convex,
+)
 from dfltheory.counterexamples.shared_numbers import Shared, radius_field
 from dfltheory.counterexamples.splits import Splits
-from dfltheory.counterexamples.step_sizes import step_sizes
+from dfltheory.counterexamples.step_sizes import candidate_step_sizes
 
 if TYPE_CHECKING:
     from dfltheory.bounds.quantity import Quantity
@@ -81,7 +85,7 @@ def decoded(
     has_radius = radius is not None and bool(shared[radius])
     constants = _usable({**known, **network}, valid)
     constants |= _computed(theorem, W, layout.network.copies, constants)
-    steps, same = step_sizes(
+    steps, same = candidate_step_sizes(
         theorem, read, free, constants, drawn, m * layout.network.copies
     )
     first = next((name for name in steps if free[name].unit == STEP), None)
@@ -107,7 +111,7 @@ def decoded(
     hyper |= scaled_steps
     lengths = np.stack([length_scale, personal_scale][: 1 + two_blocks], -1)
     return CandidateBatch(
-        algorithm_class(theorem)(**hyper),
+        searched_algorithm(theorem)(**hyper),
         clients.scaled(value_scale, length_scale, personal_scale),
         x0 * lengths[:, None],
         W,
@@ -132,7 +136,7 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: DiscreteChoices) -
     clients = draw(read, 1 if layout.identical else m)
     if layout.identical:
         clients = clients.repeated(m)
-    if convex(theorem):
+    if searches_convex(theorem):
         clients = clients.convex(read.log_or_zero(1e-3, 1, 0.6))
     return clients
 
@@ -191,7 +195,7 @@ def _round_data(
         sent_shares = (1 - lam)[:, None] / np.array([2, 2])
     with np.errstate(invalid="ignore"):  # 0/0 if clients do not communicate
         heaviest = 2 * sent_shares.max(-1) / sent_shares.sum(-1)
-    names = algorithm_class(theorem).glossary
+    names = searched_algorithm(theorem).glossary
     terms = {names.get(name, name): size for name, size in steps.items()}
     return RoundData(
         eta=steps[first],

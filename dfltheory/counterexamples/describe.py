@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.growth import growth_words, leading, pacing
+from dfltheory.bounds.growth import family_order, growth_words, pacing
 from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.problems import RampTask, SplitTask
@@ -204,7 +204,7 @@ def _family_lines(divergence: Divergence) -> list[str]:
     ratios = ", ".join(f"{ratio:.4g}" for ratio in divergence.ratios)
     low, high = divergence.values[0], divergence.values[-1]
     along = (
-        f"{leading(divergence.parameter)} = {low:.4g} .."
+        f"{family_order(divergence.parameter)} = {low:.4g} .."
         f" {high:.4g}{pacing(divergence.parameter)}"
     )
     return [

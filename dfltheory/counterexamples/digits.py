@@ -14,7 +14,7 @@ SHOWN = 10**300
 """Fractions with larger numerators or denominators are abbreviated."""
 
 
-def short(value: Fraction, digits: int = 15) -> str:
+def short_fraction(value: Fraction, digits: int = 15) -> str:
     """Return the fraction as text, abbreviated to ``digits`` digits if it is long."""
     fits = max(value.denominator, abs(value.numerator)) < SHOWN
     return str(value) if fits else f"{about(value, digits)}..."
@@ -28,10 +28,10 @@ def about(value: Fraction, digits: int) -> str:
         return str(sp.N(sp.Rational(value.numerator, value.denominator), digits))
 
 
-def whole(value: Fraction) -> str:
+def all_digits(value: Fraction) -> str:
     """Return the fraction as text with all of its digits."""
     over, under = (f"{Decimal(n):f}" for n in (value.numerator, value.denominator))
     return over if under == "1" else f"{over}/{under}"
 
 
-__all__ = ["about", "short", "whole"]
+__all__ = ["about", "short_fraction", "all_digits"]

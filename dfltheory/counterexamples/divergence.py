@@ -166,7 +166,7 @@ def steepest(
         turn += 1
         base = member.draw(rng)
         for parameter in member.varied:
-            family = along(theorem, member, base, parameter, late)
+            family = family_along(theorem, member, base, parameter, late)
             row = rows.setdefault(
                 f"{member.name}, {parameter}", {"ratio": 0.0, "evaluations": 0}
             )
@@ -201,7 +201,7 @@ def _rank(found: Divergence) -> tuple[bool, bool, float]:
     return found.grows, found.structural and found.settled, found.low
 
 
-def along(
+def family_along(
     theorem: Theorem,
     member: Member,
     base: Numbers,
@@ -257,7 +257,7 @@ def _point(
     numbers = enlarged(base, parameter, factor)
     try:
         measured, values = member.measure(theorem, numbers)
-        bound = expression(theorem, values)
+        bound = right_side_value(theorem, values)
     except DFLTheoryError:
         return None  # outside of the range of an algorithm, a task or the statement
     if not (
@@ -340,7 +340,7 @@ def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
     )
 
 
-def expression(theorem: Theorem, values: Numbers) -> float:
+def right_side_value(theorem: Theorem, values: Numbers) -> float:
     """Return the right-hand side without its constant; nan if a condition fails."""
     return float(np.asarray(theorem.evaluate(where="nan", **values)))
 
@@ -361,7 +361,7 @@ def again(family: Divergence, theorem: Theorem) -> Divergence:
     member = MEMBERS[family.member]
     if not theorem.order or not replayed(theorem, member):
         raise DataError(f"{theorem} does not cover problems of the kind {member.name}")
-    measured_again = along(theorem, member, family.base, family.parameter)
+    measured_again = family_along(theorem, member, family.base, family.parameter)
     if measured_again is None:
         raise DataError(
             f"the family of {theorem} with the base {family.base} cannot be measured,"
@@ -373,8 +373,8 @@ def again(family: Divergence, theorem: Theorem) -> Divergence:
 __all__ = [
     "Divergence",
     "again",
-    "along",
-    "expression",
+    "family_along",
+    "right_side_value",
     "enlarged",
     "paces",
     "steepest",

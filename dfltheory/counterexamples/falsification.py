@@ -201,7 +201,7 @@ def _constants(
         ratios = [float(arm.ratio[arm.best]) for arm in arms]
         progress("confirming", float(np.nanmax([0.0, *ratios])), searched)
     confirmed = best_of(theorem, arms)  # evaluates further candidates
-    families = together(
+    families = merge_families(
         (arm.space.name, float(arm.ratio[arm.best]), arm.evaluations) for arm in arms
     )
     nothing = Finding(
@@ -244,7 +244,9 @@ def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
     return terms
 
 
-def together(rows: Iterable[tuple[str, float, float]]) -> dict[str, dict[str, float]]:
+def merge_families(
+    rows: Iterable[tuple[str, float, float]],
+) -> dict[str, dict[str, float]]:
     """Return largest ratio and number of candidates of each family, by name."""
     families: dict[str, dict[str, float]] = {}
     for name, ratio, evaluations in rows:
@@ -258,7 +260,7 @@ Terms = dict[str, dict[str, float]]
 """``share`` and ``without`` of each term of the bound, see :class:`Finding`."""
 
 
-def largest(searches: list[Terms]) -> Terms:
+def largest_terms(searches: list[Terms]) -> Terms:
     """Return the largest values of each term over several searches."""
     largest: Terms = {}
     for terms in searches:
@@ -291,8 +293,8 @@ def _refute_strictest(
         best,
         evaluations=sum(entry.evaluations for entry in findings),
         seconds=seconds,
-        families=together(rows),
-        terms=largest([entry.terms for entry in findings]),
+        families=merge_families(rows),
+        terms=largest_terms([entry.terms for entry in findings]),
         refused=_refused_by_all(findings),
         readings=readings,
         theorem=theorem,
@@ -355,7 +357,7 @@ __all__ = [
     "STATE_NOISE",
     "best_of",
     "falsify",
-    "largest",
+    "largest_terms",
     "readings",
-    "together",
+    "merge_families",
 ]

@@ -33,7 +33,7 @@ SHARED_GRADIENTS = {
 """The gradient of the shared block in each two-block measure."""
 
 
-def left_side(
+def measure_by_round(
     theorem: Theorem,
     batch: CandidateBatch,
     path: Path,
@@ -175,4 +175,4 @@ def weighted_blocks(
     )
 
 
-__all__ = ["ADDS_UP", "LONG", "left_side", "sizes_of", "weighted_blocks"]
+__all__ = ["ADDS_UP", "LONG", "measure_by_round", "sizes_of", "weighted_blocks"]

@@ -21,11 +21,11 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.closed_forms import blocks_of, noise_numbers
-from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.left_sides import SHARED_GRADIENTS, weighted_blocks
 from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.ramps import Ramps
-from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
+from dfltheory.counterexamples.reach import hyperparameters, searched_algorithm
 from dfltheory.counterexamples.score import NOISY
 from dfltheory.counterexamples.splits import Splits
 
@@ -118,7 +118,7 @@ def _instance(theorem: Theorem, block: str, numbers: Mapping[str, float]) -> Ins
 
 def _plain_algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorithm:
     """Return the algorithm of the scope without SAM and momentum."""
-    cls, (free, fixed) = algorithm_class(theorem), hyperparameters(theorem)
+    cls, (free, fixed) = searched_algorithm(theorem), hyperparameters(theorem)
     chosen = dict(fixed)
     for name, quantity in free.items():
         if quantity.step:
@@ -224,7 +224,7 @@ def _stays_inside(batch: CandidateBatch, blocks: Blocks) -> bool:
 
 def _agrees(batch: CandidateBatch, blocks: Blocks) -> bool:
     """Return whether the first rounds' exact expectation is the closed form."""
-    path = run(batch, COMPARED)
+    path = simulate(batch, COMPARED)
     for name, block in blocks.items():
         exact = path.left[name][:COMPARED, 0]
         formula = block.expected(np.arange(len(exact)))

@@ -22,7 +22,7 @@ from dfltheory.counterexamples.candidate_matrices import (
     whole_network,
 )
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
+from dfltheory.counterexamples.reach import hyperparameters, searched_algorithm
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs import (
     CitedConstants,
@@ -83,7 +83,7 @@ MATCHED = (3, 4)
 """Numbers of clients of random matchings, for statements about random networks."""
 
 
-def networks(theorem: Theorem) -> list[CandidateNetwork]:
+def candidate_networks(theorem: Theorem) -> list[CandidateNetwork]:
     """Return the kinds of networks to search, the simplest first.
 
     They satisfy the laws of the scope and of the algorithm.
@@ -101,7 +101,7 @@ def networks(theorem: Theorem) -> list[CandidateNetwork]:
         )
     if law == "none":
         return [_draw("server", 2, server, None)]
-    pushes = algorithm_class(theorem).mixing == "column-stochastic"
+    pushes = searched_algorithm(theorem).mixing == "column-stochastic"
     law_function = None if isinstance(law, str) else law
     if law_function is None:
         draws = [_draw(name, *KINDS[name], None) for name in _kinds(theorem, pushes)]
@@ -329,5 +329,5 @@ __all__ = [
     "Drawn",
     "group_means_suffice",
     "groups_matter",
-    "networks",
+    "candidate_networks",
 ]

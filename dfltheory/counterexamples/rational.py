@@ -20,7 +20,7 @@ import numpy as np
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.bounds.rational_values import RationalValues
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.counterexamples.digits import about, short
+from dfltheory.counterexamples.digits import about, short_fraction
 from dfltheory.counterexamples.rational_clients import (
     ZERO,
     Hyperparameters,
@@ -68,8 +68,8 @@ class Exact(NamedTuple):
     def __str__(self) -> str:
         values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
         sides = (
-            f"{short(self.left)} {'>' if self.left > self.right else '<='}"
-            f" {short(self.right)}"
+            f"{short_fraction(self.left)} {'>' if self.left > self.right else '<='}"
+            f" {short_fraction(self.right)}"
         )
         ratio = about(self.left / self.right, 6) if self.right else "inf"
         return f"in rational numbers {sides}, ratio {ratio}; {values}; {self.why}"
@@ -178,7 +178,7 @@ class _Trajectory(NamedTuple):
     why: str
 
 
-def verify(
+def verify_rationally(
     instance: Mapping[str, Any], theorem: Theorem, effort: Limits | None = None
 ) -> Exact:
     """Evaluate both sides of a theorem for the instance of a counterexample file.

@@ -54,7 +54,7 @@ OF_BLOCKS: dict[bool, frozenset[str]] = {
 """Constants of the search's problems of one block and of two."""
 
 
-def convex(theorem: Theorem) -> bool:
+def searches_convex(theorem: Theorem) -> bool:
     """Return whether the search is restricted to convex problems.
 
     It is if the statement contains a strong-convexity constant.
@@ -73,7 +73,7 @@ class CodeNeededError(InputError):
         )
 
 
-def algorithm_class(theorem: Theorem) -> type[Algorithm]:
+def searched_algorithm(theorem: Theorem) -> type[Algorithm]:
     """Return the class of the first, most general algorithm of the scope."""
     return class_of(theorem.scope.algorithms[0])
 
@@ -177,7 +177,7 @@ def hyperparameters(theorem: Theorem) -> tuple[dict[str, Quantity], dict[str, An
     InputError
         Neither the scope nor the bound contains a field that has no neutral value.
     """
-    cls, scope = algorithm_class(theorem), theorem.scope
+    cls, scope = searched_algorithm(theorem), theorem.scope
     absent = absent_values(theorem)
     contained = quantities_of(theorem) | unrestricted_steps(theorem, cls)
     summands: set[str] = set()
@@ -235,7 +235,7 @@ def unknown(theorem: Theorem) -> list[str]:
     It draws hyperparameters that are step sizes, counts, numbers in [0, 1], or a
     radius.
     """
-    cls = algorithm_class(theorem)
+    cls = searched_algorithm(theorem)
     fields_of_algorithm = {cls.glossary.get(f.name, f.name) for f in fields(cls)} | {
         *cls.summed_up
     }
@@ -260,9 +260,9 @@ def _drawn(quantity: Quantity) -> bool:
     )
 
 
-def check(theorem: Theorem) -> None:
+def refuse_unsearchable(theorem: Theorem) -> None:
     """Raise InputError if the search cannot treat the statement."""
-    scope, cls = theorem.scope, algorithm_class(theorem)
+    scope, cls = theorem.scope, searched_algorithm(theorem)
     why = None
     measures = MEASURES[scope.two_blocks]
     if theorem.lhs.measure not in measures:
@@ -275,9 +275,9 @@ def check(theorem: Theorem) -> None:
             f"assumes {'no' if cls.needs_topology else 'a'} network, but"
             f" {cls.__name__} needs {'one' if cls.needs_topology else 'none'}"
         )
-    elif theorem.lhs.measure == "dist_sq" and not convex(theorem):
+    elif theorem.lhs.measure == "dist_sq" and not searches_convex(theorem):
         why = "bounds dist_sq, but contains no strong-convexity constant"
-    elif CONVEX & set(theorem.needs) and not convex(theorem):
+    elif CONVEX & set(theorem.needs) and not searches_convex(theorem):
         names = ", ".join(sorted(CONVEX & set(theorem.needs)))
         why = f"contains {names}, but no strong-convexity constant"
     elif scope.bounded_gradients and scope.two_blocks:
@@ -313,10 +313,10 @@ __all__ = [
     "CONVEX",
     "CodeNeededError",
     "MEASURES",
-    "algorithm_class",
-    "check",
+    "searched_algorithm",
+    "refuse_unsearchable",
     "class_of",
-    "convex",
+    "searches_convex",
     "hyperparameters",
     "reference_to",
     "unknown",

@@ -16,8 +16,8 @@ from dfltheory.counterexamples.candidate_values import (
     candidate_values,
     simulated_rounds,
 )
-from dfltheory.counterexamples.core import FULL, fixed_points, run
-from dfltheory.counterexamples.left_sides import LONG, left_side
+from dfltheory.counterexamples.core import FULL, fixed_points, simulate
+from dfltheory.counterexamples.left_sides import LONG, measure_by_round
 from dfltheory.counterexamples.path_measures import Path
 from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.rounding import LEAST
@@ -100,13 +100,13 @@ def score(theorem: Theorem, batch: CandidateBatch, rounds: int, T: int = 0) -> S
         short = np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int))
         horizons = np.array([1, *short, *long])  # T = 1 shows an index that is off by 1
     first = int(min(T, batch.longest)) if 0 < T <= SIMULATED else rounds
-    path = run(batch, simulated_rounds(theorem, first), "S2" in theorem.needs)
+    path = simulate(batch, simulated_rounds(theorem, first), "S2" in theorem.needs)
     best = compared(theorem, batch, path, horizons)
     if theorem.scope.common_start or batch.sigma.any() or batch.period > 1:
         return best
     near = path.x if not T or batch.two_blocks else batch.x0
     at_fixed_points = replace(batch, x0=fixed_points(batch, near))
-    path = run(at_fixed_points, 3, "S2" in theorem.needs)
+    path = simulate(at_fixed_points, 3, "S2" in theorem.needs)
     stationary = compared(theorem, at_fixed_points, path, horizons)
     return better(stationary, best)
 
@@ -132,9 +132,9 @@ def shortest_horizon(
     return T
 
 
-def admissible(theorem: Theorem, batch: CandidateBatch, T: int) -> bool:
+def some_admissible(theorem: Theorem, batch: CandidateBatch, T: int) -> bool:
     """Return whether some candidate meets every condition, by its first two rounds."""
-    path = run(batch, 2, "S2" in theorem.needs)
+    path = simulate(batch, 2, "S2" in theorem.needs)
     known, valid = candidate_values(theorem, batch, path, [T or LONG[0]])
     unmet = violation(theorem, {name: known[name] for name in theorem.needs})
     return bool((valid & (unmet == 0)).any())
@@ -168,7 +168,7 @@ def compared(
 ) -> Scores:
     """Return the scores of candidates over the horizons (H,)."""
     known, valid = candidate_values(theorem, batch, path, horizons)
-    data = left_side(theorem, batch, path, known)
+    data = measure_by_round(theorem, batch, path, known)
     cycle, until = path.cycle, np.inf
     # the measure of translating clients is constant where gradients are
     if theorem.lhs.measure in GRADIENT_MEASURES:
@@ -180,7 +180,7 @@ def compared(
     for T in horizons:
         measured = data
         if int(T) > max(LONG):
-            measured = left_side(theorem, batch, path, known, int(T))
+            measured = measure_by_round(theorem, batch, path, known, int(T))
         rows.append(at_T(theorem, measured, int(T), cycle, until))
     left = np.stack(rows)
     counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
@@ -286,9 +286,9 @@ def followed(theorem: Theorem, batch: CandidateBatch, T: int) -> Path:
     If it is not stationary by then, it is simulated for up to ``FULL`` rounds.
     """
     moments = "S2" in theorem.needs
-    path = run(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
+    path = simulate(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
     if T > SIMULATED and not path.cycle[0]:
-        path = run(batch, simulated_rounds(theorem, min(T, FULL)), moments)
+        path = simulate(batch, simulated_rounds(theorem, min(T, FULL)), moments)
     return path
 
 
@@ -308,7 +308,7 @@ def at_horizon(
     """
     path = followed(theorem, batch, T)
     numbers = {name: np.asarray(v, dtype=float) for name, v in values.items()}
-    data = left_side(theorem, batch, path, numbers, max(T, LONG[-1]))[:, 0]
+    data = measure_by_round(theorem, batch, path, numbers, max(T, LONG[-1]))[:, 0]
     cycle = int(path.cycle[0])
     data = data if cycle else np.append(data, 0.0)
     return (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.score import Scores, admissible, score
+from dfltheory.counterexamples.score import Scores, score, some_admissible
 from dfltheory.counterexamples.search_spaces import SearchSpace
 from dfltheory.counterexamples.shared_numbers import varied
 
@@ -80,7 +80,7 @@ class Arm:
             self.shared = self.space.draw(self.rng)
             with np.errstate(all="ignore"):
                 batch = self.candidates(self.points)
-                if not self.shared or admissible(
+                if not self.shared or some_admissible(
                     self.theorem, batch, self.space.horizon(self.shared)
                 ):
                     break

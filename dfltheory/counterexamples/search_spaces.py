@@ -15,9 +15,13 @@ import numpy as np
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.decoding import DiscreteChoices, decoded
-from dfltheory.counterexamples.families import families
-from dfltheory.counterexamples.networks import CandidateNetwork, Drawn, networks
-from dfltheory.counterexamples.reach import check, hyperparameters
+from dfltheory.counterexamples.families import problem_families
+from dfltheory.counterexamples.networks import (
+    CandidateNetwork,
+    Drawn,
+    candidate_networks,
+)
+from dfltheory.counterexamples.reach import hyperparameters, refuse_unsearchable
 from dfltheory.counterexamples.shared_numbers import (
     Shared,
     drawn_numbers,
@@ -87,9 +91,9 @@ def search_spaces(theorem: Theorem) -> list[SearchSpace]:
     InputError
         The search cannot treat the statement.
     """
-    check(theorem)
+    refuse_unsearchable(theorem)
     steps = _counts(theorem)
-    drawn = networks(theorem)
+    drawn = candidate_networks(theorem)
     general = list(_piecewise_layouts(theorem, drawn, steps))
     fitted = list(_fitted_layouts(theorem, drawn, steps))
     spaces = [_space(theorem, layout) for layout in (*general, *fitted)]
@@ -100,7 +104,7 @@ def search_spaces(theorem: Theorem) -> list[SearchSpace]:
 
 def refused_families(theorem: Theorem) -> dict[str, str]:
     """Return the families that have no candidates for a statement, with the reason."""
-    reasons = {family.name: family.refusal(theorem) for family in families()}
+    reasons = {family.name: family.refusal(theorem) for family in problem_families()}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
@@ -167,7 +171,7 @@ def _fitted_layouts(
 ) -> Iterator[DiscreteChoices]:
     """Yield the families of problems that are fitted to networks and step sizes."""
     plain = drawn[0]
-    admitted = [family for family in families() if family.admits(theorem)]
+    admitted = [family for family in problem_families() if family.admits(theorem)]
     if plain.m == 2:
         for counts in steps[:: max(1, len(steps) - 1)]:
             for family in admitted:

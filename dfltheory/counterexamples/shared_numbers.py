@@ -26,7 +26,7 @@ stationary state.
 """
 
 
-def scheduled(theorem: Theorem) -> bool:
+def requires_schedule(theorem: Theorem) -> bool:
     """Return whether the statement holds only for its own schedule of step sizes."""
     return theorem.kind == "corollary" and bool(theorem.schedule)
 
@@ -56,7 +56,7 @@ def drawn_numbers(
             shared[name] = float(rng.random() < 0.8)  # 1 with SAM, 0 without
         else:
             shared[name] = 10.0 ** rng.uniform(-2, 2)
-    if scheduled(theorem):
+    if requires_schedule(theorem):
         shared["T"] = _draw_horizon(rng, family)
     return shared
 
@@ -116,4 +116,4 @@ def varied(
     return new
 
 
-__all__ = ["Shared", "drawn_numbers", "radius_field", "scheduled", "varied"]
+__all__ = ["Shared", "drawn_numbers", "radius_field", "requires_schedule", "varied"]

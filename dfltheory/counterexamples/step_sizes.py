@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.regions import compiled, conditions_of, equalities
+from dfltheory.bounds.regions import compiled, equalities, expanded_conditions
 from dfltheory.bounds.symbols import STEP
 from dfltheory.counterexamples.cube import Reader
-from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
-from dfltheory.counterexamples.shared_numbers import scheduled
+from dfltheory.counterexamples.reach import hyperparameters, searched_algorithm
+from dfltheory.counterexamples.shared_numbers import requires_schedule
 
 if TYPE_CHECKING:
     from dfltheory.bounds.quantity import Quantity
@@ -34,7 +34,7 @@ HALVINGS = 12
 """Number of bisection steps after the grid."""
 
 
-def step_sizes(
+def candidate_step_sizes(
     theorem: Theorem,
     read: Reader,
     free: dict[str, Quantity],
@@ -46,7 +46,7 @@ def step_sizes(
 
     A candidate is consistent if its step sizes have the ratios that the batch shares.
     """
-    cls, P = algorithm_class(theorem), len(read.u)
+    cls, P = searched_algorithm(theorem), len(read.u)
     _, fixed = hyperparameters(theorem)
     names = {name: cls.glossary.get(name, name) for name, q in free.items() if q.step}
     values = {n: np.ones(P) for n in theorem.needs} | known
@@ -56,7 +56,7 @@ def step_sizes(
     values["m"] = np.full(P, float(m))
     if "T" not in shared:
         values["T"] = np.full(P, 1000.0)
-    if scheduled(theorem):
+    if requires_schedule(theorem):
         read.share()
         return _of_schedule(theorem, free, names, values)
     towards = _directions(read, free, names, known, shared)
@@ -75,7 +75,7 @@ def _of_schedule(
     names: dict[str, str],
     values: dict[str, np.ndarray],
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the step sizes of the schedule; for the results see :func:`step_sizes`."""
+    """Return the step sizes of the schedule, as in :func:`candidate_step_sizes`."""
     P = len(values["m"])
     sizes: dict[str, np.ndarray] = {}
     for name, term in names.items():
@@ -159,7 +159,7 @@ def _is_admitted(
 def _conditions_on(theorem: Theorem, names: frozenset[str]) -> frozenset[str]:
     """Return the names of the conditions that contain one of the quantities."""
     condition_names = set()
-    for condition in conditions_of(theorem):
+    for condition in expanded_conditions(theorem):
         if names & {symbol.name for symbol in condition.slack.free_symbols}:
             condition_names.add(condition.name)
     return frozenset(condition_names)
@@ -179,7 +179,7 @@ class _Tie:
 def _ties(theorem: Theorem) -> list[tuple[str, list[str], _Tie]]:
     """Return step sizes that equality conditions determine: name, arguments, rule."""
     ties = []
-    solved, _ = equalities(conditions_of(theorem), theorem.glossary)
+    solved, _ = equalities(expanded_conditions(theorem), theorem.glossary)
     for name, solution in solved.items():
         if not theorem.glossary[name].step:  # as T == 5
             continue
@@ -191,7 +191,7 @@ def _ties(theorem: Theorem) -> list[tuple[str, list[str], _Tie]]:
 @lru_cache(maxsize=64)
 def _names_of_ties(theorem: Theorem) -> frozenset[str]:
     """Return the names of the conditions that determine a step size."""
-    conditions = conditions_of(theorem)
+    conditions = expanded_conditions(theorem)
     _, untied = equalities(conditions, theorem.glossary)
     return frozenset(c.name for c in conditions) - frozenset(c.name for c in untied)
 
@@ -206,4 +206,4 @@ def _rules(theorem: Theorem) -> dict[str, tuple[list[str], Any]]:
     return rules
 
 
-__all__ = ["largest_multiple", "step_sizes"]
+__all__ = ["largest_multiple", "candidate_step_sizes"]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, State, replace
-from dfltheory.algorithms.blocks import blocks
+from dfltheory.algorithms.blocks import block_coordinates
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.exact.blocks import Blocks, MeetingError, Readings, Square, Step
 from dfltheory.exact.layout import clients_tensors
@@ -257,7 +257,7 @@ class Engine:
         """
         problem = self.problem
         m, d, A, pull = problem.m, problem.d, problem.A, problem.pull
-        shared, personal = blocks(problem.task.shared, d)
+        shared, personal = block_coordinates(problem.task.shared, d)
         u, v = np.zeros((2, d), dtype=bool)
         u[shared], v[personal] = True, True
         clients, p = np.arange(m), models.map.shape[-1]

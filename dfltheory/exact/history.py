@@ -86,7 +86,7 @@ def exact_history(
     started = time.perf_counter()
     problem = problem_of(task)
     sequence = sequence_for(algorithm, task.m, topology)
-    x = starting_models(task, x0)
+    x = exact_starting_models(task, x0)
     arrays, last = _measured(algorithm, problem, sequence, x, rounds, form)
     deviations = x - x.mean(0)
     rows = {name: values[None] for name, values in arrays.items()}
@@ -215,7 +215,7 @@ def _spreads(square: Square, engine: Engine, step: Step) -> np.ndarray:
     return spreads
 
 
-def starting_models(task: Task, x0: Tensor | ArrayLike | None) -> np.ndarray:
+def exact_starting_models(task: Task, x0: Tensor | ArrayLike | None) -> np.ndarray:
     """Return x^0 (m, d), the task's common start or the given one."""
     if x0 is None:
         x0 = task.start(torch.Generator().manual_seed(0))

@@ -22,7 +22,7 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
 from dfltheory.exact.blocks import MeetingError, Step
 from dfltheory.exact.engine import Engine
-from dfltheory.exact.history import starting_models
+from dfltheory.exact.history import exact_starting_models
 from dfltheory.exact.moments import Affine, Moments, Stage, one_round
 from dfltheory.exact.network import sequence_for
 from dfltheory.exact.problem import problem_of
@@ -135,7 +135,7 @@ def _engine(
 ) -> tuple[Engine, list[_DecoupledProblem]]:
     """Return the engine and its problems, one for each coordinate if they decouple."""
     sequence = sequence_for(algorithm, task.m, topology)
-    problem, start = problem_of(task), starting_models(task, x0)
+    problem, start = problem_of(task), exact_starting_models(task, x0)
     engine = Engine(algorithm, problem, sequence, start, _HORIZON, separate)
     if not engine.autonomous:
         raise InputError(

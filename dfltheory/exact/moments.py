@@ -112,22 +112,22 @@ def mix(sent: Moments, law: Law, mixed: int) -> Moments:
     mixed : int
         Number of entries, the first ones, that are multiplied by W.
     """
-    means = [product(W, sent.mu, mixed) for _, W in law]
+    means = [mix_clients(W, sent.mu, mixed) for _, W in law]
     mu = sum((p * mean for (p, _), mean in zip(law, means)), np.zeros_like(sent.mu))
     if sent.cov is None and len(law) == 1:
         return Moments(mu)
     cov = np.zeros((*mu.shape, *mu.shape[1:]))
     for (p, W), mean in zip(law, means):
         if sent.cov is not None:
-            half = product(W, sent.cov, mixed).transpose(0, 3, 4, 1, 2)
-            cov += p * product(W, half, mixed).transpose(0, 3, 4, 1, 2)
+            half = mix_clients(W, sent.cov, mixed).transpose(0, 3, 4, 1, 2)
+            cov += p * mix_clients(W, half, mixed).transpose(0, 3, 4, 1, 2)
         if len(law) > 1:
             deviation = mean - mu
             cov += p * deviation[:, :, :, None, None] * deviation[:, None, None]
     return Moments(mu, cov)
 
 
-def product(W: np.ndarray, x: np.ndarray, mixed: int) -> np.ndarray:
+def mix_clients(W: np.ndarray, x: np.ndarray, mixed: int) -> np.ndarray:
     """Return the product of W with x (B, m, q, ...) along axis 1 (clients).
 
     Only the first ``mixed`` of the q entries are multiplied.
@@ -181,7 +181,7 @@ def backward(
     for stage, chain in zip(stages[::-1], laws[::-1]):
         for law in chain[::-1]:
             mean_matrix = np.sum([p * W for p, W in law], axis=0)
-            rows = product(mean_matrix.T, rows, stage.mixed)
+            rows = mix_clients(mean_matrix.T, rows, stage.mixed)
         if stage.alone.noise is not None:
             added += float((rows * (stage.alone.noise @ rows)).sum())
         rows = stage.alone.map.swapaxes(-1, -2) @ rows

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.documents import short as quoted
+from dfltheory.documents import short_text as quoted
 from dfltheory.errors import InputError
 from dfltheory.experiments.cases import Case, statements
-from dfltheory.files import plain
+from dfltheory.files import json_value
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.identity import value_digest
 from dfltheory.own import Trust
 from dfltheory.problems import located
 from dfltheory.randomness import RANDOM_FORMAT
-from dfltheory.training.document import SECTIONS, short
+from dfltheory.training.document import SECTIONS, short_label
 from dfltheory.training.instance import Instance
 from dfltheory.training.options import Option, builder, options_of, standard_name
 from dfltheory.training.sections import make_network, references
@@ -33,7 +33,7 @@ from dfltheory.verdicts.admissible_steps import (
     supplied_names,
 )
 from dfltheory.verdicts.hyperparameters import hyperparameter_fields
-from dfltheory.verdicts.schedule import step_sizes
+from dfltheory.verdicts.schedule import scheduled_hyperparameters
 
 RECORDED_CLIENTS = 256
 """Largest network in a file whose matrix is copied into the records of cells."""
@@ -100,7 +100,8 @@ class Cell:
         """The settings of the cell as text, or the title."""
         return (
             ", ".join(
-                f"{name} = {short(value)}" for name, value in self.settings.items()
+                f"{name} = {short_label(value)}"
+                for name, value in self.settings.items()
             )
             or self.title
         )
@@ -173,7 +174,9 @@ class Cell:
         try:
             schedule = scheduling(self.theorems)
             task, network = instance.task, instance.network
-            steps = step_sizes(schedule, task, instance.rounds, known, network)
+            steps = scheduled_hyperparameters(
+                schedule, task, instance.rounds, known, network
+            )
             all_values = {
                 "rho0": 1.0,
                 **task.constants.known(),
@@ -231,7 +234,7 @@ class Cell:
             if document["theorem"].get("steps") == "schedule":
                 # the default must not change the hashes of cells
                 document["theorem"].pop("steps")
-        return plain(document)
+        return json_value(document)
 
     def _recorded(self, title: str, table: Section) -> Section:
         """Return one section as it is stored in the record of the cell."""

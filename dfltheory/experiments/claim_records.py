@@ -30,7 +30,7 @@ from dfltheory.experiments.standard_problems import (
     SEEDS,
     StandardVerdict,
 )
-from dfltheory.files import plain
+from dfltheory.files import json_value
 
 NOT_EXAMINED = (
     "families of candidate problems other than those listed, and more candidates of"
@@ -80,7 +80,7 @@ def claim_document(
         evidence=report.evidence(status),
         examined=report.examined,
         not_examined=list(NOT_EXAMINED),
-        status=plain(status.to_dict()),
+        status=json_value(status.to_dict()),
         budget=BudgetRecord(
             seconds=None if report.budget.candidates else report.budget.seconds,
             candidates=report.budget.candidates,

@@ -24,7 +24,7 @@ from dfltheory.experiments.cell import Cell, Section, check_code
 from dfltheory.experiments.schema import FILE_SECTIONS, Outline, TheoremSection
 from dfltheory.experiments.sweep_axes import (
     Axis,
-    grid,
+    cell_settings,
     read_axes,
     refuse_many_cells,
     set_field,
@@ -33,11 +33,11 @@ from dfltheory.files import read_bytes
 from dfltheory.own import Trust, require_trust, trusting
 from dfltheory.problems import MAX_PROBLEMS, Problems, located
 from dfltheory.schemas import read_model
-from dfltheory.training.document import short
+from dfltheory.training.document import short_label
 from dfltheory.training.instance import Instance
 from dfltheory.training.options import options_of
 from dfltheory.training.sections import (
-    check_algorithm,
+    check_algorithm_section,
     checked_sections,
     references,
 )
@@ -99,11 +99,13 @@ class Experiment:
                 " one, with key = ..."
             )
         across = self.axes[0].fields if self.axes else ()
-        column = ", ".join(short(cell.settings[name]) for name in across)
+        column = ", ".join(short_label(cell.settings[name]) for name in across)
         others = {
             name: value for name, value in cell.settings.items() if name not in across
         }
-        row = ", ".join(f"{name} = {short(value)}" for name, value in others.items())
+        row = ", ".join(
+            f"{name} = {short_label(value)}" for name, value in others.items()
+        )
         return cell.case(self.title, row, column)
 
 
@@ -226,7 +228,7 @@ def read_experiment(
         is_only = all(len(axis.values) == 1 for axis in axes)
         unchecked = [
             Cell(source, title, {}, folder, settings, allowed, is_only)
-            for settings in grid(axes)
+            for settings in cell_settings(axes)
         ]
         known = {name: base[name] for name in FILE_SECTIONS if name in base}
         cells = _checked_cells(known, unchecked, imports, force, problems)
@@ -299,7 +301,7 @@ def _checked_cell(
         if cell["algorithm"]:
             is_valid = bool(cell["theorem"]) and not theorem_problems
             with problems.collecting():
-                check_algorithm(
+                check_algorithm_section(
                     cell["algorithm"], _given_later(cell, document, is_valid)
                 )
     return cell

@@ -13,7 +13,7 @@ from dfltheory.bounds.display import condition_latex
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.experiments.cases import Case, Outcome
 from dfltheory.experiments.html_text import html_text, mathml
-from dfltheory.number_format import number, tex
+from dfltheory.number_format import format_number, tex
 from dfltheory.verdicts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def figure_name(title: str, group: str) -> str:
     return f"{plain}-{mark}"
 
 
-def template(name: str) -> Template:
+def page_template(name: str) -> Template:
     """Return a page template of this package that escapes all values."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -64,7 +64,7 @@ def template(name: str) -> Template:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = format_number
     environment.globals["anchor"] = anchor
     return environment.get_template(name)
 
@@ -105,7 +105,7 @@ def _statement(theorem: Theorem) -> dict[str, object]:
     }
 
 
-def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
+def constant_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
     """Return the name, value and provenance of each constant.
 
     The value is a range if the problems differ.
@@ -122,7 +122,7 @@ def constants_of(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
             )
     rows = []
     for name, entries in known.items():
-        ends = [number(value) for value, _ in (min(entries), max(entries))]
+        ends = [format_number(value) for value, _ in (min(entries), max(entries))]
         rows.append((name, " to ".join(dict.fromkeys(ends)), entries[0][1]))
     return rows
 
@@ -183,13 +183,13 @@ def latex_table(verdicts: Iterable[Verdict]) -> str:
 __all__ = [
     "MARKS",
     "MEANINGS",
-    "constants_of",
+    "constant_rows",
     "embedded",
     "reasons_of",
     "statements_of",
     "anchor",
     "figure_name",
     "latex_table",
-    "template",
+    "page_template",
     "verdict_text",
 ]

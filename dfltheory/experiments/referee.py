@@ -21,7 +21,12 @@ from dfltheory.bounds.status import Status
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.code_digest import AUDITING, code_digest
 from dfltheory.checks.finding import AuditFinding
-from dfltheory.checks.headlines import corrected_variant, examined, headline, name_of
+from dfltheory.checks.headlines import (
+    corrected_variant,
+    examined,
+    headline,
+    statement_name,
+)
 from dfltheory.checks.run import audit
 from dfltheory.counterexamples.describe import counterexample_lines, excess_words
 from dfltheory.counterexamples.saved import replay
@@ -29,7 +34,7 @@ from dfltheory.errors import InputError
 from dfltheory.experiments.claim_records import NOT_EXAMINED, claim_document, versions
 from dfltheory.experiments.claim_report import Budget, ClaimReport, examine
 from dfltheory.experiments.html_text import html_text, mathml
-from dfltheory.experiments.page_parts import template
+from dfltheory.experiments.page_parts import page_template
 from dfltheory.experiments.referee_pictures import phase_picture, refutation_picture
 from dfltheory.files import check_writable, read_json, write_json, write_text
 from dfltheory.progress import silent
@@ -112,8 +117,8 @@ def _page(
         if saved is not None
         else []
     )
-    return template("referee.html.j2").render(
-        name=name_of(theorem),
+    return page_template("referee.html.j2").render(
+        name=statement_name(theorem),
         theorem=theorem,
         verdict=html_text(headline(theorem, status, len(errors), reference)),
         formula=mathml(theorem.latex(), "block"),
@@ -217,7 +222,7 @@ class Written:
     errors: int
 
 
-def write(
+def write_page(
     theorem: Theorem,
     out: Path,
     command: str,
@@ -302,4 +307,4 @@ def _refuse_another_claim(claim: Path, page: Path) -> None:
         )
 
 
-__all__ = ["Written", "referee", "replayed_status", "write"]
+__all__ = ["Written", "referee", "replayed_status", "write_page"]

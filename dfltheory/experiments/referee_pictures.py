@@ -115,7 +115,7 @@ def _values_at_horizons(
     values = counterexample_values(run, theorem, batch, T)
     path = score.followed(theorem, batch, T)
     numbers = {name: np.asarray(value, dtype=float) for name, value in values.items()}
-    data = score.left_side(theorem, batch, path, numbers)
+    data = score.measure_by_round(theorem, batch, path, numbers)
     horizons = np.unique(np.round(np.geomspace(2, max(T, 3), 60)))
     measured = [float(at_T(theorem, data, int(h), path.cycle)[0]) for h in horizons]
     lines = {"measured": np.array(measured)}

@@ -14,17 +14,17 @@ from dfltheory.experiments.page_parts import (
     MARKS,
     MEANINGS,
     anchor,
-    constants_of,
+    constant_rows,
     embedded,
     figure_name,
     latex_table,
+    page_template,
     reasons_of,
     statements_of,
-    template,
     verdict_text,
 )
 from dfltheory.files import filling, replacing, write_json, write_text
-from dfltheory.number_format import number
+from dfltheory.number_format import format_number
 from dfltheory.plots.groups import families
 from dfltheory.plots.look import save
 from dfltheory.verdicts.verdict import Verdict
@@ -222,7 +222,7 @@ def render(
     cover, pictures
         The drawn ``study.cover`` and ``study.pictures``.
     """
-    page = template("report.html.j2")
+    page = page_template("report.html.j2")
     groups = [_group(study, name, figure, folder) for name, figure in figures.items()]
     known = {
         (v.key, v.variant): v.status.how for _, v in study.verdicts if v.status.refuted
@@ -298,7 +298,7 @@ def _group(
         "alt": f"Bound against measurement for {name}: {len(outcomes)} runs",
         "outcomes": outcomes,
         "along": outcomes[0].case.along,
-        "constants": constants_of(outcomes),
+        "constants": constant_rows(outcomes),
         "statements": statements_of(outcomes),
         "silent": reasons_of(
             (o.case, v)
@@ -345,7 +345,7 @@ def tables(study: Study) -> list[object]:
                     Text("" if k else outcome.case.place),
                     Text(v.variant),
                     said,
-                    number(v.ratio, nothing=""),
+                    format_number(v.ratio, nothing=""),
                 )
                 table.add_row(*cells, end_section=last)
         all_tables.append(table)

@@ -41,7 +41,7 @@ from dfltheory.errors import (
 )
 from dfltheory.experiments.verdict_documents import ABSENT, verdict_from_dict
 from dfltheory.files import read_json, reading, replacing
-from dfltheory.training.document import short
+from dfltheory.training.document import short_label
 from dfltheory.verdicts.suggestions import suggestions_from_dict
 from dfltheory.verdicts.verdict import Verdict
 
@@ -201,7 +201,7 @@ class Results:
                 varying.append(name)
         histories = {}
         for cell in cells:
-            label = ", ".join(short(cell.settings[name]) for name in varying)
+            label = ", ".join(short_label(cell.settings[name]) for name in varying)
             histories[label or cell.key] = cell.history
         return histories
 
@@ -389,7 +389,7 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def write_table(results: Results, folder: Path) -> None:
+def write_results(results: Results, folder: Path) -> None:
     """Write ``results.csv``, the tidy table of all cells, to a folder."""
     with replacing(folder / TABLE) as temporary:
         results.frame.to_csv(temporary, index=False)

@@ -12,7 +12,7 @@ from dfltheory.errors import InputError
 from dfltheory.own import own as load_own
 from dfltheory.schemas import Schema, fields_by_name
 from dfltheory.training.document import NAMED, SECTIONS, Name, section_model
-from dfltheory.training.options import names_of
+from dfltheory.training.options import section_names
 from dfltheory.verdicts.admissible_steps import Step
 from dfltheory.verdicts.statistics import Method
 
@@ -125,7 +125,7 @@ def experiment_schema(own: Iterable[str] = ()) -> dict[str, object]:
     InputError
         If a reference is neither an algorithm nor a function or class.
     """
-    names = {title: names_of(title) for title in NAMED}
+    names = {title: section_names(title) for title in NAMED}
     for reference in own:
         names[_section_of(reference)].append(reference)
     kinds = {title: model | None for title, model in FILE_SECTIONS.items()}

@@ -26,7 +26,7 @@ from dfltheory.training.options import options_of
 from dfltheory.training.sections import make_network, make_task
 from dfltheory.verdicts.given_values import TWO_BLOCKS
 from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
-from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
+from dfltheory.verdicts.schedule import covered_algorithm, scheduled_algorithm
 from dfltheory.verdicts.verdict import Kind, Verdict
 
 NETWORKS = ("ring", "exponential", "complete")
@@ -228,7 +228,7 @@ def _algorithm(
     if step not in ("schedule", "largest"):
         chosen_values |= dict.fromkeys(step_names(theorem.glossary), float(step))
         step = "schedule"
-    kind = algorithm_class(theorem)
+    kind = covered_algorithm(theorem)
     hyperparameters: dict[str, Any] = {
         name: value
         for name, value in chosen_values.items()

@@ -25,7 +25,7 @@ from dfltheory.experiments.results import (
     Results,
     load_results,
     read_record,
-    write_table,
+    write_results,
 )
 from dfltheory.experiments.sweep_workers import Job, Record, cell_results, connected
 from dfltheory.files import filling, remove_halves, replacing, write_json
@@ -147,7 +147,7 @@ def _swept(
                 failures += record["status"] == "failed"
                 report(_progress_text(record["settings"], failures), 1)
         results = load_results(folder)
-        write_table(results, new)
+        write_results(results, new)
         write_json(new / MANIFEST, manifest)
     return Sweep(results, ran=len(waiting), kept=finished)
 

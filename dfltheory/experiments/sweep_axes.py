@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dfltheory.documents import short as quoted
+from dfltheory.documents import short_text as quoted
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.experiments.cell import Section
 from dfltheory.experiments.schema import FILE_SECTIONS
@@ -114,7 +114,7 @@ def set_field(document: Section, name: str, value: object) -> None:
     node[path[-1]] = copy.deepcopy(value)
 
 
-def grid(axes: tuple[Axis, ...]) -> Iterator[dict[str, object]]:
+def cell_settings(axes: tuple[Axis, ...]) -> Iterator[dict[str, object]]:
     """Yield the settings of every cell, by dotted field."""
     for rows in itertools.product(*(axis.values for axis in axes)):
         settings: dict[str, object] = {}
@@ -136,4 +136,4 @@ def refuse_many_cells(axes: tuple[Axis, ...], problems: Problems) -> None:
         problems.raise_any()
 
 
-__all__ = ["Axis", "grid", "read_axes", "refuse_many_cells", "set_field"]
+__all__ = ["Axis", "cell_settings", "read_axes", "refuse_many_cells", "set_field"]

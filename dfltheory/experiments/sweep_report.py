@@ -14,7 +14,7 @@ from dfltheory.experiments.report import Study, render
 from dfltheory.experiments.results import CELLS, MANIFEST, TABLE, CellResult, Results
 from dfltheory.files import filling, write_text
 from dfltheory.rates import fit_points
-from dfltheory.training.document import short
+from dfltheory.training.document import short_label
 from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
 
 def _settings(cell: CellResult) -> str:
     return (
-        ", ".join(f"{name} = {short(value)}" for name, value in cell.settings.items())
+        ", ".join(
+            f"{name} = {short_label(value)}" for name, value in cell.settings.items()
+        )
         or cell.key
     )
 
@@ -88,8 +90,8 @@ def _title_text(name: str, value: object) -> str:
     Numbers are preceded by their field, names are not.
     """
     if isinstance(value, (str, dict)):
-        return short(value)
-    return f"{name.split('.')[-1]} = {short(value)}"
+        return short_label(value)
+    return f"{name.split('.')[-1]} = {short_label(value)}"
 
 
 def _outcome(
@@ -186,7 +188,7 @@ def _panels_along_axes(
         if len(shown) < 2:
             continue
         name = "-".join(field.replace(".", "-") for field in axis)
-        held = [f"{n} = {short(first[n])}" for n in first if n not in axis]
+        held = [f"{n} = {short_label(first[n])}" for n in first if n not in axis]
         figure = plots.panels(shown[:_MOST_PANELS])
         path = plots.save(figure, folder / f"runs-{name}")[2]
         which = "Runs"
@@ -240,7 +242,7 @@ def _curves(
     held = ""
     if len(judged[["variant", *others]].drop_duplicates()) > _MOST_CURVES:
         first = judged[np.isfinite(judged["ratio"].astype(float))].iloc[0]
-        held = _held_text([f"{name} = {short(first[name])}" for name in others])
+        held = _held_text([f"{name} = {short_label(first[name])}" for name in others])
         for name in others:
             judged = judged[judged[name] == first[name]]
         others = []
@@ -263,7 +265,7 @@ def _ticks_at(ax: Any, values: pd.Series) -> None:
     if _numeric(values):
         ticks = sorted(set(values))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.set_xticks(ticks, [short(v) for v in ticks])
+        ax.set_xticks(ticks, [short_label(v) for v in ticks])
 
 
 def _numeric(values: pd.Series) -> bool:
@@ -287,7 +289,7 @@ def rate_points(
             continue
         first = rows[other].iloc[0]
         if rows[other].nunique() > 1:
-            held.append(f"{other} = {short(first)}")
+            held.append(f"{other} = {short_label(first)}")
         rows = rows[rows[other] == first]
     for _, of_variant in rows.groupby("variant", sort=False):
         table = of_variant[

@@ -25,7 +25,7 @@ import numpy as np
 from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.cases import installed_versions, perform
 from dfltheory.experiments.cell import Cell
-from dfltheory.files import plain
+from dfltheory.files import json_value
 from dfltheory.randomness import RANDOM_FORMAT, one_order
 from dfltheory.training.history import History
 
@@ -105,7 +105,7 @@ def run_cell(key: str, cell: Cell) -> Finished:
     except Exception as error:
         record |= _failure(error, traceback.format_exc())
     record["seconds"] = time.perf_counter() - start
-    return key, plain(record), history
+    return key, json_value(record), history
 
 
 def _identified(key: str, cell: Cell) -> Record:

@@ -25,7 +25,7 @@ from dfltheory.errors import (
     DataError,
     DFLTheoryError,
 )
-from dfltheory.files import plain, read_json, reading
+from dfltheory.files import json_value, read_json, reading
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.statistics import Interval
 from dfltheory.verdicts.suggestions import suggestions_from_dict
@@ -88,7 +88,7 @@ def verdict_from_dict(
     """
     try:
         must("verdict", document, isinstance(document, Mapping), "a table of fields")
-        raw = named("verdict", {**ABSENT, **plain(document)}, _VERDICT, None)
+        raw = named("verdict", {**ABSENT, **json_value(document)}, _VERDICT, None)
         values = {
             name: read(f"verdict.{name}", raw[name]) for name, read in _VERDICT.items()
         }

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dfltheory.errors import GraphError, InputError
-from dfltheory.graphs.connectivity import diameter, union
+from dfltheory.graphs.connectivity import directed_diameter, union
 from dfltheory.graphs.connectivity import window as smallest_window
 from dfltheory.graphs.matrices import Matrix, support
 from dfltheory.graphs.sequence_conversion import as_sequence
@@ -139,7 +139,7 @@ def cited_constants(
     diameters: list[float] = []
     for start in starts:
         in_window = [links[(start + k) % T] for k in range(B)]
-        diameters.append(diameter(union(in_window)))
+        diameters.append(directed_diameter(union(in_window)))
     return assran_constants(sequence.m, D, int(max(diameters)), B, dim)
 
 

@@ -110,7 +110,7 @@ def window(Ps: Sequence[Matrix], *, periodic: bool) -> tuple[int | None, int]:
     return high, start
 
 
-def diameter(S: sp.csr_array) -> float:
+def directed_diameter(S: sp.csr_array) -> float:
     """Return the length of the longest shortest directed path.
 
     Parameters

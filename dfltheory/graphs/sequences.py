@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from dfltheory.constants import FRESH_ROUND, SEQUENCES
-from dfltheory.errors import GraphError, InputError, one_of
+from dfltheory.errors import GraphError, InputError, checked_name
 from dfltheory.graphs.matrices import ROUNDING, Matrix, as_matrix
 
 
@@ -259,7 +259,7 @@ def kind_of(sequence: MixingSequence) -> str:
     """
     declared = getattr(sequence, "kind", None)
     if declared is not None:
-        one_of("kind of network sequence", declared, SEQUENCES)
+        checked_name("kind of network sequence", declared, SEQUENCES)
     if getattr(sequence, "needs_losses", False):
         return "any"
     period = None if sequence.random else getattr(sequence, "period", None)

@@ -12,7 +12,7 @@ from typing import Literal, overload
 
 import numpy as np
 
-from dfltheory.errors import GraphError, InputError, one_of
+from dfltheory.errors import GraphError, InputError, checked_name
 from dfltheory.graphs.assumptions import Failure
 from dfltheory.graphs.matrices import as_matrix, to_dense
 from dfltheory.graphs.sequence_conversion import as_sequence
@@ -58,7 +58,7 @@ class NetworkLaw:
         name: str,
         of: Literal["matrix", "sequence"] = "matrix",
     ):
-        one_of("argument of a law", of, {"matrix", "sequence"})
+        checked_name("argument of a law", of, {"matrix", "sequence"})
         functools.update_wrapper(self, function)
         self.function = function
         self.name = name

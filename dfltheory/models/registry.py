@@ -7,7 +7,7 @@ from math import prod
 
 from torch import nn
 
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.models import convolutional, dense
 
 
@@ -66,7 +66,7 @@ def get(name: str, shape: Sequence[int] = (3, 32, 32), classes: int = 10) -> nn.
     """
     if name in _DENSE:
         return _DENSE[name](prod(shape), classes)
-    one_of("model", name, names())
+    checked_name("model", name, names())
     if len(shape) != 3 or shape[1] != shape[2]:
         raise InputError(
             f"shape = {tuple(shape)}: {name} takes square images (channels, side, side)"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from dfltheory.errors import InputError
 from dfltheory.plots import layout, look
 from dfltheory.plots.groups import (
-    axis_label,
     bound_label,
     by_left_side,
     families,
-    left_side,
+    left_side_formula,
+    left_sides_label,
     side_names,
 )
 from dfltheory.plots.horizons import VerdictLike
@@ -120,7 +120,7 @@ def curves(
                 _mark_run(axes.lines[first_line:], index)
         last = max(members[0].rounds for members in runs.values())
         axes.set_xlim(1, max(last, 2))
-        axes.set_ylabel(axis_label(all_verdicts))
+        axes.set_ylabel(left_sides_label(all_verdicts))
         entries: layout.Entries = []
         if legend:
             entries = _entries_of_runs(axes, runs) if several else _entries(axes)
@@ -134,7 +134,7 @@ def _side(group: Sequence[VerdictLike], names: Mapping[LeftSide, str]) -> Side |
     """Return the left-hand side of a group of verdicts; None if it is the only one."""
     if len(names) == 1:
         return None
-    side = left_side(group[0])
+    side = left_side_formula(group[0])
     return Side(names[side], list(names).index(side))
 
 

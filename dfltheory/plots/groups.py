@@ -71,11 +71,11 @@ def by_left_side(verdicts: Iterable[VerdictLike]) -> list[list[VerdictLike]]:
     """
     groups: dict[LeftSide, list[VerdictLike]] = {}
     for verdict in verdicts:
-        groups.setdefault(left_side(verdict), []).append(verdict)
+        groups.setdefault(left_side_formula(verdict), []).append(verdict)
     return list(groups.values())
 
 
-def left_side(verdict: VerdictLike) -> LeftSide:
+def left_side_formula(verdict: VerdictLike) -> LeftSide:
     """Return the left-hand side of a verdict without its description in words."""
     return replace(verdict.theorem.lhs, averaging="")
 
@@ -109,10 +109,10 @@ def side_names(verdicts: Iterable[VerdictLike]) -> dict[LeftSide, str]:
     words = [_AGGREGATES[members[0].theorem.lhs.aggregate] for members in groups]
     if len(set(words)) < len(words):
         words = [formula(members[0].theorem) for members in groups]
-    return {left_side(members[0]): name for members, name in zip(groups, words)}
+    return {left_side_formula(members[0]): name for members, name in zip(groups, words)}
 
 
-def axis_label(verdicts: Sequence[VerdictLike]) -> str:
+def left_sides_label(verdicts: Sequence[VerdictLike]) -> str:
     """Return the axis label of one or several left-hand sides."""
     theorem = verdicts[0].theorem
     if len(by_left_side(verdicts)) == 1:
@@ -142,11 +142,11 @@ def _variants(verdicts: Sequence[VerdictLike]) -> str:
 
 
 __all__ = [
-    "axis_label",
+    "left_sides_label",
     "bound_label",
     "by_left_side",
     "families",
-    "left_side",
+    "left_side_formula",
     "refuted_note",
     "side_names",
 ]

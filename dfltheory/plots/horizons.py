@@ -12,7 +12,7 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.confidence import half_widths, upper_limits
 from dfltheory.errors import InputError
-from dfltheory.verdicts.evidence import lower_limits
+from dfltheory.verdicts.evidence import evidence_lower_limits
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.simultaneous_limits import running_upper_limits
 from dfltheory.verdicts.statistics import upper_of_each
@@ -147,7 +147,7 @@ def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
     finite = np.isfinite(means)  # after divergence all values are infinite
     low = means.copy()
     high = np.full(means.shape, np.inf)
-    low[finite] = lower_limits(columns[:, finite], tail)
+    low[finite] = evidence_lower_limits(columns[:, finite], tail)
     if not left.is_minimum:
         high[finite] = upper_limits(columns[:, finite], tail)
         return estimate, low, high
@@ -233,6 +233,6 @@ def _limits_of_running_maximum(
     """
     low = columns.mean(axis=0)
     finite = np.isfinite(low)
-    low[finite] = lower_limits(columns[:, finite], tail / columns.shape[1])
+    low[finite] = evidence_lower_limits(columns[:, finite], tail / columns.shape[1])
     high = upper_of_each(columns, tail, left.equal_rounds)
     return estimate, np.maximum.accumulate(low), np.maximum.accumulate(high)

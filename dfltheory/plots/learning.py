@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.confidence import half_widths
-from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.errors import InputError, UnknownNameError, checked_name
 from dfltheory.plots.labels import literal
 from dfltheory.plots.layout import styled_axes
 from dfltheory.plots.look import MEASURED, WideStyle, looks
@@ -123,7 +123,7 @@ def learning_curves(
                 styled.fill_between(
                     places, low, high, color=color, alpha=0.15, linewidth=0
                 )
-        styled.set(xlabel=X_LABELS[x], ylabel=axis_label(metric))
+        styled.set(xlabel=X_LABELS[x], ylabel=metric_label(metric))
         _set_scale(styled, metric)
     return styled
 
@@ -193,7 +193,7 @@ def clients(
     return styled
 
 
-def axis_label(metric: str) -> str:
+def metric_label(metric: str) -> str:
     """Return the axis label of a measure or of a summary over clients."""
     for base, label in OF_CLIENTS.items():
         if metric == base:
@@ -207,8 +207,8 @@ def axis_label(metric: str) -> str:
 
 def _check(runs: object, metric: str, band: str, x: str) -> None:
     """Raise an error unless every run contains the data to draw."""
-    one_of("band", band, {"interval", "seeds", "clients"})
-    one_of("x", x, X_LABELS)
+    checked_name("band", band, {"interval", "seeds", "clients"})
+    checked_name("x", x, X_LABELS)
     if not isinstance(runs, Mapping) or not runs:
         raise InputError(
             "runs must be a dictionary label -> History with at least one run"
@@ -301,4 +301,4 @@ def _set_scale(ax: Axes, metric: str) -> None:
         ax.set_yscale("log")
 
 
-__all__ = ["axis_label", "clients", "learning_curves"]
+__all__ = ["metric_label", "clients", "learning_curves"]

@@ -220,7 +220,7 @@ def _use_plain_powers(figure: Figure) -> None:
                 axis.set_minor_formatter(PlainPowers())
 
 
-def write(figure: Figure, path: Path, dpi: int | None = None) -> None:
+def write_figure(figure: Figure, path: Path, dpi: int | None = None) -> None:
     """Write a figure atomically and close it.
 
     The suffix of the path determines the format. The file contains no date, so equal
@@ -282,9 +282,9 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     with _layout_solved_once(figure):
         for file in paths:
             if file.suffix.lower() == ".png":
-                write(figure, file, dpi=300)
+                write_figure(figure, file, dpi=300)
             else:
-                write(figure, file)
+                write_figure(figure, file)
     return paths
 
 

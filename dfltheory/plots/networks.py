@@ -12,10 +12,10 @@ import numpy as np
 from dfltheory.errors import InputError
 from dfltheory.plots import layout, look
 from dfltheory.plots.groups import (
-    axis_label,
     bound_label,
     families,
-    left_side,
+    left_side_formula,
+    left_sides_label,
     side_names,
 )
 from dfltheory.plots.horizons import VerdictLike, mean_band
@@ -93,7 +93,7 @@ def networks(
         axes.set_xticks(range(len(ordered)), ticks)
         axes.set_xlim(-0.5, len(ordered) - 0.5)
         all_verdicts = [verdict for members in groups for verdict in members]
-        axes.set(yscale="log", ylabel=axis_label(all_verdicts))
+        axes.set(yscale="log", ylabel=left_sides_label(all_verdicts))
         below = _place_ticks(axes, ticks)
         entries: layout.Entries = []
         if legend:
@@ -152,7 +152,9 @@ def _draw_measured(
     for index, (side, name) in enumerate(names.items()):
         places, values = [], []
         for place, members in enumerate(groups):
-            of_side = [verdict for verdict in members if left_side(verdict) == side]
+            of_side = [
+                verdict for verdict in members if left_side_formula(verdict) == side
+            ]
             if not of_side:
                 continue
             limits = mean_band(of_side[0].left_hand_side, of_side[0].confidence)
@@ -191,7 +193,7 @@ def _series(
         base = look.style_of(meaning)
         of_meaning = 0
         for verdict in family:
-            side = names[left_side(verdict)] if len(names) > 1 else ""
+            side = names[left_side_formula(verdict)] if len(names) > 1 else ""
             key = (verdict.key, verdict.variant, side)
             if key not in by_variant:
                 marker = base["marker"]

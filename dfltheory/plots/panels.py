@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
-from dfltheory.plots.groups import families, left_side, refuted_note
+from dfltheory.plots.groups import families, left_side_formula, refuted_note
 from dfltheory.plots.labels import formula, gap_label, horizon_label, label_points
 from dfltheory.plots.layout import set_text_size
 from dfltheory.plots.notation import (
@@ -109,7 +109,7 @@ def _left_sides(outcomes: Sequence[Outcome]) -> list[LeftSide]:
     sides: dict[LeftSide, None] = {}
     for outcome in outcomes:
         for verdict in outcome.verdicts:
-            sides[left_side(verdict)] = None
+            sides[left_side_formula(verdict)] = None
     return list(sides)
 
 
@@ -119,7 +119,7 @@ def _blocks(outcomes: Sequence[Outcome]) -> list[Block]:
     for side in _left_sides(outcomes):
         block: list[tuple[Outcome, list[Verdict]]] = []
         for outcome in outcomes:
-            verdicts = [v for v in outcome.verdicts if left_side(v) == side]
+            verdicts = [v for v in outcome.verdicts if left_side_formula(v) == side]
             if verdicts:
                 block.append((outcome, verdicts))
         blocks.append(block)
@@ -230,7 +230,7 @@ def _verdicts_on(side: LeftSide, outcomes: Sequence[Outcome]) -> list[Verdict]:
     """Return the verdicts of the outcomes on one left-hand side."""
     verdicts: list[Verdict] = []
     for outcome in outcomes:
-        verdicts += [v for v in outcome.verdicts if left_side(v) == side]
+        verdicts += [v for v in outcome.verdicts if left_side_formula(v) == side]
     return verdicts
 
 

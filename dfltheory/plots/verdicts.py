@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
-from dfltheory.plots.groups import axis_label, bound_label, families, side_names
+from dfltheory.plots.groups import bound_label, families, left_sides_label, side_names
 from dfltheory.plots.horizons import (
     VerdictLike,
     bound_over,
@@ -108,7 +108,7 @@ def draw_run(
         _draw_where_conditions_fail(ax, verdicts)
     _draw_known_values(ax, applicable)
     ax.set(xscale="log", yscale="log")
-    ax.set(xlabel=horizon_label(left.theorem), ylabel=axis_label(verdicts))
+    ax.set(xlabel=horizon_label(left.theorem), ylabel=left_sides_label(verdicts))
     ax.autoscale_view()
     ax.set_xlim(1, max(left.run.rounds, 2))
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.real_numbers import expression, need
+from dfltheory.bounds.real_numbers import need, real_expression
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Condition, Theorem
@@ -150,14 +150,14 @@ def _check_script(script: Script) -> None:
     for r in script.ranges:
         ends = [r.low] if r.high is None else [r.low, r.high]
         for part in (r.symbol, r.means, *ends):
-            expression(part)
+            real_expression(part)
         need(all(end.is_number for end in ends), "the ends of a range are numbers")
     for old, new in (*script.values.items(), *script.names.items()):
         need(type(old) is sp.Symbol, "{} is not a symbol", old)
-        expression(new)
+        real_expression(new)
     if script.case is not None:
-        expression(script.case.left)
-        expression(script.case.right)
+        real_expression(script.case.left)
+        real_expression(script.case.right)
     if script.otherwise is not None:
         _check_script(script.otherwise)
 
@@ -307,7 +307,7 @@ def _corollary(theorem: Theorem, script: Corollary, others: Scripts) -> Checked:
             f"{script.claim} follows from {script.of}, whose proof is missing: pass its"
             " script"
         )
-    parent = checked(others[script.of], others)
+    parent = check_registered(others[script.of], others)
     source, missing = parent.theorem, list(parent.missing)
     same_runs = (source.lhs, source.scope) == (theorem.lhs, theorem.scope)
     if not same_runs or set(source.assumptions) - set(theorem.assumptions):
@@ -349,7 +349,7 @@ def _lost_mechanisms(theorem: Theorem, source: Theorem) -> dict[sp.Symbol, int]:
 _ANSWERS: dict[Script | Corollary, Checked] = {}
 
 
-def checked(
+def check_registered(
     script: Script | Corollary, others: Scripts = MappingProxyType({})
 ) -> Checked:
     """Return :func:`check` of the registered statement that a script claims.

@@ -18,11 +18,11 @@ from dfltheory.bounds.proof_steps import (
     LARGEST,
     ProofStep,
     expanded_size,
-    names_of,
+    proof_step_names,
     read_claim,
 )
 from dfltheory.bounds.real_numbers import RuleError, k
-from dfltheory.bounds.regions import conditions_of, relations_of
+from dfltheory.bounds.regions import expanded_conditions, relations_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import DFLTheoryError, InputError
@@ -84,7 +84,7 @@ class DeclaredProof:
 
     def __init__(self, theorem: Theorem):
         self.theorem = theorem
-        self.names = names_of(theorem.steps)
+        self.names = proof_step_names(theorem.steps)
         self._round = round_of(theorem)
         self._neutral = _neutral_values(theorem)
         definitions = {d.symbol.name: d.symbol for d in theorem.definitions}
@@ -205,7 +205,7 @@ class DeclaredProof:
     def _region_of_steps(self) -> StepRegion:
         """Return the region of the statement in the symbols of its steps."""
         conditions = []
-        for c in conditions_of(self.theorem):
+        for c in expanded_conditions(self.theorem):
             left, right = self._coefficient(c.left), self._coefficient(c.right)
             conditions.append(Condition(c.name, left, right, c.strict))
         facts = list(self.claims.values())

@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 import sympy as sp
 
-from dfltheory.bounds.real_numbers import expression, has_poles, reality
+from dfltheory.bounds.real_numbers import has_poles, real_expression, reality
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs.moments import (
@@ -287,7 +287,7 @@ def _demands_of(part: object) -> tuple[Demand, ...]:
         return ()
     return tuple(
         Demand(e, f"{part} is a real number", strict)
-        for e, strict in reality(expression(part))
+        for e, strict in reality(real_expression(part))
     )
 
 
@@ -314,7 +314,7 @@ def foreign_steps(fact: Fact) -> list[str]:
 
 def size_demand(c: Expr) -> Demand:
     """Demand that an expression, up to its visible sign, is not negative."""
-    return Demand(without_sign(expression(c)), "the size of a coefficient")
+    return Demand(without_sign(real_expression(c)), "the size of a coefficient")
 
 
 def without_sign(c: Expr) -> Expr:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.real_numbers import expression
+from dfltheory.bounds.real_numbers import real_expression
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs.facts import Fact, rule, single_moment, size_demand, young_weights
@@ -56,7 +56,7 @@ def young(weights: Iterable[Expr], *parts: tuple[Expr, Vec]) -> Conclusion:
     sq(sum_j c_j U_j) <= sum_j c_j^2 sq(U_j)/w_j for weights w_j > 0 that sum to at most
     1.
     """
-    shares = [expression(w) for w in weights]
+    shares = [real_expression(w) for w in weights]
     need(len(shares) == len(parts), "{} vectors need as many weights", len(parts))
     terms = []
     for w, (c, v) in zip(shares, parts, strict=True):
@@ -208,7 +208,7 @@ def bilinear(u: Vec, *parts: tuple[Expr, Vec]) -> Conclusion:
 
     <U, sum_j c_j V_j> = sum_j c_j <U, V_j>.
     """
-    terms = [(expression(c), inner(u, v)) for c, v in parts]
+    terms = [(real_expression(c), inner(u, v)) for c, v in parts]
     return equality(inner(u, _sum(parts)), combination(*terms))
 
 

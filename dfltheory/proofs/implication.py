@@ -10,7 +10,7 @@ import sympy as sp
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.inequalities.roots import with_roots
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.regions import expanded_conditions
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.script_region import glossary_of
@@ -36,7 +36,7 @@ def not_implied(
     list of str
         One message for each of these that is not proved.
     """
-    conditions, glossary = conditions_of(theorem), glossary_of(theorem)
+    conditions, glossary = expanded_conditions(theorem), glossary_of(theorem)
     region = Region(conditions, glossary=glossary)
     region_with_roots = with_roots(conditions, glossary)
     values: dict[Expr, Expr] = {}

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import sympy as sp
 
-from dfltheory.bounds.real_numbers import expression, need, reality
+from dfltheory.bounds.real_numbers import need, real_expression, reality
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.kernel import RULES
@@ -23,12 +23,12 @@ from dfltheory.proofs.moments import (
     Form,
     Moment,
     Vec,
+    atom_text,
     combination,
     form,
     form_text,
     k,
     one,
-    shown,
 )
 
 ONE = one("")
@@ -104,7 +104,7 @@ def _has_minus_sign(vec: Vec) -> bool:
 
 
 def _name_of_term(term: tuple[Atom, Expr]) -> str:
-    return shown(term[0])
+    return atom_text(term[0])
 
 
 # -- moments of multiples of one vector
@@ -172,7 +172,7 @@ def from_claim(name: str, claim: Conclusion, arguments: Iterable[object]) -> Lin
             uses |= argument.uses
     demands |= dict.fromkeys(claim.demands)
     for expr in sorted(_expressions(listed), key=str):
-        for sign, strict in reality(expression(expr)):
+        for sign, strict in reality(real_expression(expr)):
             demands[Demand(sign, f"{expr} is a real number", strict)] = None
     open_demands = tuple(d for d in demands if not d.plain)
     fact = LinearFact(claim.left, claim.right, claim.equal, open_demands, uses)

@@ -39,7 +39,7 @@ from dfltheory.proofs.vectors import (
     N,
     Vec,
     X,
-    shown,
+    atom_text,
 )
 from dfltheory.proofs.weights import PLAIN, Lag, is_zero
 
@@ -117,7 +117,7 @@ class AlgorithmRound:
         """
         after = Vec()
         for a, c in v.terms:
-            need(not a.pushed, "{} is divided by weights of this round", shown(a))
+            need(not a.pushed, "{} is divided by weights of this round", atom_text(a))
             after += self._next_state(a) * c
         return after
 
@@ -130,7 +130,7 @@ class AlgorithmRound:
         need(
             a.mean and a.name in ("x", "xbar") and a.block == self.shared,
             "{} is not a mean of a state",
-            shown(a),
+            atom_text(a),
         )
         if a.name == "xbar":
             return XBAR + self.moved.mean()
@@ -374,7 +374,7 @@ __all__ = [
     "Block",
     "Lag",
     "Vec",
-    "shown",
+    "atom_text",
     "is_zero",
     "RuleError",
     "count",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import sympy as sp
 
-from dfltheory.bounds.real_numbers import expression
+from dfltheory.bounds.real_numbers import real_expression
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.facts import Fact, over_all, rule, single_moment, young_weights
 from dfltheory.proofs.moments import (
@@ -114,7 +114,7 @@ def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Conclusion:
         all(m.kind in ("sq", "root", "one") for m in new),
         "only squares, roots and constants are known to be nonnegative",
     )
-    larger = {m: expression(c) for m, c in new.items()}
+    larger = {m: real_expression(c) for m, c in new.items()}
     demands = (
         Demand(c - fact.right.get(m, 0), f"enlarges the coefficient of {m}")
         for m, c in larger.items()
@@ -142,7 +142,7 @@ def add(weights: Iterable[Expr], *facts: Fact) -> Conclusion:
     """
     left, right, signs = [], [], []
     for weight, fact in zip(weights, facts, strict=True):
-        c = expression(weight)
+        c = real_expression(weight)
         left.append((fact.left, c))
         right.append((fact.right, c))
         signs.append(Demand(c, "a weight of a fact"))
@@ -170,7 +170,7 @@ def solve(
         )
         share = -rest.pop(moment)
     else:
-        share = 1 / expression(times)
+        share = 1 / real_expression(times)
         rest = form((rest, 1), (wanted, share))
     positive = Demand(share, f"divides by {share}", strict=True)
     return Conclusion(wanted, form((rest, 1 / share)), (positive,))

@@ -19,7 +19,7 @@ from dfltheory.bounds.inequalities.polynomials import VariableRange
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.inequalities.rewriting import rational
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.real_numbers import expression, reality
+from dfltheory.bounds.real_numbers import real_expression, reality
 from dfltheory.bounds.symbols import GLOSSARY, with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -97,7 +97,7 @@ class ScriptRegion:
     def is_real(self, expr: Expr) -> bool:
         """Return whether it is a real, finite number under the conditions."""
         return all(
-            self.holds(sign, strict) for sign, strict in reality(expression(expr))
+            self.holds(sign, strict) for sign, strict in reality(real_expression(expr))
         )
 
     def expand(self, expr: Expr) -> Expr:

@@ -10,7 +10,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.regions import values_of
+from dfltheory.bounds.regions import values_at
 from dfltheory.bounds.tree import at_numbers
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
@@ -74,7 +74,7 @@ def _inside_and_close(
     all_hold = np.ones(_TRIED, dtype=bool)
     nearest = np.full(_TRIED, np.inf)
     for condition in conditions:
-        slack, right = values_of([condition.slack, condition.right], columns)
+        slack, right = values_at([condition.slack, condition.right], columns)
         all_hold &= slack >= -1e-12
         with np.errstate(all="ignore"):
             nearest = np.fmin(nearest, np.abs(slack / right))

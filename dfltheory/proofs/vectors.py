@@ -12,7 +12,7 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.real_numbers import expression, k, need
+from dfltheory.bounds.real_numbers import k, need, real_expression
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.weights import PLAIN, Lag, factored
 
@@ -116,7 +116,7 @@ class Atom:
                 "a sum over steps has weights and an end",
             )
             need(
-                expression(self.step[1]) in (k, *(b.K for b in BLOCKS.values())),
+                real_expression(self.step[1]) in (k, *(b.K for b in BLOCKS.values())),
                 "a sum over steps must end at k or K, not at {}",
                 self.step[1],
             )
@@ -150,13 +150,13 @@ class Vec:
             need(
                 type(atom) is Atom, "a term of a vector has an atom, not {}", type(atom)
             )
-            need(atom not in atoms, "{} is in a vector twice", shown(atom))
+            need(atom not in atoms, "{} is in a vector twice", atom_text(atom))
             need(
                 isinstance(coefficient, sp.Basic),
                 "a coefficient is an expression: {}",
                 coefficient,
             )
-            normal = factored(expression(coefficient))
+            normal = factored(real_expression(coefficient))
             need(
                 normal == coefficient and normal != 0,
                 "{} is not a coefficient in normal form",
@@ -169,8 +169,8 @@ class Vec:
         """Return the sum of atoms with coefficients."""
         total: dict[Atom, Expr] = {}
         for atom, coefficient in pairs:
-            total[atom] = total.get(atom, sp.S.Zero) + expression(coefficient)
-        terms = {atom: factored(expression(sum_)) for atom, sum_ in total.items()}
+            total[atom] = total.get(atom, sp.S.Zero) + real_expression(coefficient)
+        terms = {atom: factored(real_expression(sum_)) for atom, sum_ in total.items()}
         return Vec(frozenset((atom, c) for atom, c in terms.items() if c != 0))
 
     def __add__(self, other: Vec) -> Vec:
@@ -180,7 +180,7 @@ class Vec:
         return self + other * sp.S.NegativeOne
 
     def __mul__(self, factor: sp.Expr | int) -> Vec:
-        return Vec.of((a, c * expression(factor)) for a, c in self.terms)
+        return Vec.of((a, c * real_expression(factor)) for a, c in self.terms)
 
     def __rmul__(self, factor: sp.Expr | int) -> Vec:
         return self * factor
@@ -338,10 +338,10 @@ class Vec:
         return True
 
     def __str__(self) -> str:
-        return " + ".join(sorted(f"({c})*{shown(a)}" for a, c in self.terms)) or "0"
+        return " + ".join(sorted(f"({c})*{atom_text(a)}" for a, c in self.terms)) or "0"
 
 
-def shown(a: Atom) -> str:
+def atom_text(a: Atom) -> str:
     """Return the text of an atom."""
     name = a.name if a.point is None else f"{a.name}({a.point})"
     if isinstance(a.step, tuple):

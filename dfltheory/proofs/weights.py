@@ -8,7 +8,14 @@ from functools import lru_cache
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.real_numbers import RuleError, count, expression, k, lag, need
+from dfltheory.bounds.real_numbers import (
+    RuleError,
+    count,
+    k,
+    lag,
+    need,
+    real_expression,
+)
 from dfltheory.bounds.units import Expr
 
 
@@ -156,7 +163,7 @@ class Lag:
             expr = getattr(self, name)
             if expr is None:
                 continue
-            strange = expression(expr).free_symbols & symbols
+            strange = real_expression(expr).free_symbols & symbols
             need(
                 not strange,
                 "{} = {} of a sum of weights must not contain {}",

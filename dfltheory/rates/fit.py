@@ -19,7 +19,7 @@ from dfltheory.bounds.reference import Reference, load
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
-from dfltheory.rates.measured import Measured, measure, together
+from dfltheory.rates.measured import Measured, measure, stacked_deviations
 from dfltheory.rates.objections import (
     differ,
     not_applicable,
@@ -221,7 +221,7 @@ def rate_fit(
         predicted=predicted,
         prediction=prediction,
         reason=reason,
-        deviations=together(points),
+        deviations=stacked_deviations(points),
         rounded=[point.rounded for point in points],
         has_constants=not thm.order,
     )

@@ -129,7 +129,7 @@ def _obstacle(run: History, theorem: Theorem, values: RunValues) -> str | None:
     return obstacle_of(run, stated, known)
 
 
-def together(points: Sequence[Measured]) -> NDArray[np.float64] | None:
+def stacked_deviations(points: Sequence[Measured]) -> NDArray[np.float64] | None:
     """Return the deviations (seeds, points), or None if nothing is random."""
     known = {len(p.deviations) for p in points if p.deviations is not None}
     if not known:

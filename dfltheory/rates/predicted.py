@@ -23,7 +23,7 @@ import sympy as sp
 from sympy import Expr
 
 from dfltheory.bounds.clauses import symbol_names
-from dfltheory.bounds.rates import Monomial, scheduled
+from dfltheory.bounds.rates import Monomial, with_schedule
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tree import from_text
 from dfltheory.errors import InputError, UnknownNameError
@@ -172,7 +172,7 @@ def check_quantity(vary: str) -> None:
 
 def has_logarithm(theorem: Theorem, vary: str) -> bool:
     """Return whether the scheduled bound contains a logarithm of the quantity."""
-    bound = scheduled(theorem, theorem.expand(sp.Add(*theorem.parts.values())))
+    bound = with_schedule(theorem, theorem.expand(sp.Add(*theorem.parts.values())))
     names = symbols_of(vary)
     return not names.isdisjoint(symbol_names(bound.atoms(sp.log)))
 
@@ -317,7 +317,7 @@ def _compiled(
     product = row.coefficient
     for atom, exponent in row.exponents:
         product = product * from_text(atom, defined_symbols) ** sp.Rational(exponent)
-    expression = scheduled(theorem, theorem.expand(product))
+    expression = with_schedule(theorem, theorem.expand(product))
     symbols = sorted(expression.free_symbols, key=str)
     return (
         expression,

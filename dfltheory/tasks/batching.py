@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.tasks.modules import Layout
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -336,4 +336,6 @@ def choose(
     if name == "auto":
         dense = dense_layers(made_of[0]) is not None and made_of[1] in LOSSES.values()
         name = "batched" if dense else "loop"
-    return known[one_of("batching strategy", name, known)](*made_of, channels_last)
+    return known[checked_name("batching strategy", name, known)](
+        *made_of, channels_last
+    )

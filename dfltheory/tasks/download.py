@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dfltheory.errors import DataError, MissingExtraError, one_of
+from dfltheory.errors import DataError, MissingExtraError, checked_name
 from dfltheory.tasks.files import SETS, FileSet, data_root, verify
 from dfltheory.tasks.formats import refuse_links_out
 
@@ -57,7 +57,7 @@ def fetch(
         If the packages for downloads are not installed.
     """
     entry = (
-        SETS[one_of("image set with files", name, SETS)]
+        SETS[checked_name("image set with files", name, SETS)]
         if isinstance(name, str)
         else name
     )

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dfltheory.errors import InputError, one_of
-from dfltheory.randomness import uniform
+from dfltheory.errors import InputError, checked_name
+from dfltheory.randomness import uniform_numbers
 from dfltheory.tasks.data_sets import Examples, examples_of, is_data_set
 
 Row = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -154,7 +154,10 @@ def client_weights(
     """
     m = len(sizes)
     if isinstance(weights, str):
-        if one_of("choice of weights", weights, {"uniform", "sizes"}) == "uniform":
+        if (
+            checked_name("choice of weights", weights, {"uniform", "sizes"})
+            == "uniform"
+        ):
             return None
         p = sizes.double() / sizes.sum()
     else:
@@ -185,7 +188,7 @@ def iid(sizes: Tensor, batch: int, generators: Sequence[torch.Generator]) -> Ten
     -------
     (S, m, batch) tensor of int
     """
-    numbers = uniform(generators, (len(sizes), batch), sizes.double())
+    numbers = uniform_numbers(generators, (len(sizes), batch), sizes.double())
     return (numbers * sizes.unsqueeze(-1)).long()
 
 
@@ -219,7 +222,7 @@ class Epochs:
         n = self._sizes.double()
         absent = torch.arange(int(n.max()), device=n.device) >= n.unsqueeze(-1)
         return (
-            uniform(self._generators, absent.shape, n)
+            uniform_numbers(self._generators, absent.shape, n)
             .masked_fill(absent, 2.0)
             .argsort(-1)
         )

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from dfltheory import models
-from dfltheory.errors import InputError, one_of, whole_number
+from dfltheory.errors import InputError, checked_name, whole_number
 from dfltheory.identity import value_digest
 from dfltheory.number_ranges import (
     NonnegativeFloat,
@@ -23,8 +23,8 @@ from dfltheory.number_ranges import (
 )
 from dfltheory.tasks import estimate
 from dfltheory.tasks.data_sets import Examples
-from dfltheory.tasks.images import ImageSet, Normalize, load
-from dfltheory.tasks.partition import Kind, split
+from dfltheory.tasks.images import ImageSet, Normalize, load_images
+from dfltheory.tasks.partition import Kind, partition_labels
 from dfltheory.tasks.supervised import Supervised
 
 _MODEL = {
@@ -77,7 +77,7 @@ def image_task(
         A name of :func:`dfltheory.models.names`, or any module. By default the network
         of the papers.
     partition : {"iid", "dirichlet", "dirichlet_by_image", "shards"}
-        How images are divided over the clients, see :func:`.partition.split`.
+        How images are divided over the clients, see :func:`.partition_labels`.
     alpha : float
         Parameter of the Dirichlet partitions.
     classes_per_client : int
@@ -115,9 +115,9 @@ def image_task(
     The loss is the cross-entropy. Each channel is normalized by its mean and standard
     deviation over the training set.
     """
-    all_images = load(name, data_root) if isinstance(name, str) else name
+    all_images = load_images(name, data_root) if isinstance(name, str) else name
     images = _random_subset(all_images, examples, test_examples, seed)
-    parts = split(
+    parts = partition_labels(
         images.train_y,
         m,
         partition,
@@ -136,7 +136,7 @@ def image_task(
         return [(to_tensor(x[indices]), y[indices]) for indices in client_indices]
 
     test_sets: Examples | list[Examples]
-    if one_of("test", test, {"all", "own"}) == "all":
+    if checked_name("test", test, {"all", "own"}) == "all":
         # torch warns of arrays that are not writable, such as those read from a file
         test_x = np.require(images.test_x, requirements="W")
         test_sets = to_tensor(test_x), images.test_y

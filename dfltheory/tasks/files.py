@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dfltheory.errors import DataError, one_of
+from dfltheory.errors import DataError, checked_name
 from dfltheory.tasks.formats import OTHER_IMAGES, tiny_imagenet_index
 
 ENVIRONMENT = "DFLTHEORY_DATA_ROOT"
@@ -167,7 +167,7 @@ def verify(
     Tiny-ImageNet is verified as one folder by its number of images.
     """
     entry = (
-        SETS[one_of("image set with files", name, SETS)]
+        SETS[checked_name("image set with files", name, SETS)]
         if isinstance(name, str)
         else name
     )

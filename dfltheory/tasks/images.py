@@ -12,7 +12,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.tasks import files, formats
 
 NAMES = ("digits", *files.SETS)
@@ -145,7 +145,7 @@ class Normalize:
         return (pixels.to(torch.float32) * scale).sub_(shift)
 
 
-def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
+def load_images(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
     """Return an image set by name, after verifying its files below the data root.
 
     Raises
@@ -157,7 +157,7 @@ def load(name: str, root: str | os.PathLike[str] | None = None) -> ImageSet:
     """
     if name == "digits":
         return _digits()
-    folder = files.require(one_of("image set", name, NAMES), root)
+    folder = files.require(checked_name("image set", name, NAMES), root)
     if name == "mnist":
         return ImageSet(name, *formats.read_mnist(folder), labels=tuple("0123456789"))
     if name == "fashion_mnist":

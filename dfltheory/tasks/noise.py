@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.randomness import normal, uniform
+from dfltheory.randomness import normal, uniform_numbers
 
 
 class Noise(abc.ABC):
@@ -166,7 +166,7 @@ class FiniteSupport(Noise):
         """Draw xi (S, m, d), one seed per generator."""
         shifts = self.shifts.to(like).expand(m, -1, -1)
         n = shifts.shape[1]
-        numbers = uniform(generators, (m,), like.new_empty(0).double())
+        numbers = uniform_numbers(generators, (m,), like.new_empty(0).double())
         drawn = (numbers * n).long()
         return shifts[torch.arange(m, device=like.device), drawn]
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from dfltheory import models
-from dfltheory.documents import short
+from dfltheory.documents import short_text
 from dfltheory.errors import InputError
 from dfltheory.npy_files import check_npz
 from dfltheory.number_ranges import (
@@ -68,7 +68,7 @@ def npz(
         Number of clients; by default that of the file, or 10 if the file does not
         define clients.
     partition, alpha, classes_per_client
-        Options of the partition, see :func:`.partition.split`.
+        Options of the partition, see :func:`.partition_labels`.
     batch : int or None
         Number of examples per minibatch; None for all of a client's examples.
     seed : int
@@ -167,8 +167,8 @@ def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examp
     numbers = np.unique(client)
     if not np.array_equal(numbers, np.arange(len(numbers))):
         raise InputError(
-            f"{data}: client has the numbers {short(numbers.tolist())}, but clients"
-            " must be numbered 0, 1, ..., each with at least one example"
+            f"{data}: client has the numbers {short_text(numbers.tolist())}, but"
+            " clients must be numbered 0, 1, ..., each with at least one example"
         )
     return [(X[client == i], y[client == i]) for i in numbers]
 

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dfltheory.errors import InputError, one_of, whole_number
+from dfltheory.errors import InputError, checked_name, whole_number
 
 _IMAGES_AT_ONCE = 4096
 
@@ -67,7 +67,7 @@ class Partition:
         }
 
 
-def split(
+def partition_labels(
     labels: ArrayLike,
     m: int,
     kind: Kind = "iid",
@@ -121,7 +121,7 @@ def split(
     t = np.zeros(0, np.int64)
     if test_labels is not None:
         t = _labels(test_labels, "test labels")
-    one_of("partition", kind, get_args(Kind))
+    checked_name("partition", kind, get_args(Kind))
     whole_number("a partition's seed", seed, at_least=0)
     for name, value in (("m", m), ("classes_per_client", classes_per_client)):
         whole_number(f"a partition's {name}", value, at_least=1)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.tasks.sizes import refuse_beyond_memory
@@ -76,7 +76,7 @@ def quadratic(
             f"in dimension 1 the Hessian is one number, so mu = {mu} must equal L ="
             f" {L}; otherwise use d >= 2"
         )
-    one_of("kind of hessians", hessians, get_args(Hessians))
+    checked_name("kind of hessians", hessians, get_args(Hessians))
     for name, value in (("zeta", zeta), ("distance", distance)):
         if not 0 <= value < math.inf:
             raise InputError(f"{name} = {value} must be a number >= 0")

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from types import UnionType
 from typing import Union, get_args, get_origin, get_type_hints
 
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.tasks.task import Task
 
 _FACTORIES = {
@@ -29,7 +29,7 @@ def names() -> list[str]:
 
 def factory(name: str) -> Callable[..., Task]:
     """Return the function that builds a task by name; its keywords are the options."""
-    if one_of("task", name, names()) in _IMAGES:
+    if checked_name("task", name, names()) in _IMAGES:
         return functools.partial(
             importlib.import_module("dfltheory.tasks.federated").image_task, name
         )
@@ -52,7 +52,7 @@ def get(name: str, **options: object) -> Task:
     known = inspect.signature(build).parameters
     hints = get_type_hints(getattr(build, "func", build))
     for option, value in options.items():
-        one_of(f"option of the task {name}", option, known)
+        checked_name(f"option of the task {name}", option, known)
         hint = hints.get(option, object)
         kinds = (
             set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}

@@ -11,7 +11,7 @@ from torch import nn
 from dfltheory.errors import InputError
 from dfltheory.tasks import estimate
 from dfltheory.tasks.data_sets import examples_of
-from dfltheory.tasks.partition import Kind, split
+from dfltheory.tasks.partition import Kind, partition_labels
 from dfltheory.tasks.supervised import Supervised
 
 
@@ -61,7 +61,7 @@ def supervised_from(
     m : int, optional
         Number of clients over which one item is divided.
     partition, alpha, classes_per_client, seed
-        Options of this division, see :func:`.partition.split`.
+        Options of this division, see :func:`.partition_labels`.
     **options
         Options of :class:`~dfltheory.tasks.Supervised` (``batch``, ``weights``,
         ``loss``, ...). With ``constants="estimate"``, constants that are not proved are
@@ -105,7 +105,7 @@ def supervised_from(
                 " a list"
             )
         X, y = examples_of(source, "the data set", **named)
-        parts = split(
+        parts = partition_labels(
             np.asarray(y),
             m,
             partition,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from dfltheory.constants import ProblemConstants
-from dfltheory.errors import InputError, one_of, whole_number
+from dfltheory.errors import InputError, checked_name, whole_number
 from dfltheory.models import split
 from dfltheory.tasks.batching import (
     LOSSES,
@@ -161,8 +161,8 @@ class Supervised(MinibatchTask):
         self.weight_decay = float(weight_decay)
         if not 0 <= self.weight_decay < torch.inf:
             raise InputError(f"weight_decay = {weight_decay} must be a number >= 0")
-        one_of("sampling", sampling, {"iid", "epochs"})
-        one_of("start", start, {"module", "fresh"})
+        checked_name("sampling", sampling, {"iid", "epochs"})
+        checked_name("start", start, {"module", "fresh"})
         self.sampling, self._start = sampling, start
         self.shared = split(self.network, personal).shared
         self.criterion = self._criterion(loss)
@@ -188,7 +188,7 @@ class Supervised(MinibatchTask):
         if callable(loss):
             return loss
         name = loss or ("mse" if self.y.is_floating_point() else "cross_entropy")
-        return LOSSES[one_of("loss", name, LOSSES)]
+        return LOSSES[checked_name("loss", name, LOSSES)]
 
     def _number_of_outputs(self, first_input: Tensor) -> int:
         """Return the length of the network's output; refuse data that do not fit."""

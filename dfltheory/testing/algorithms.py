@@ -9,12 +9,12 @@ import torch
 from numpy.typing import ArrayLike
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.testing.problem import (
     ROUNDS,
     M,
     initial_models,
-    make_task,
+    make_test_task,
     matrix_for,
 )
 from dfltheory.testing.round_checks import (
@@ -127,7 +127,7 @@ def check_algorithm(
         )
     names = list(CHECKS) if checks is None else list(checks)
     for name in names:
-        one_of("check", name, CHECKS)
+        checked_name("check", name, CHECKS)
     failures: list[str] = []
     for name in names:
         try:
@@ -154,7 +154,7 @@ def check_algorithm(
 
 def _difference_from_twin(algorithm: Algorithm, twin: Twin) -> float:
     """Return the largest absolute difference of the models from those of a twin."""
-    task = make_task(batch=None)
+    task = make_test_task(batch=None)
     x0 = initial_models(algorithm, task)[0]
     gradient = task.gradient  # of all clients at once
 

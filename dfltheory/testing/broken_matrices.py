@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from dfltheory.errors import one_of
+from dfltheory.errors import checked_name
 from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.testing.networks import (
     column_stochastic_matrices,
@@ -80,7 +80,7 @@ def near_misses(
     if isinstance(law, NetworkLaw):
         return _draw_user_miss(draw, law, max(min_m, 2), max_m)
     name = draw(st.sampled_from(_LAWS)) if law is None else law
-    one_of("law", name, {*_LAWS, *_LAWS_BY_NAME})
+    checked_name("law", name, {*_LAWS, *_LAWS_BY_NAME})
     m = draw(st.integers(max(min_m, 4), max_m))
     if name in ("graph", "links"):
         return _draw_graph_miss(draw, m, name)

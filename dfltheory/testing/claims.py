@@ -23,7 +23,7 @@ from hypothesis.errors import Flaky, Unsatisfiable
 from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.reference import load
-from dfltheory.bounds.regions import conditions_of, equalities, values_of
+from dfltheory.bounds.regions import equalities, expanded_conditions, values_at
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
 from dfltheory.errors import DFLTheoryError, InputError
@@ -48,7 +48,7 @@ from dfltheory.verdicts.network_scope import law_obstacle
 from dfltheory.verdicts.run_values import run_values
 from dfltheory.verdicts.schedule import (
     PlannedRun,
-    algorithm_class,
+    covered_algorithm,
 )
 from dfltheory.verdicts.value_sources import Values
 from dfltheory.verdicts.verdict import Verdict
@@ -230,7 +230,7 @@ class _RespectsTrial:
         drawn = draw_hyperparameters(draw, self.drawn_names)
         hyperparameters: dict[str, float] = {"K": 1, **drawn}
         share = draw(st.sampled_from([1 - 1e-9, 0.5, 0.1]))
-        kind = algorithm_class(self.theorem)
+        kind = covered_algorithm(self.theorem)
         unrestricted = share / problem.task.constants.known()["L"]
         steps = dict.fromkeys(unrestricted_steps(self.theorem, kind), unrestricted)
         scheduled = _step_sizes(self.theorem, problem, hyperparameters, share)
@@ -321,11 +321,11 @@ def _single_step_size(
     theorem: Theorem, name: str, known: Values, share: float
 ) -> float:
     """Return the step size fixed by an equality, or a share of the largest one."""
-    solutions = equalities(conditions_of(theorem), theorem.glossary)[0]
+    solutions = equalities(expanded_conditions(theorem), theorem.glossary)[0]
     if name in solutions:  # for example gamma = 1/L
         numbers = {n: v for n, v in known.items() if isinstance(v, (int, float))}
         point = {n: np.full(1, value) for n, value in numbers.items()}
-        (values,) = values_of([solutions[name]], point)
+        (values,) = values_at([solutions[name]], point)
         return float(values[0])
     needed = {n: value for n, value in known.items() if n in theorem.needs}
     largest = theorem.largest_step(name, **needed)

@@ -31,7 +31,7 @@ ORDER = [3, 0, 4, 1, 2]
 """A permutation of the clients: position k holds client ORDER[k]."""
 
 
-def make_task(
+def make_test_task(
     batch: int | None = 2,
     dtype: torch.dtype = torch.float64,
     order: Iterable[int] = range(M),

@@ -20,7 +20,7 @@ from dfltheory.testing.problem import (
     initial_models,
     make_oracle,
     make_round,
-    make_task,
+    make_test_task,
     matrix_for,
     path_matrix,
     simulate_rounds,
@@ -36,7 +36,7 @@ _Step = Callable[[State, RoundOracle], State]
 def check_inputs_unchanged(algorithm: Algorithm) -> None:
     """Check that no method modifies its arguments."""
     for share in (1.0, 0.4):
-        task = make_task()
+        task = make_test_task()
         x0 = initial_models(algorithm, task)
         copy_of_x0 = x0.clone()
         mix = make_round(algorithm, task, 0, matrix_for(algorithm))
@@ -81,7 +81,7 @@ def check_who_rests(algorithm: Algorithm) -> None:
     if not (algorithm.inactive_when_isolated or hasattr(algorithm, "participation")):
         return
     inactive = 4
-    task = make_task()
+    task = make_test_task()
     (last,) = simulate_rounds(algorithm, task, matrix_for(algorithm), 1)
     state = dataclasses.replace(last.after, z=last.after.x)
     oracle = make_oracle(task, last.mix, 1)
@@ -148,7 +148,7 @@ def check_messages_counted(algorithm: Algorithm) -> None:
     value was not counted.
     """
     client = 4
-    task = make_task()
+    task = make_test_task()
     W = matrix_for(algorithm)
     (simulated,) = simulate_rounds(algorithm, task, W, 1)
     local = simulated.local
@@ -241,7 +241,7 @@ def _final_state(
     order = ORDER if renumbered else list(range(M))
     oracle_kind = _RenumberedOracle if renumbered else RoundOracle
     round_kind = _RenumberedRound if renumbered else RoundMix
-    task = make_task(batch=None, order=order)
+    task = make_test_task(batch=None, order=order)
     *_, last = simulate_rounds(
         algorithm,
         task,
@@ -293,8 +293,8 @@ def check_locality(algorithm: Algorithm) -> None:
     W = np.zeros((M, M))
     W[:2, :2] = path_matrix(2)
     W[2:, 2:] = path_matrix(3)
-    plain = list(simulate_rounds(algorithm, make_task(), W, 2))
-    changed = list(simulate_rounds(algorithm, make_task(changed=4), W, 2))
+    plain = list(simulate_rounds(algorithm, make_test_task(), W, 2))
+    changed = list(simulate_rounds(algorithm, make_test_task(changed=4), W, 2))
     first_arcs = plain[0].mix.edges.first
     _assert_same_clients(
         changed[0].local,

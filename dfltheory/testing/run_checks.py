@@ -22,7 +22,7 @@ from dfltheory.testing.problem import (
     assert_equal_histories,
     initial_models,
     make_round,
-    make_task,
+    make_test_task,
     matrix_for,
     record_states,
     state_fields,
@@ -34,9 +34,9 @@ from dfltheory.training.oracle import RoundOracle
 
 def check_in_pieces(algorithm: Algorithm) -> None:
     """Check that computing a few clients at a time gives the same states."""
-    expected = record_states(algorithm, make_task())
+    expected = record_states(algorithm, make_test_task())
     for chunk in (1, 2):
-        actual = record_states(algorithm, make_task(chunk=chunk), seeds=2)
+        actual = record_states(algorithm, make_test_task(chunk=chunk), seeds=2)
         advice = (
             "local_update may receive only some of the clients: fields of clients have"
             " the shape (S, m) or (S, m, ...), and no value may depend on other clients"
@@ -55,14 +55,14 @@ def check_resumed(algorithm: Algorithm) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.ckpt"
-        expected = record_states(dataclasses.replace(algorithm), make_task())
+        expected = record_states(dataclasses.replace(algorithm), make_test_task())
         record_states(
             algorithm,
-            make_task(),
+            make_test_task(),
             checkpoint=Checkpoint(file, every=1),
             callbacks=[stop_before_last_round],
         )
-        actual = record_states(new_instance, make_task(), checkpoint=file)
+        actual = record_states(new_instance, make_test_task(), checkpoint=file)
         assert actual, "the resumed run ran no round"
         advice = "store what a round needs from earlier rounds in fields of the state"
         assert_equal_histories(actual, expected, advice)
@@ -70,9 +70,9 @@ def check_resumed(algorithm: Algorithm) -> None:
 
 def check_seeds_alone(algorithm: Algorithm) -> None:
     """Check that a seed has the same states alone and together with another one."""
-    both = record_states(algorithm, make_task())
-    x0 = initial_models(algorithm, make_task())
-    alone = record_states(algorithm, make_task(), seeds=[1], x0=x0[1:])
+    both = record_states(algorithm, make_test_task())
+    x0 = initial_models(algorithm, make_test_task())
+    alone = record_states(algorithm, make_test_task(), seeds=[1], x0=x0[1:])
     advice = "the first axis is the seeds axis, and seeds must not affect each other"
     for t, (state, state_of_both) in enumerate(zip(alone, both), start=1):
         for name, value in state_fields(state_of_both).items():
@@ -85,8 +85,8 @@ def check_seeds_alone(algorithm: Algorithm) -> None:
 
 def check_same_bits(algorithm: Algorithm) -> None:
     """Check that equal seeds give bit-identical models."""
-    first = record_states(algorithm, make_task())[-1].x
-    second = record_states(algorithm, make_task())[-1].x
+    first = record_states(algorithm, make_test_task())[-1].x
+    second = record_states(algorithm, make_test_task())[-1].x
     assert torch.equal(first, second), (
         "state.x differs between runs with equal seeds: draw random numbers with"
         " grad.uniform or mix.uniform only"
@@ -96,7 +96,7 @@ def check_same_bits(algorithm: Algorithm) -> None:
 def check_precision(algorithm: Algorithm) -> None:
     """Check that floating-point fields have the precision of the run."""
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
-        state = record_states(algorithm, make_task(dtype=dtype))[-1]
+        state = record_states(algorithm, make_test_task(dtype=dtype))[-1]
         for name, value in state_fields(state).items():
             if isinstance(value, Tensor) and value.is_floating_point():
                 assert value.dtype == dtype, (
@@ -108,10 +108,10 @@ def check_precision(algorithm: Algorithm) -> None:
 def check_decay(algorithm: Algorithm) -> None:
     """Check that decay affects the step size from round 2 on, or is rejected."""
     advice = "the step size of round t is self.decayed(self.eta, grad.t)"
-    plain = record_states(dataclasses.replace(algorithm, decay=1.0), make_task())
+    plain = record_states(dataclasses.replace(algorithm, decay=1.0), make_test_task())
     try:
         with_decay = dataclasses.replace(algorithm, decay=0.5)
-        decayed = record_states(with_decay, make_task())
+        decayed = record_states(with_decay, make_test_task())
     except InputError:
         return
     field = "state.x after round 1 with decay"
@@ -127,7 +127,7 @@ def check_weight_decay(algorithm: Algorithm) -> None:
     try:
         for value in (0.1, 0.0):
             changed = dataclasses.replace(algorithm, weight_decay=value)
-            models.append(record_states(changed, make_task())[-1].x)
+            models.append(record_states(changed, make_test_task())[-1].x)
     except InputError:
         return
     assert not torch.equal(models[0], models[1]), (
@@ -159,7 +159,7 @@ def check_stationary_point(algorithm: Algorithm) -> None:
 def check_divergence(algorithm: Algorithm) -> None:
     """Check that huge initial values raise no error."""
     for dtype, size in ((torch.float64, 1e200), (torch.float32, 1e30)):
-        task = make_task(dtype=dtype)
+        task = make_test_task(dtype=dtype)
         x0 = size * initial_models(algorithm, task)[0]
         logging.disable(logging.WARNING)  # the warnings of divergence are expected
         try:
@@ -179,7 +179,7 @@ def check_immutable(algorithm: Algorithm) -> None:
     """Check that a run neither changes hyperparameters nor sets attributes."""
     hyperparameters = dataclasses.asdict(algorithm)
     attributes = set(vars(algorithm))
-    record_states(algorithm, make_task())
+    record_states(algorithm, make_test_task())
     advice = "store changing values in the state; an algorithm holds hyperparameters"
     assert dataclasses.asdict(algorithm) == hyperparameters, (
         f"a run changes hyperparameters: {advice}"

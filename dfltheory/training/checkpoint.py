@@ -166,7 +166,7 @@ class Checkpoint:
             "values": kept_values(state),
             **recorder.document(),
         }
-        storage.write(self.path, arrays, document)
+        storage.write_tensors(self.path, arrays, document)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -226,7 +226,7 @@ class Checkpoint:
             fields_of_state = storage.under("state", stored_tensors)
             saved = {name: v.to(device) for name, v in fields_of_state.items()}
             self._check_shapes(state, saved)
-            stored_arrays.check_state(state, saved)
+            stored_arrays.check_stored_state(state, saved)
             state = replace(state, **saved, **_values(document["values"]))
             recorder.restore(document, _by_round(measures), _by_round(clients), state)
             if before < rounds and t == before and t % stored.get("evaluate_every", 1):

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, create_model
 
 from dfltheory import graphs
 from dfltheory.errors import UnknownNameError
-from dfltheory.files import plain
+from dfltheory.files import json_value
 from dfltheory.problems import Problems, located
 from dfltheory.schemas import Schema, fields_by_name, read_model
 from dfltheory.training.options import Option, builder, options_of
@@ -241,7 +241,7 @@ def _option_field(
         return kind, Field(alias=name, description=f"option {name}")
     if option.default is None and not option.required:
         kind = kind | None
-    default = None if option.required else plain(option.default)
+    default = None if option.required else json_value(option.default)
     return kind, Field(default, alias=name)
 
 
@@ -335,17 +335,17 @@ def given_values(section: Schema) -> Table:
 # -- labels
 
 
-def short(value: object) -> str:
+def short_label(value: object) -> str:
     """Return a short label of a value; numbers have six digits."""
     if isinstance(value, dict):
-        entries = [f"{k} = {short(v)}" for k, v in value.items() if k != "name"]
+        entries = [f"{k} = {short_label(v)}" for k, v in value.items() if k != "name"]
         parts = [str(value["name"])] if value.get("name") else []
         if entries:
             parts.append(f"({', '.join(entries)})")
         return " ".join(parts)
     if isinstance(value, float):
         return f"{value:.6g}"
-    return value if isinstance(value, str) else str(plain(value))
+    return value if isinstance(value, str) else str(json_value(value))
 
 
 __all__ = [
@@ -355,5 +355,5 @@ __all__ = [
     "Table",
     "read_sections",
     "section_model",
-    "short",
+    "short_label",
 ]

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from dfltheory.constants import SEQUENCES, NetworkConstants
-from dfltheory.errors import one_of
+from dfltheory.errors import checked_name
 from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC
 from dfltheory.graphs.definition_1 import DRAWS, check_rounds
 from dfltheory.graphs.matrices import Matrix, asymmetry, entry_tolerance
@@ -83,7 +83,7 @@ class NetworkFacts:
         if self.sequence == "":
             known = self.kind if self.kind in ("fixed", "periodic") else "any"
             object.__setattr__(self, "sequence", known)
-        one_of("kind of network sequence", self.sequence, SEQUENCES)
+        checked_name("kind of network sequence", self.sequence, SEQUENCES)
 
     @classmethod
     def of(

@@ -350,7 +350,7 @@ class History(RunMeasures):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write one safetensors file atomically, for ``History.load``."""
-        return storage.write(path, *self._content())
+        return storage.write_tensors(path, *self._content())
 
     def packed(self) -> bytes:
         """Return the bytes that ``save`` writes."""

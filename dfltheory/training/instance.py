@@ -24,7 +24,7 @@ import numpy as np
 from dfltheory import graphs
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
-from dfltheory.files import plain
+from dfltheory.files import json_value
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.own import Trust, trusting
 from dfltheory.problems import located
@@ -32,10 +32,10 @@ from dfltheory.tasks.task import Task
 from dfltheory.training import loop
 from dfltheory.training.document import Table
 from dfltheory.training.history import History
-from dfltheory.training.options import name_of
+from dfltheory.training.options import algorithm_name
 from dfltheory.training.sections import (
-    check_algorithm,
-    checked,
+    check_algorithm_section,
+    checked_document,
     make_algorithm,
     make_network,
     make_task,
@@ -146,10 +146,10 @@ class Instance:
             place: reason".
         """
         with located(source), trusting(own):
-            parts = checked(
+            parts = checked_document(
                 {n: v for n, v in document.items() if n != "title"}, folder, own
             )
-            check_algorithm(parts["algorithm"])
+            check_algorithm_section(parts["algorithm"])
             task = make_task(parts["task"], folder)
             sources: dict[str, tuple[object, Table]] = {"task": (task, parts["task"])}
             network = None
@@ -175,7 +175,7 @@ class Instance:
         InputError
             If a part was created in Python and cannot be described by a document.
         """
-        algorithm: dict[str, object] = {"name": name_of(type(self.algorithm))}
+        algorithm: dict[str, object] = {"name": algorithm_name(type(self.algorithm))}
         for hyperparameter in fields(self.algorithm):
             value = getattr(self.algorithm, hyperparameter.name)
             if value is not None:
@@ -196,7 +196,7 @@ class Instance:
         }
         if self.network is not None:
             document["topology"] = self._section("topology", self.network)
-        return plain({**document, "run": run})
+        return json_value({**document, "run": run})
 
     def _section(self, section: str, made: object) -> Table:
         """Return the section of a task or network."""

@@ -119,7 +119,7 @@ def stacked(state: State) -> list[str]:
     return names
 
 
-def check_state(state: object, like: Tensor, where: str) -> State:
+def check_returned_state(state: object, like: Tensor, where: str) -> State:
     """Check and return a state that was returned by ``where``.
 
     Raises
@@ -240,7 +240,7 @@ def clients_of(state: State, rows: Clients, arcs: Clients | None = None) -> Stat
 
 __all__ = [
     "check_shapes",
-    "check_state",
+    "check_returned_state",
     "clients_of",
     "in_pieces",
     "is_storable",

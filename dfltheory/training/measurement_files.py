@@ -25,7 +25,7 @@ from dfltheory.training.measurement_rows import (
     ROWS,
     RowTable,
     checked_names,
-    refuse,
+    refuse_place,
 )
 
 BYTES = 2**28
@@ -128,14 +128,14 @@ def _read_csv(path: Path) -> RowTable:
                 if not row:  # a blank line
                     continue
                 if len(row) != len(names):
-                    refuse(
+                    refuse_place(
                         path,
                         rows.line_num,
                         f"{len(row)} cells, but the header has {len(names)}",
                     )
                 table.append(rows.line_num, row)
         except csv.Error as wrong:
-            refuse(path, rows.line_num, f"not a line of CSV: {wrong}")
+            refuse_place(path, rows.line_num, f"not a line of CSV: {wrong}")
     return table
 
 
@@ -146,7 +146,7 @@ def _reject_long_lines(path: Path, lines: TextIO) -> Iterator[str]:
     while line := lines.readline(longest + 1):
         number += 1
         if len(line) > longest:
-            refuse(path, number, f"a line of more than {longest:,} characters")
+            refuse_place(path, number, f"a line of more than {longest:,} characters")
         yield line
 
 
@@ -161,10 +161,10 @@ def _read_json_lines(path: Path) -> RowTable:
                 table = RowTable(path, checked_names(path, number, list(record)))
             for name in table.names:
                 if name not in record:
-                    refuse(path, number, "the field is missing", name)
+                    refuse_place(path, number, "the field is missing", name)
             for name in record:
                 if name not in table.names:
-                    refuse(path, number, "earlier lines lack this field", name)
+                    refuse_place(path, number, "earlier lines lack this field", name)
             table.append(number, [record[name] for name in table.names])
     if table is None:
         raise InputError(f"{path} is empty: write one JSON object per line")
@@ -176,9 +176,11 @@ def _json_record(path: Path, number: int, line: str) -> dict[str, object]:
         record = json.loads(line, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as wrong:
         reason = shown(" ".join(str(wrong).split()), 100)
-        refuse(path, number, f"not a JSON object: {reason}")
+        refuse_place(path, number, f"not a JSON object: {reason}")
     if not isinstance(record, dict):
-        refuse(path, number, 'not a JSON object like {"seed": 0, "round": 0, ...}')
+        refuse_place(
+            path, number, 'not a JSON object like {"seed": 0, "round": 0, ...}'
+        )
     return record
 
 
@@ -217,7 +219,7 @@ def _parquet_table(path: Path, file: Any) -> RowTable:
     names = checked_names(path, 1, list(file.schema_arrow.names))
     for name, kind in zip(names, file.schema_arrow.types, strict=True):
         if str(kind) not in NUMBERS:
-            refuse(path, 1, f"the type {kind} is not a number", name)
+            refuse_place(path, 1, f"the type {kind} is not a number", name)
     table = RowTable(path, names)
     count = 0
     for batch in file.iter_batches(batch_size=2**14):

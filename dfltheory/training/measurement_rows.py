@@ -59,12 +59,14 @@ class RowTable:
 
     def refuse(self, line: int, column: str, reason: str) -> NoReturn:
         """Raise InputError with file, line and column."""
-        refuse(self.path, line, reason, column)
+        refuse_place(self.path, line, reason, column)
 
     def append(self, line: int, cells: Sequence[object]) -> None:
         """Validate and append one row."""
         if len(self.lines) >= ROWS:
-            refuse(self.path, line, f"more than {ROWS:,} rows: write fewer rounds")
+            refuse_place(
+                self.path, line, f"more than {ROWS:,} rows: write fewer rounds"
+            )
         for name, column, cell in zip(self.names, self.columns, cells, strict=True):
             read = _parse_whole if name in INDEX else _parse_number
             try:
@@ -74,7 +76,7 @@ class RowTable:
         self.lines.append(line)
 
 
-def refuse(path: Path, line: int, reason: str, column: str = "") -> NoReturn:
+def refuse_place(path: Path, line: int, reason: str, column: str = "") -> NoReturn:
     """Raise InputError for a place in a file.
 
     Parameters
@@ -94,20 +96,22 @@ def refuse(path: Path, line: int, reason: str, column: str = "") -> NoReturn:
 def checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
     """Return the column names; raise InputError if they are invalid."""
     if len(names) > COLUMNS:
-        refuse(path, line, f"{len(names)} columns: at most {COLUMNS} are read")
+        refuse_place(path, line, f"{len(names)} columns: at most {COLUMNS} are read")
     for name in names:
         if not 0 < len(name) <= NAME or not name.isprintable():
-            refuse(path, line, f"a name must have 1 to {NAME} characters", name)
+            refuse_place(path, line, f"a name must have 1 to {NAME} characters", name)
         if name in RESERVED:
-            refuse(path, line, "this name describes a run: rename the measure", name)
+            refuse_place(
+                path, line, "this name describes a run: rename the measure", name
+            )
         if names.count(name) > 1:
-            refuse(path, line, "the column occurs twice", name)
+            refuse_place(path, line, "the column occurs twice", name)
     for name in INDEX:
         if name not in names:
             reason = f"the column is missing; there are {', '.join(names)}"
-            refuse(path, line, shown(reason, 300), name)
+            refuse_place(path, line, shown(reason, 300), name)
     if len(names) == len(INDEX):
-        refuse(path, line, "there is no column of a measure such as grad_norm_sq")
+        refuse_place(path, line, "there is no column of a measure such as grad_norm_sq")
     return tuple(names)
 
 
@@ -150,5 +154,5 @@ __all__ = [
     "ROWS",
     "RowTable",
     "checked_names",
-    "refuse",
+    "refuse_place",
 ]

@@ -22,7 +22,7 @@ from dfltheory.algorithms.base import Algorithm, check_class
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.constants import NetworkConstants, ProblemConstants
-from dfltheory.errors import InputError, UnknownNameError, one_of, whole_number
+from dfltheory.errors import InputError, UnknownNameError, checked_name, whole_number
 from dfltheory.graphs import MixingSequence
 from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.stated_start import AT_START, stated_start
@@ -87,7 +87,7 @@ def measured_run(
     _refuse_constants_of_network(stated, sequence)
     if rounds_measured[0] == 0:
         _refuse_measured_constants(stated, arrays, problem)
-    one_of("precision", str(precision), PRECISIONS)
+    checked_name("precision", str(precision), PRECISIONS)
     precision = coarsest_precision(precision, measures.values())
     eps = torch.finfo(getattr(torch, precision)).eps
     begun = stated_start(start, of_start, arrays, rounds_measured, precision)
@@ -147,10 +147,14 @@ def algorithm_with(
             " hyperparameters, such as DFedAvg(eta=0.1, K=5), or the name of a class"
         )
     kind = algorithms.get(algorithm)
-    return kind(**complete(kind, {**algorithms.spoken(algorithm)[1], **given}))
+    return kind(
+        **complete_hyperparameters(kind, {**algorithms.spoken(algorithm)[1], **given})
+    )
 
 
-def complete(kind: type[Algorithm[Any]], given: dict[str, Any]) -> dict[str, Any]:
+def complete_hyperparameters(
+    kind: type[Algorithm[Any]], given: dict[str, Any]
+) -> dict[str, Any]:
     """Return the hyperparameters; raise InputError with the names of missing ones."""
     by_name = {entry.name: entry for entry in fields(kind)}
     for name in given:
@@ -378,4 +382,9 @@ def _clients(m: float | None, sequence: MixingSequence | None) -> int:
     return count
 
 
-__all__ = ["algorithm_with", "checked_arrays", "complete", "measured_run"]
+__all__ = [
+    "algorithm_with",
+    "checked_arrays",
+    "complete_hyperparameters",
+    "measured_run",
+]

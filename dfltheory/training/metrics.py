@@ -19,7 +19,7 @@ from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import NAMED, Metric, summaries
 from dfltheory.training.divergence import JUDGED, Scale
 from dfltheory.training.mixing import RunNetwork
-from dfltheory.training.norms import norm, spread, square
+from dfltheory.training.norms import norm, spread, squared_norm
 from dfltheory.training.two_blocks import TwoBlockMeasures
 
 
@@ -130,7 +130,7 @@ class Recorder:
             "loss": losses,
         }
         for name, value in self._optional_measures(state, models, mean).items():
-            measured[name] = numbers(value)
+            measured[name] = float_array(value)
         self._size = consensus + squares[1]
         if not self.rounds:
             self.scale = Scale(self.task, mean, self._size)
@@ -157,7 +157,7 @@ class Recorder:
                 measured["client_accuracy"] = client_accuracy.mean(-1)
         auxiliary = self.algorithm.auxiliary(state)
         if auxiliary is not None:
-            measured["grad_norm_sq_w"] = square(task.global_gradient(auxiliary))
+            measured["grad_norm_sq_w"] = squared_norm(task.global_gradient(auxiliary))
         if self._two_blocks is not None:
             measured |= self._two_blocks.measure(models, mean)
         for metric in self.metrics.values():
@@ -174,7 +174,7 @@ class Recorder:
     ) -> dict[str, np.ndarray]:
         """Return the values of a metric, or summaries of a metric of single clients."""
         name = getattr(metric, "__name__", type(metric).__name__)
-        values = numbers(metric(self.task, models, mean))
+        values = float_array(metric(self.task, models, mean))
         if values.shape == mean.shape[:1]:
             return {name: values}
         if values.shape != models.shape[:2]:
@@ -205,7 +205,7 @@ class Recorder:
         """
         if self._two_blocks is None or not self.waits_for(t):
             return
-        shared = numbers(
+        shared = float_array(
             self._two_blocks.shared_gradient_sq(self.algorithm.models(state))
         )
         both = self._two_blocks.weighted_sum(shared, self.values["grad_v_sq"][-1])
@@ -280,11 +280,11 @@ def lengthened(array: np.ndarray, rounds: int) -> np.ndarray:
     return np.pad(array, width, constant_values=np.nan)
 
 
-def numbers(value: ArrayLike | Tensor) -> np.ndarray:
+def float_array(value: ArrayLike | Tensor) -> np.ndarray:
     """Convert values to a float64 numpy array with at least one axis."""
     if isinstance(value, Tensor):
         value = value.detach().to(device="cpu", dtype=torch.float64).numpy()
     return np.atleast_1d(np.array(value, dtype=np.float64))
 
 
-__all__ = ["Metric", "Recorder", "lengthened", "numbers"]
+__all__ = ["Metric", "Recorder", "lengthened", "float_array"]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Algorithm, Edges, Mix
-from dfltheory.errors import InputError, one_of, whole_number
+from dfltheory.errors import InputError, checked_name, whole_number
 from dfltheory.graphs.matrices import Matrix
 from dfltheory.graphs.sequences import MixingSequence
 from dfltheory.randomness import (
@@ -20,7 +20,7 @@ from dfltheory.randomness import (
     RunGenerators,
     may_draw,
     numpy_generator,
-    uniform,
+    uniform_numbers,
 )
 from dfltheory.training.arcs import (
     Arcs,
@@ -30,7 +30,12 @@ from dfltheory.training.arcs import (
 )
 from dfltheory.training.laws import Laws
 from dfltheory.training.messages import bits_sent, degrees, messages_sent
-from dfltheory.training.products import NO_DRAWS, MatrixProduct, MatrixSource, product
+from dfltheory.training.products import (
+    NO_DRAWS,
+    MatrixProduct,
+    MatrixSource,
+    mixing_product,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +106,9 @@ class RunNetwork:
         # does not keep a reference to the models
         self.like = like.new_empty((0, *like.shape[-2:]))
         self.m, d = like.shape[-2:]
-        make_product = partial(product, dtype=like.dtype, device=like.device, d=d)
+        make_product = partial(
+            mixing_product, dtype=like.dtype, device=like.device, d=d
+        )
         self.sources: dict[str, MatrixSource] = {}
         for name, sequence in sequences.items():
             laws = Laws(algorithm, self.m, strict, name)
@@ -210,7 +217,7 @@ class RoundMix(Mix):
         may_draw(shape, network.m, network.draws)
         if self._generators is None:
             self._generators = network.randomness.at(self._t, "message")
-        return uniform(self._generators, (network.m, *shape[1:]), network.like)
+        return uniform_numbers(self._generators, (network.m, *shape[1:]), network.like)
 
     @property
     def edges(self) -> Edges:
@@ -298,7 +305,9 @@ class RoundMix(Mix):
     def _drawn(self, name: str, n: int) -> list[list[Matrix]]:
         """Return the first n matrices of each seed, or a single list for all seeds."""
         network = self._network
-        source = network.sources[one_of("matrix of the network", name, network.sources)]
+        source = network.sources[
+            checked_name("matrix of the network", name, network.sources)
+        ]
         if name not in self._matrices:
             seeds = network.seeds if source.per_seed else ()
             generators = [

@@ -16,17 +16,17 @@ def spread(x: Tensor, mean: Tensor) -> Tensor:
     clients_at_once = max(1, 10**6 // max(1, seeds * d))
     center = mean.unsqueeze(-2)
     if clients_at_once >= m:
-        return square(x - center).mean(-1)
+        return squared_norm(x - center).mean(-1)
     # one buffer for all parts avoids memory fragmentation
     buffer = x.new_empty(seeds, clients_at_once, d)
     squares = []
     for part in x.split(clients_at_once, dim=1):
         difference = torch.sub(part, center, out=buffer[:, : part.shape[1]])
-        squares.append(square(difference))
+        squares.append(squared_norm(difference))
     return torch.cat(squares, dim=1).mean(-1)
 
 
-def square(x: Tensor) -> Tensor:
+def squared_norm(x: Tensor) -> Tensor:
     """Return ||x||^2 along the last axis, in double precision."""
     lengths = norm(x)
     return lengths * lengths
@@ -50,4 +50,4 @@ def norm(x: Tensor) -> Tensor:
     return lengths.double()
 
 
-__all__ = ["norm", "spread", "square"]
+__all__ = ["norm", "spread", "squared_norm"]

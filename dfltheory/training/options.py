@@ -22,7 +22,7 @@ from dfltheory.errors import InputError, squarable
 from dfltheory.number_ranges import NumberRange, Restriction
 from dfltheory.own import own
 from dfltheory.tasks import registry
-from dfltheory.training.setup import network_called, networks
+from dfltheory.training.setup import network_builders, network_called
 
 _REQUIRED = inspect.Parameter.empty
 _LISTS = (tuple, list, Sequence)
@@ -182,13 +182,13 @@ def _without_ranges(hint: object) -> object:
     return hint
 
 
-def names_of(section: str) -> list[str]:
+def section_names(section: str) -> list[str]:
     """Return the names that a section (task, topology, algorithm) accepts."""
     if section == "task":
         return tasks.names()
     if section == "algorithm":
         return algorithms.names()
-    return sorted(networks())
+    return sorted(network_builders())
 
 
 @overload
@@ -289,7 +289,7 @@ def standard_name(section: str, name: str) -> str:
     return name.replace("-", "_") if section == "topology" else name
 
 
-def name_of(kind: type[Algorithm]) -> str:
+def algorithm_name(kind: type[Algorithm]) -> str:
     """Return the name of an algorithm class; MODULE:CLASS if user-defined."""
     name = kind.__name__.lower()
     if algorithms.ALGORITHMS.get(name) is kind:
@@ -364,8 +364,8 @@ __all__ = [
     "builder",
     "converted",
     "document_type",
-    "name_of",
-    "names_of",
+    "algorithm_name",
+    "section_names",
     "options_of",
     "standard_name",
 ]

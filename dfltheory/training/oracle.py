@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Edges, Mix, Oracle, sampled
-from dfltheory.randomness import RunGenerators, may_draw, uniform
+from dfltheory.randomness import RunGenerators, may_draw, uniform_numbers
 from dfltheory.tasks.task import Clients, Task
 
 Drawn = TypeVar("Drawn")
@@ -105,7 +105,7 @@ class RoundOracle(Oracle):
         may_draw(shape, self._task.m, self._draws)
         like = torch.empty(0, dtype=task.dtype, device=task.device)
         full_shape = (task.m, *shape[1:])
-        drawn = self._next(partial(uniform, self._generators, full_shape, like))
+        drawn = self._next(partial(uniform_numbers, self._generators, full_shape, like))
         return drawn if self._rows is None else drawn[:, self._rows].clone()
 
     def of(self, rows: Clients) -> Self:
@@ -139,7 +139,7 @@ class RoundOracle(Oracle):
         """Draw the participating clients of each seed, (S, m, 1)."""
         m, device = self._task.m, self._task.device
         like = torch.empty(0, dtype=torch.float64)
-        numbers = uniform(randomness.at(self.t, "participation"), (m,), like)
+        numbers = uniform_numbers(randomness.at(self.t, "participation"), (m,), like)
         chosen = numbers.topk(sampled(participation, m), largest=False).indices
         mask = torch.zeros(numbers.shape, dtype=torch.bool).scatter_(1, chosen, True)
         return mask.unsqueeze(-1).to(device)

@@ -40,7 +40,7 @@ MatrixProduct = Callable[[Tensor], Tensor]
 """A function z -> W z for each seed, (S, m, d) -> (S, m, d), with a new tensor."""
 
 
-def product(
+def mixing_product(
     W: Matrix,
     dtype: torch.dtype,
     device: torch.device | str,
@@ -240,4 +240,4 @@ class MatrixSource:
             )
 
 
-__all__ = ["NO_DRAWS", "MatrixProduct", "MatrixSource", "in_turn", "product"]
+__all__ = ["NO_DRAWS", "MatrixProduct", "MatrixSource", "in_turn", "mixing_product"]

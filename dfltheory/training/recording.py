@@ -13,7 +13,7 @@ from dfltheory.tasks.synthetic import Synthetic
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.training.metrics import Metric, Recorder
-from dfltheory.training.norms import square
+from dfltheory.training.norms import squared_norm
 from dfltheory.training.run import Run
 
 Callback = Callable[[int, State, Recorder], bool | None]
@@ -122,7 +122,7 @@ def _client_gradients_sq(task: Task, mean: Tensor) -> np.ndarray | None:
     if not isinstance(task, Synthetic):
         return None
     at = mean.unsqueeze(-2).expand(*mean.shape[:-1], task.m, task.d)
-    return _array(square(task.client_gradient(at)).mean(-1))
+    return _array(squared_norm(task.client_gradient(at)).mean(-1))
 
 
 def _array(x: Tensor) -> np.ndarray:

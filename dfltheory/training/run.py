@@ -14,13 +14,13 @@ from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.task import Task
 from dfltheory.training.local import (
     Update,
+    check_returned_state,
     check_shapes,
-    check_state,
     in_pieces,
     kept_values,
 )
 from dfltheory.training.mixing import RunNetwork
-from dfltheory.training.norms import spread, square
+from dfltheory.training.norms import spread, squared_norm
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.server import ServerNetwork
@@ -85,7 +85,7 @@ class Run:
         before = self._oracle(rounds, self.network.at(0))
         self.state: State = algorithm.init(x, before)
         self._check_state(before, x, "init")
-        self.x0_sq, self.x0_spread = square(x).mean(-1), spread(x, x.mean(-2))
+        self.x0_sq, self.x0_spread = squared_norm(x).mean(-1), spread(x, x.mean(-2))
 
     @property
     def label(self) -> str:
@@ -145,11 +145,15 @@ class Run:
     def _first_update(self, state: State, grad: RoundOracle) -> State:
         """Perform and check the first local update of some clients."""
         where = f"{type(self.algorithm).__name__}.local_update"
-        return check_state(self.algorithm.local_update(state, grad), state.x, where)
+        return check_returned_state(
+            self.algorithm.local_update(state, grad), state.x, where
+        )
 
     def _check_state(self, grad: RoundOracle, like: Tensor, method: str) -> None:
         """Raise InputError unless the core and its files can handle the state."""
-        check_state(self.state, like, f"{type(self.algorithm).__name__}.{method}")
+        check_returned_state(
+            self.state, like, f"{type(self.algorithm).__name__}.{method}"
+        )
         self.state = replace(self.state, z=self.state.x)
         check_shapes(self.state, grad)
         kept_values(self.state)

@@ -39,7 +39,7 @@ def references(document: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def checked(
+def checked_document(
     document: Mapping[str, object],
     folder: Path | None = None,
     own: Trust = False,
@@ -79,7 +79,7 @@ def checked_sections(
     own: Trust = False,
     further: Mapping[str, type[Schema]] | None = None,
 ) -> dict[str, Table]:
-    """Return the valid sections of a document, as :func:`checked`.
+    """Return the valid sections of a document, as :func:`checked_document`.
 
     The problems of the other sections are recorded in ``problems``.
     """
@@ -109,7 +109,7 @@ def _require_no_network(algorithm: str) -> None:
         raise InputError(f"topology: is missing: {algorithm} needs a network")
 
 
-def check_algorithm(table: Table, given_later: Collection[str] = ()) -> None:
+def check_algorithm_section(table: Table, given_later: Collection[str] = ()) -> None:
     """Check that an algorithm has all its hyperparameters, within their ranges.
 
     Parameters
@@ -258,8 +258,8 @@ def make_algorithm(table: Table) -> Algorithm:
 
 
 __all__ = [
-    "check_algorithm",
-    "checked",
+    "check_algorithm_section",
+    "checked_document",
     "checked_sections",
     "make_algorithm",
     "make_network",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import MIX, Edges
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 from dfltheory.training.mixing import GossipSteps, RoundMix, RunNetwork
 from dfltheory.training.products import MatrixProduct
 
@@ -48,7 +48,7 @@ class ServerMix(RoundMix):
 
     def _gossip_steps(self, name: str, begin: int, times: int) -> GossipSteps:
         """Return the mean of the participants, with two messages for each."""
-        one_of("matrix of the network", name, {MIX})
+        checked_name("matrix of the network", name, {MIX})
         participating = self.participating[..., 0]
         means: list[MatrixProduct] = [_mean_of_all]
         if self._active is not None:

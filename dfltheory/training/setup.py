@@ -20,7 +20,7 @@ from dfltheory.errors import (
     GraphError,
     InputError,
     UnknownNameError,
-    one_of,
+    checked_name,
     whole_number,
 )
 from dfltheory.graphs import Constant, MixingSequence, as_sequence
@@ -95,7 +95,7 @@ def metrics_of(values: Iterable[Metric | str]) -> list[Metric | str]:
     listed = list(values)
     for name in listed:
         if isinstance(name, str):
-            one_of("metric", name, NAMED)
+            checked_name("metric", name, NAMED)
     functions("metrics", [value for value in listed if not isinstance(value, str)])
     return listed
 
@@ -164,7 +164,7 @@ class EqualWeights:
         return settle(metropolis_of(A), None)
 
 
-def networks() -> dict[str, NetworkBuilder]:
+def network_builders() -> dict[str, NetworkBuilder]:
     """Return the builders of topologies and sequences by name."""
     return {
         **graphs.TOPOLOGIES,
@@ -182,7 +182,7 @@ def network_called(name: str) -> NetworkBuilder:
 
     Aliases and "-" are accepted as in :func:`dfltheory.graphs.topology`.
     """
-    known, key = networks(), graphs.topology_key(name)
+    known, key = network_builders(), graphs.topology_key(name)
     if key not in known:
         raise UnknownNameError("topology", name, set(known))
     return known[key]
@@ -354,7 +354,7 @@ __all__ = [
     "connect",
     "functions",
     "network_called",
-    "networks",
+    "network_builders",
     "seed_indices",
     "starting_models",
 ]

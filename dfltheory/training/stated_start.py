@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from dfltheory.errors import InputError, one_of
+from dfltheory.errors import InputError, checked_name
 
 Floats = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def _start_facts(start: str | Mapping[str, ArrayLike] | None) -> dict[str, Array
     if not isinstance(start, Mapping):
         raise InputError(f"start = {start!r:.60} must be text or a mapping")
     for name in start:
-        one_of("fact of the start", name, AT_START)
+        checked_name("fact of the start", name, AT_START)
     return dict(start)
 
 

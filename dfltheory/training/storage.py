@@ -18,14 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dfltheory.documents import short
+from dfltheory.documents import short_text
 from dfltheory.errors import DataError, InputError
 from dfltheory.files import reading, replacing
 
 Value = TypeVar("Value")
 
 
-def write(
+def write_tensors(
     path: str | os.PathLike[str],
     tensors: Mapping[str, Tensor | np.ndarray],
     document: Mapping[str, object],
@@ -61,7 +61,7 @@ def write(
 def packed(
     tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, object]
 ) -> bytes:
-    """Return the bytes that :func:`write` writes."""
+    """Return the bytes that :func:`write_tensors` writes."""
     from safetensors.torch import save
 
     return save(*_laid_out(tensors, document))
@@ -139,7 +139,7 @@ def read_back(document: Mapping[str, object]) -> dict[str, Any]:
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], Any]:
-    """Read a file written by :func:`write`.
+    """Read a file written by :func:`write_tensors`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], An
     with reading(path, kind):
         if document.get("kind") != kind:
             raise DataError(
-                f"{path} contains {short(document.get('kind'))}, not {kind!r}"
+                f"{path} contains {short_text(document.get('kind'))}, not {kind!r}"
             )
         aliases = document.pop("aliases")
         shared = {name: tensors[first] for name, first in aliases.items()}
@@ -181,4 +181,4 @@ def under(group: str, values: Mapping[str, Value]) -> dict[str, Value]:
     }
 
 
-__all__ = ["digest", "read", "read_back", "under", "write"]
+__all__ = ["digest", "read", "read_back", "under", "write_tensors"]

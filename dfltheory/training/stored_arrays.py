@@ -78,7 +78,7 @@ def check_measures(measures: Mapping[str, Tensor], columns: int, seeds: int) -> 
             )
 
 
-def check_state(state: object, stored: Mapping[str, Tensor]) -> None:
+def check_stored_state(state: object, stored: Mapping[str, Tensor]) -> None:
     """Check the number format and values of a stored state, given a state of the run.
 
     Raises
@@ -138,4 +138,4 @@ def _check(
         )
 
 
-__all__ = ["check_history", "check_measures", "check_state"]
+__all__ = ["check_history", "check_measures", "check_stored_state"]

@@ -7,9 +7,9 @@ from typing import TypeVar
 import numpy as np
 from torch import Tensor
 
-from dfltheory.algorithms.blocks import blocks
+from dfltheory.algorithms.blocks import block_coordinates
 from dfltheory.tasks.task import Task
-from dfltheory.training.norms import square
+from dfltheory.training.norms import squared_norm
 
 Squares = TypeVar("Squares", Tensor, np.ndarray)
 
@@ -30,14 +30,14 @@ class TwoBlockMeasures:
 
     def __init__(self, task: Task, L_u: float, L_v: float):
         self._task, self._L_u, self._L_v = task, L_u, L_v
-        self._u, self._v = blocks(task.shared, task.d)
+        self._u, self._v = block_coordinates(task.shared, task.d)
         self._shared_mean: Tensor
 
     def measure(self, models: Tensor, mean: Tensor) -> dict[str, Tensor]:
         """Measure the models (S, m, d) with their mean (S, d)."""
         self.keep(mean)
         shared = self.shared_gradient_sq(models)
-        personal = square(self._task.gradient(models)[..., self._v]).mean(-1)
+        personal = squared_norm(self._task.gradient(models)[..., self._v]).mean(-1)
         return {
             "grad_u_sq": shared,
             "grad_v_sq": personal,
@@ -56,7 +56,7 @@ class TwoBlockMeasures:
     def shared_gradient_sq(self, models: Tensor) -> Tensor:
         """Return ||grad_u F(ubar, V)||^2 for the stored ubar and the models' V."""
         gradients = self._task.gradient(self._at_shared_mean(models))
-        return square(gradients[..., self._u].mean(-2))
+        return squared_norm(gradients[..., self._u].mean(-2))
 
     def _at_shared_mean(self, models: Tensor) -> Tensor:
         """Return (ubar, v_i) for each client, with the stored ubar."""

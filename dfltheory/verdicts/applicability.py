@@ -158,7 +158,7 @@ def _scope_obstacle(
         )
         if reason is not None:
             return Obstacle("network", reason)
-    if not scope.common_start or common_start(run) is not False:
+    if not scope.common_start or has_common_start(run) is not False:
         return None
     return Obstacle(
         "start",
@@ -174,7 +174,7 @@ def _other_algorithm(algorithm: Algorithm[Any], theorem: Theorem) -> str:
     return f"it covers {', '.join(names)}, and this run used {kind.__name__}{other}"
 
 
-def common_start(run: History) -> bool | None:
+def has_common_start(run: History) -> bool | None:
     """Whether the clients of every seed started at one model; None: unknown.
 
     Bit for bit, if the run states it. Otherwise, for expectations and records made by
@@ -193,7 +193,7 @@ def _unstated_obstacle(
     """Return what a run that was measured elsewhere does not state, or None."""
     if run.stated is None:
         return None
-    missing = missing_statements(run, theorem, values, common_start(run))
+    missing = missing_statements(run, theorem, values, has_common_start(run))
     if not missing:
         return None
     return Obstacle(
@@ -346,7 +346,7 @@ __all__ = [
     "OBSTACLE_KINDS",
     "Obstacle",
     "ObstacleKind",
-    "common_start",
+    "has_common_start",
     "find_obstacle",
     "obstacle_of",
 ]

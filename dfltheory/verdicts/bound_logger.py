@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from dfltheory.bounds.reference import Reference, load
-from dfltheory.errors import InputError, one_of, whole_number
+from dfltheory.errors import InputError, checked_name, whole_number
 from dfltheory.training.history import History
 from dfltheory.training.loggers import Tracker
 from dfltheory.training.measurement_files import RESERVED
@@ -258,7 +258,9 @@ def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
     algorithm = algorithm_with(rest.pop("algorithm"), rest.pop("hyperparameters", None))
     known = inspect.signature(History.from_measurements).parameters
     for name in rest:
-        one_of("part of a run's description", name, set(known) - {"rounds", "measures"})
+        checked_name(
+            "part of a run's description", name, set(known) - {"rounds", "measures"}
+        )
     return {"algorithm": algorithm, **rest}
 
 

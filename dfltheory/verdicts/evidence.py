@@ -95,7 +95,7 @@ def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | Non
     return int(np.ceil(worst)) if np.isfinite(worst) else None
 
 
-def lower_limits(samples: Array, tail: float) -> Array:
+def evidence_lower_limits(samples: Array, tail: float) -> Array:
     """Return the largest b of each column with e >= 1/tail against E X <= b.
 
     Columns are those of ``samples`` (S, R) >= 0.
@@ -111,7 +111,7 @@ def lower_limits(samples: Array, tail: float) -> Array:
 
 
 def least_lower_limit(samples: Array, tail: float) -> float:
-    """Return the least of :func:`lower_limits`.
+    """Return the least of :func:`evidence_lower_limits`.
 
     It is a lower limit for min_t E X_t.
     """

@@ -14,7 +14,7 @@ import numpy as np
 from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.training.history import History
-from dfltheory.verdicts.applicability import common_start
+from dfltheory.verdicts.applicability import has_common_start
 from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.rounding import measure_error
 from dfltheory.verdicts.run_sizes import run_sizes
@@ -54,7 +54,7 @@ def _agree(run: History, values: Mapping[str, object]) -> bool:
         equal_clients
         and symmetric
         and is_deterministic(run)
-        and common_start(run) is True
+        and has_common_start(run) is True
     )
 
 

@@ -172,7 +172,7 @@ def run_values(
     InputError
         If a given value is out of its range, or contradicts the run.
     """
-    source = source_of(run)
+    source = value_source(run)
     given = {} if given is None else dict(given)
     for name, value in given.items():
         if name not in theorem.glossary:
@@ -186,7 +186,7 @@ def run_values(
     return RunValues(source, theorem, known, given, gap)
 
 
-def source_of(run: History | Source | str | os.PathLike[str]) -> Source:
+def value_source(run: History | Source | str | os.PathLike[str]) -> Source:
     """Return a run or its file as a source of values."""
     if isinstance(run, Source):
         return run
@@ -391,4 +391,4 @@ def _collapse_equal(values: ArrayLike) -> np.ndarray:
         return array if np.ptp(array) else np.asarray(array.flat[0])
 
 
-__all__ = ["Gap", "RecordedRun", "RunValues", "run_values", "source_of"]
+__all__ = ["Gap", "RecordedRun", "RunValues", "run_values", "value_source"]

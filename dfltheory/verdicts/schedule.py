@@ -86,7 +86,7 @@ class PlannedRun(Source):
 # -- algorithms on a schedule
 
 
-def algorithm_class(theorem: Theorem | str) -> type[Algorithm[Any]]:
+def covered_algorithm(theorem: Theorem | str) -> type[Algorithm[Any]]:
     """Return the algorithm that a theorem covers, in its most general form."""
     kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
@@ -150,7 +150,7 @@ def scheduled_algorithm(
         raise InputError(f"step = {step!r} must be one of {', '.join(get_args(Step))}")
     if isinstance(theorem, str):
         theorem = scheduling(load_all(theorem, None if variant is None else (variant,)))
-    kind = algorithm_class(theorem) if algorithm is None else algorithm
+    kind = covered_algorithm(theorem) if algorithm is None else algorithm
     kind = algorithms.get(kind) if isinstance(kind, str) else kind
     field_names = {entry.name for entry in fields(kind)}
     known_names = field_names | set(theorem.glossary)
@@ -160,7 +160,9 @@ def scheduled_algorithm(
                 f"hyperparameter of {kind.__name__} or constant", name, known_names
             )
     given = {**fixed_hyperparameters(theorem, kind), **given}
-    values = step_sizes(theorem, task, rounds, {"rho0": 1.0, "Q": 1, **given}, topology)
+    values = scheduled_hyperparameters(
+        theorem, task, rounds, {"rho0": 1.0, "Q": 1, **given}, topology
+    )
     if step != "schedule":
         known = {
             **task.constants.known(),
@@ -190,7 +192,7 @@ def _required_fields(kind: type[Algorithm[Any]]) -> set[str]:
     return required
 
 
-def step_sizes(
+def scheduled_hyperparameters(
     theorem: Theorem,
     task: Task[Any],
     rounds: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.confidence import lower_limits, standard_errors, upper_limits
+from dfltheory.confidence import mean_lower_limits, standard_errors, upper_limits
 
 ENOUGH = 8
 """Fewest seeds with which single rounds are compared, and with which the bootstrap is
@@ -107,7 +107,9 @@ def _upper_limits_of_minimum(
         )
         if candidate_count == 1:
             break
-        possible = lower_limits(candidates, for_dropping / candidate_count) <= limits[0]
+        possible = (
+            mean_lower_limits(candidates, for_dropping / candidate_count) <= limits[0]
+        )
         if possible.all():
             break
         ends, candidates = ends[possible], candidates[:, possible]

@@ -16,7 +16,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from dfltheory.bounds.clauses import Number, symbol_names
-from dfltheory.bounds.regions import conditions_of, equalities, values_of
+from dfltheory.bounds.regions import equalities, expanded_conditions, values_at
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import (
     admissible_edge,
@@ -212,10 +212,12 @@ class _Search:
         """Values that equalities among the conditions fix, by name."""
         fixed: dict[str, float] = {}
         with suppress(InputError, KeyError):
-            solved = equalities(conditions_of(self.theorem), self.theorem.glossary)[0]
+            solved = equalities(
+                expanded_conditions(self.theorem), self.theorem.glossary
+            )[0]
             points = {n: np.atleast_1d(v) for n, v in self.values.items()}
             for name, solution in solved.items():
-                value = float(values_of([sp.sympify(solution)], points)[0][0])
+                value = float(values_at([sp.sympify(solution)], points)[0][0])
                 if math.isfinite(value):
                     fixed[name] = value
         return fixed

@@ -65,7 +65,10 @@ class Source(ABC):
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
         """Return what follows from ``values`` and is not among them: rho0 and S2."""
-        return {**sam_radius(theorem, values), **second_moment(theorem, values)}
+        return {
+            **sam_radius(theorem, values),
+            **gradient_second_moment(theorem, values),
+        }
 
     def computed(
         self, theorem: Theorem, values: Values
@@ -124,7 +127,7 @@ def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Numbe
     return names, sp.lambdify(symbols, unit, modules="numpy")
 
 
-def second_moment(theorem: Theorem, values: Mapping[str, Number]) -> Values:
+def gradient_second_moment(theorem: Theorem, values: Mapping[str, Number]) -> Values:
     """S2 where a theorem needs it: B^2 + sigma_l^2 for bounded gradients without SAM.
 
     Without SAM the point of a gradient does not depend on its sample, so that

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfltheory.algorithms import blocks as module
-from dfltheory.algorithms.blocks import blocks, exchange, parts
+from dfltheory.algorithms.blocks import block_coordinates, exchange, parts
 from dfltheory.algorithms.local_steps import is_empty
 
 D = 6
@@ -28,7 +28,7 @@ SHARED = {
 @pytest.mark.parametrize("given_as", SHARED)
 def test_blocks_are_what_is_shared_and_the_rest(given_as):
     shared, expected = SHARED[given_as]
-    u, v = blocks(shared, D)
+    u, v = block_coordinates(shared, D)
     everything = torch.arange(D)
     assert everything[u].tolist() == expected
     assert everything[v].tolist() == [j for j in range(D) if j not in expected]
@@ -60,7 +60,7 @@ def test_only_what_is_shared_is_sent_and_mixed(given_as):
 
 @given(start=st.integers(0, D), stop=st.integers(0, D), step=st.integers(1, 3))
 def test_any_slice(start, stop, step):
-    u, v = blocks(slice(start, stop, step), D)
+    u, v = block_coordinates(slice(start, stop, step), D)
     everything = torch.arange(D)
     assert everything[u].tolist() == list(range(D))[start:stop:step]
     assert sorted(everything[u].tolist() + everything[v].tolist()) == list(range(D))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dfltheory.algorithms.compressed import CHOCOSGD
 from dfltheory.algorithms.compressors import QSGD, RandK, Sign, TopK
-from dfltheory.randomness import Generators, uniform
+from dfltheory.randomness import Generators, uniform_numbers
 from dfltheory.testing import check_algorithm
 from dfltheory.testing.algorithms import CHECKS
 from dfltheory.training import train
@@ -167,7 +167,8 @@ def test_choco_sgd_by_name_on_the_rounds_own_chance(name):
     z = x0 - 0.1 * task.gradient(x0)
     generators = Generators(0, range(2), 0, "message", z.device)
     torch.testing.assert_close(
-        kept[0].public, KINDS[name](z, lambda shape: uniform(generators, shape, z))
+        kept[0].public,
+        KINDS[name](z, lambda shape: uniform_numbers(generators, shape, z)),
     )
     assert run.sent()["sent_bits"][:, 1].tolist() == [10 * KINDS[name].bits(10, 64)] * 2
 

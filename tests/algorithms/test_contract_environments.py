@@ -19,7 +19,7 @@ from dfltheory.algorithms.base import Algorithm, Mix, Oracle, Parameters, replac
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_oracle import CandidatesMix
-from dfltheory.counterexamples.core import fixed_points, run
+from dfltheory.counterexamples.core import fixed_points, simulate
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import UnsupportedError
 from dfltheory.exact import exact_history
@@ -68,7 +68,7 @@ def test_the_models_from_before_local_work_are_there():
     x, lam = fixed_points(batch, x0), (1 - 2 * w) ** 2
     expected = lam * eta / (1 - lam * (1 - eta))
     np.testing.assert_allclose(x[0, :, 0], [expected, -expected], rtol=1e-10)
-    assert run(replaced(batch, x0=x), 3).cycle[0]
+    assert simulate(replaced(batch, x0=x), 3).cycle[0]
     task = tasks.quadratic(m=3, d=2, zeta=1.0, sigma=0.0)
     exact, plain = (f(MovesOldModels(0.1), task, W, 5) for f in (exact_history, train))
     np.testing.assert_allclose(exact.x, plain.x, rtol=0, atol=1e-12)

@@ -11,7 +11,7 @@ import pytest
 import dfltheory.algorithms as alg
 from dfltheory.algorithms.base import check_class
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
-from dfltheory.training.options import name_of, names_of
+from dfltheory.training.options import algorithm_name, section_names
 from tests.algorithms.table import (
     MIXING,
     PERSONAL,
@@ -188,9 +188,9 @@ def test_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
     assert alg.register(MixesTwice) is MixesTwice
     assert alg.register(MixesTwice) is MixesTwice  # its module may be imported again
     assert alg.get("mixes-twice") is MixesTwice
-    assert "mixestwice" in names_of("algorithm")
+    assert "mixestwice" in section_names("algorithm")
     assert "mixestwice" not in alg.ALGORITHMS
-    assert name_of(MixesTwice) == "tests.algorithms.user_algorithms:MixesTwice"
+    assert algorithm_name(MixesTwice) == "tests.algorithms.user_algorithms:MixesTwice"
     for name in ("DFedAvg", "MixesTwice"):
         with pytest.raises(InputError, match=name.lower()):
             alg.register(type(name, (Plain,), {}))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import dfltheory.algorithms as alg
-from dfltheory.algorithms.sparse import MaskedState, erk, reborn, together
+from dfltheory.algorithms.sparse import MaskedState, erk, reborn, sum_over_clients
 from dfltheory.tasks import Supervised
 from tests.algorithms.problems import dense_mix
 
@@ -92,15 +92,15 @@ def test_every_layer_of_every_client_starts_with_its_share_of_weights_and_at_lea
 
 def test_the_common_draw_does_not_know_the_clients_order():
     uniform = torch.rand((2, 300, 40), generator=torch.Generator().manual_seed(1))
-    common = together(uniform)
+    common = sum_over_clients(uniform)
     assert common.shape == (2, 1, 40)
     torch.testing.assert_close(
         common, uniform.double().sum(1, keepdim=True), rtol=1e-12, atol=0
     )
-    assert torch.equal(common, together(uniform.flip(1)))
+    assert torch.equal(common, sum_over_clients(uniform.flip(1)))
     # also in 16 bits they are different numbers
     assert len(common[0, 0].unique()) == 40
-    assert len(together(uniform.bfloat16())[0, 0].unique()) == 40
+    assert len(sum_over_clients(uniform.bfloat16())[0, 0].unique()) == 40
 
 
 SHAPES = ((16, 3, 3, 3), (16,), (16, 64), (10, 16), (10,))

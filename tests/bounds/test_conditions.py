@@ -14,16 +14,16 @@ import sympy as sp
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.regions import (
-    admissible,
-    conditions_of,
-    draw,
+    admissible_points,
+    draw_values,
+    expanded_conditions,
     points_of,
-    values_of,
+    values_at,
 )
 from dfltheory.bounds.theorem import Condition
 from dfltheory.checks.conditions import check_conditions
 from dfltheory.checks.everyday import everyday
-from dfltheory.checks.logarithms import contradiction, least, monomial
+from dfltheory.checks.logarithms import contradiction, log_sum_lower_bound, monomial
 from dfltheory.checks.satisfiable import check_satisfiable, small_steps
 from dfltheory.checks.vacuous import (
     first_useful_round,
@@ -57,11 +57,13 @@ def test_admissible_points_satisfy_every_condition_and_points_outside_were_drawn
         Condition("rho < eta", s.rho, s.eta, strict=True),
     )
     names, glossary = ("eta", "L", "rho"), bounds.GLOSSARY
-    points = admissible(names, conditions, 200, np.random.default_rng(0), glossary)
+    points = admissible_points(
+        names, conditions, 200, np.random.default_rng(0), glossary
+    )
     assert len(points["eta"]) == 200
     assert np.all(points["eta"] * points["L"] <= 1)
     assert np.all(points["rho"] < points["eta"])
-    free = draw(names, 200, np.random.default_rng(0), glossary)
+    free = draw_values(names, 200, np.random.default_rng(0), glossary)
     assert not np.all(free["eta"] * free["L"] <= 1)
     assert not np.all(free["rho"] < free["eta"])
 
@@ -93,10 +95,10 @@ def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
     theorem = bounds.get(key, variant)
     (finding,) = check_satisfiable(theorem)
     assert (finding.severity, finding.evidence["certificate"]) == ("note", "proved")
-    way = small_steps(conditions_of(theorem))
-    points = draw(theorem.needs, 200, np.random.default_rng(7), theorem.glossary)
+    way = small_steps(expanded_conditions(theorem))
+    points = draw_values(theorem.needs, 200, np.random.default_rng(7), theorem.glossary)
     # such as convexity of f
-    slack_values = values_of([theorem.expand(c.slack) for c in way.demands], points)
+    slack_values = values_at([theorem.expand(c.slack) for c in way.demands], points)
     inside = np.all(
         [
             (v > 0) if c.strict else (v >= 0)
@@ -110,7 +112,7 @@ def test_every_statement_of_the_registry_is_proved_to_have_steps(key, variant):
         small = value.xreplace(
             {x: sp.Float(e) for x in value.free_symbols if x.name == "e_small"}
         )
-        points[name] = values_of([small], points)[0]
+        points[name] = values_at([small], points)[0]
     if way.long:
         points["T"] = np.full(len(points["T"]), e**-2)
     demanded = [c.name for c in way.demands]
@@ -164,11 +166,13 @@ def test_linear_programs_in_logarithms():
     assert monomial(-s.eta) is None
     assert monomial(s.lam**s.Q) is None
     rows = [("8 eta K L <= 1", {"eta": ONE, "K": ONE, "L": ONE}, np.log(8))]
-    value, used = least({"eta": -ONE, "K": -ONE, "L": -ONE}, rows)
+    value, used = log_sum_lower_bound({"eta": -ONE, "K": -ONE, "L": -ONE}, rows)
     assert np.exp(value) == pytest.approx(8)
     assert list(used) == ["8 eta K L <= 1"]
-    assert least({"eta": ONE}, rows) is None  # eta may be arbitrarily small
-    value, used = least({"K": ONE}, rows)  # K >= 1
+    assert (
+        log_sum_lower_bound({"eta": ONE}, rows) is None
+    )  # eta may be arbitrarily small
+    value, used = log_sum_lower_bound({"K": ONE}, rows)  # K >= 1
     assert value == pytest.approx(0)
 
 
@@ -208,7 +212,7 @@ def test_vacuous_up_to_a_horizon_for_all_constants():
     assert (until, term) == (10, "optimization")
     for theorem, T in ((GOOD, 9), (printed, 10)):
         points = {**points_of(theorem, 1500), "T": np.full(1500, float(T))}
-        (limit,) = values_of([known], points)
+        (limit,) = values_at([known], points)
         assert np.all(theorem.evaluate(where="ignore", **points) >= limit)
     free = planted(conditions=())
     assert vacuous_until(free, known) is None

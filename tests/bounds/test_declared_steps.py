@@ -17,7 +17,7 @@ from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.reference import load
-from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.regions import expanded_conditions
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.checks.run import audit_statement
@@ -94,8 +94,8 @@ def test_the_true_proof_has_no_error_and_ends_in_the_statement():
 def test_the_proved_bound_is_at_most_the_registered_one():
     registered = bounds.get("dfedsam.theorem_4_5", "corrected")
     one_step = {s.K: 1, s.Q: 1, s.rho: 0}
-    region = Region(conditions_of(draft()))
-    slacks = [c.slack.subs(one_step) for c in conditions_of(registered)]
+    region = Region(expanded_conditions(draft()))
+    slacks = [c.slack.subs(one_step) for c in expanded_conditions(registered)]
     assert all(map(region.holds, slacks))
     for name in ("optimization", "noise", "consensus"):
         term = registered.terms[name].subs(one_step)
@@ -154,7 +154,7 @@ def test_a_slip_in_one_step_has_a_witness(name):
     judged = last_judged(with_claim(name, SLIPPED[name]))
     assert judged.outcome == "does not follow"
     assert judged.witness.left_over < 0
-    for condition in conditions_of(draft()):
+    for condition in expanded_conditions(draft()):
         assert value_at(condition.slack, judged.witness.point) >= 0
 
 

@@ -28,7 +28,7 @@ from dfltheory.bounds.inequalities.region import (
 )
 from dfltheory.bounds.inequalities.rewriting import NoProofError, Rewriting
 from dfltheory.bounds.inequalities.samples import box_points
-from dfltheory.bounds.regions import admissible, values_of
+from dfltheory.bounds.regions import admissible_points, values_at
 from dfltheory.bounds.theorem import Condition
 from dfltheory.checks import monotone as monotone_check
 from dfltheory.checks.monotone import check_monotone
@@ -56,8 +56,8 @@ def least(expr, conditions=(), size=2000, seed=0):
     """
     expr = sp.sympify(expr)
     names = {x.name for x in expr.free_symbols} or {"L"}
-    points = admissible(names, conditions, size, np.random.default_rng(seed))
-    value, *terms = values_of([expr, *sp.Add.make_args(expr)], points)
+    points = admissible_points(names, conditions, size, np.random.default_rng(seed))
+    value, *terms = values_at([expr, *sp.Add.make_args(expr)], points)
     scale = np.sum(np.abs(terms), axis=0)
     relative = value[np.isfinite(value)] / np.maximum(scale[np.isfinite(value)], 1e-300)
     return float(np.min(relative, initial=np.inf))
@@ -288,7 +288,7 @@ def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_th
     expr,
 ):
     rewriting = Rewriting([expr], Region((SMALL,)).holds)
-    points = admissible(
+    points = admissible_points(
         {x.name for x in expr.free_symbols}, (SMALL,), 3000, np.random.default_rng(0)
     )
     small = {
@@ -299,12 +299,12 @@ def test_variables_that_stand_for_expressions_are_in_their_intervals_and_meet_th
     assert rewriting.meanings
     for variable in rewriting.meanings:
         assert variable.is_real
-        (values,) = values_of([rewriting.back(variable)], points)
+        (values,) = values_at([rewriting.back(variable)], points)
         interval, values = rewriting.interval(variable), values[np.isfinite(values)]
         assert values.min() >= float(interval.low) - 1e-12
         assert interval.high is None or values.max() <= float(interval.high) + 1e-12
     for fact in rewriting.facts:
-        (values,) = values_of([rewriting.back(fact)], points)
+        (values,) = values_at([rewriting.back(fact)], points)
         assert np.nanmin(values) >= -1e-9
 
 

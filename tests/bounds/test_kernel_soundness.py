@@ -16,7 +16,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import by_form as forms
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.real_numbers import expression, reality
+from dfltheory.bounds.real_numbers import real_expression, reality
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import ONE
 from dfltheory.proofs import kernel as r
@@ -244,11 +244,11 @@ def test_equal_objects_of_other_types_are_checked_again():
         def __hash__(self):
             return hash(true)
 
-    assert expression(true) is true
+    assert real_expression(true) is true
     with pytest.raises(RuleError):
-        expression(Same("c"))
+        real_expression(Same("c"))
     with pytest.raises(RuleError):
-        expression(True)
+        real_expression(True)
 
 
 # -- false theorems

@@ -17,10 +17,10 @@ from dfltheory.checks.extremes import check_extremes
 from dfltheory.checks.network_constants import (
     SIZES,
     check_network_constants,
-    diameter,
     extreme_networks,
     least_rate,
     least_weight,
+    rounds_to_reach_all,
 )
 
 SYMMETRIC = bounds.get("dfedsam.theorem_4_5", "corrected")
@@ -99,7 +99,7 @@ def test_linked_cliques_have_a_small_diameter_and_a_small_gap(m):
     """With equal shares the gap is at most 2/((m/2)^2 + 1)."""
     networks = {n.name: n.matrix for n in extreme_networks(DIRECTED, m)}
     matrix = networks["pair of linked cliques with equal shares"]
-    assert diameter(matrix) == 3
+    assert rounds_to_reach_all(matrix) == 3
     assert least_rate(matrix) >= 1 - 2 / ((m / 2) ** 2 + 1)
 
 
@@ -109,8 +109,15 @@ def test_contraction_by_the_diameter_and_the_least_weight_passes():
 
 
 def test_diameter_of_small_networks():
-    assert [diameter(n.matrix) for n in extreme_networks(SYMMETRIC, 8)] == [1, 7, 2, 3]
-    directed = {n.name: diameter(n.matrix) for n in extreme_networks(DIRECTED, 8)}
+    assert [rounds_to_reach_all(n.matrix) for n in extreme_networks(SYMMETRIC, 8)] == [
+        1,
+        7,
+        2,
+        3,
+    ]
+    directed = {
+        n.name: rounds_to_reach_all(n.matrix) for n in extreme_networks(DIRECTED, 8)
+    }
     assert directed["directed ring with equal shares"] == 7
 
 

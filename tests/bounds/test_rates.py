@@ -22,8 +22,8 @@ from dfltheory.bounds.rates import (
     Monomial,
     expanded,
     leading,
-    scheduled,
     scheduled_region,
+    with_schedule,
 )
 
 SHARES = ("lam", "q", "alpha", "delta")
@@ -58,10 +58,10 @@ class Rate:
         self.theorem = theorem
         self.rows, self.rate = expanded(theorem, 8), leading(theorem)
         self.definitions = {
-            d.symbol.name: scheduled(theorem, theorem.expand(d.symbol))
+            d.symbol.name: with_schedule(theorem, theorem.expand(d.symbol))
             for d in theorem.definitions
         }
-        self.bound = scheduled(theorem, theorem.bound)
+        self.bound = with_schedule(theorem, theorem.bound)
         self.names = sorted(x.name for x in self.bound.free_symbols)
         self.symbols = {x.name: x for x in self.bound.free_symbols}
         self.value = sp.lambdify(

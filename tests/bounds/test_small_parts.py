@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 from dfltheory.bounds.clauses import symbol_names
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.bounds.inequalities.by_form import positive
 from dfltheory.bounds.monomials import own_order
 from dfltheory.bounds.real_numbers import RuleError
@@ -67,7 +67,7 @@ def test_vectors_add_up_and_only_those_of_a_step_count_steps():
     ],
 )
 def test_comparison_with_zero_is_printed_as_one(relation, text):
-    (condition,) = conditions_of("c", symbol("sigma_g"), relation, sp.S.Zero)
+    (condition,) = comparison_conditions("c", symbol("sigma_g"), relation, sp.S.Zero)
     assert str(condition) == text
 
 

@@ -331,20 +331,22 @@ def test_quantities_of_a_theorem_have_ranges_signs_and_neutral_values():
 
 
 def test_latex_of_a_comparison_with_zero_has_a_zero():
-    from dfltheory.bounds.comparisons import conditions_of
+    from dfltheory.bounds.comparisons import comparison_conditions
     from dfltheory.bounds.display import condition_latex
 
     zero = s.L - s.L
     for sign, latex in (("==", "L = 0"), (">", "L > 0"), ("<=", "L = 0")):
-        (condition,) = conditions_of("name", s.L, sign, zero)
+        (condition,) = comparison_conditions("name", s.L, sign, zero)
         assert condition_latex(condition) == latex
 
 
 def test_prose_for_a_terminal_has_no_words_of_latex():
-    from dfltheory.bounds.display import plain
+    from dfltheory.bounds.display import plain_prose
 
     theorem = bounds.get("wang_joshi2021.corollary_3")
-    text = plain(r"$F(x) \ge F_{\inf}$, $W \mathbf{1} = \mathbf{1}$, $W^\top$", theorem)
+    text = plain_prose(
+        r"$F(x) \ge F_{\inf}$, $W \mathbf{1} = \mathbf{1}$, $W^\top$", theorem
+    )
     assert text == "F(x) >= F_inf, W 1 = 1, W^T"
 
 

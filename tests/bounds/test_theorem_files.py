@@ -21,7 +21,11 @@ from dfltheory.bounds.reference import load, load_all
 from dfltheory.bounds.registry import FOLDER
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import ProofStep, Theorem
-from dfltheory.bounds.theorem_file import read_theorem_file, read_theorems, template
+from dfltheory.bounds.theorem_file import (
+    read_theorem_file,
+    read_theorems,
+    theorem_file_template,
+)
 from dfltheory.bounds.theorem_models import theorem_schema
 from dfltheory.bounds.unit_text import read_range, read_unit, write_range, write_unit
 from dfltheory.bounds.units import ONE
@@ -437,7 +441,7 @@ def test_units_and_ranges_there_and_back():
 
 
 def test_the_template_is_a_theorem_file_that_says_what_it_leaves_open():
-    (theorem,) = read_theorems(template(), "template.toml").theorems
+    (theorem,) = read_theorems(theorem_file_template(), "template.toml").theorems
     assert len(unstated(theorem)) == 1
 
 

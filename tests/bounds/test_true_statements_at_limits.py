@@ -14,7 +14,7 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory.bounds import Condition
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.units import unit
 from dfltheory.checks.conditions import check_conditions
@@ -33,8 +33,8 @@ T, K, Q, L, ETA, GAP, LAM, MU, M, S2, DISTANCE = (
         *("mu", "m", "S2", "x_star_sq"),
     )
 )
-NO_NOISE = conditions_of("no noise", SYMBOL["sigma_l"], "==", sp.Integer(0))
-EQUAL = conditions_of("equal clients", SYMBOL["sigma_g"], "==", sp.Integer(0))
+NO_NOISE = comparison_conditions("no noise", SYMBOL["sigma_l"], "==", sp.Integer(0))
+EQUAL = comparison_conditions("equal clients", SYMBOL["sigma_g"], "==", sp.Integer(0))
 CONVEX = Condition("convex", sp.Integer(0), MU)
 STRICT = Condition("strongly convex", sp.Integer(0), MU, True)
 ADAPT_FIRST = {"order": "adapt-then-combine"}
@@ -181,11 +181,13 @@ def test_measure_of_two_blocks_contains_its_constants(name):
         Condition(f"small {block}", SYMBOL[f"eta_{block}"] * SYMBOL[f"L_{block}"], one)
         for block, one in (("u", sp.Integer(1)), ("v", sp.Integer(1)))
     ]
-    one_client = conditions_of("one client", M, "==", sp.Integer(1))
+    one_client = comparison_conditions("one client", M, "==", sp.Integer(1))
     exact = [
         condition
         for noise in ("sigma_u", "sigma_v")
-        for condition in conditions_of(noise, SYMBOL[noise], "==", sp.Integer(0))
+        for condition in comparison_conditions(
+            noise, SYMBOL[noise], "==", sp.Integer(0)
+        )
     ]
     slowest = sp.Min(*(SYMBOL[f"eta_{b}"] * SYMBOL[f"L_{b}"] for b in "uv"))
     theorem = statement(
@@ -297,7 +299,7 @@ def test_schedule_without_a_step_size_says_nothing_there():
         "grad_norm_sq",
         "mean",
         2 * GAP * longest / T + step * L * noise**2,
-        conditions=conditions_of("one client", M, "==", sp.Integer(1)),
+        conditions=comparison_conditions("one client", M, "==", sp.Integer(1)),
         algorithm="DPSGD",
         hyperparameters=ADAPT_FIRST,
         common_start=True,

@@ -7,7 +7,7 @@ import sympy as sp
 
 import dfltheory as dfl
 from dfltheory.bounds import Condition
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.checks.monotone import check_monotone
 from dfltheory.checks.satisfiable import check_satisfiable
@@ -19,16 +19,16 @@ T, K, L, ETA, GAP, LAM, SIGMA_G = (
     SYMBOL[name] for name in ("T", "K", "L", "eta", "f0_gap", "lam", "sigma_g")
 )
 GROWTH = (1 + ETA * L) ** K
-ONE_STEP = conditions_of("one step", K, "==", sp.Integer(1))
-COMPLETE = conditions_of("complete averaging", LAM, "==", sp.Integer(0))
-NO_NOISE = conditions_of("no noise", SYMBOL["sigma_l"], "==", sp.Integer(0))
-EQUAL_CLIENTS = conditions_of("equal clients", SIGMA_G, "==", sp.Integer(0))
+ONE_STEP = comparison_conditions("one step", K, "==", sp.Integer(1))
+COMPLETE = comparison_conditions("complete averaging", LAM, "==", sp.Integer(0))
+NO_NOISE = comparison_conditions("no noise", SYMBOL["sigma_l"], "==", sp.Integer(0))
+EQUAL_CLIENTS = comparison_conditions("equal clients", SIGMA_G, "==", sp.Integer(0))
 DESCENT = (SMALL_STEPS, *NO_NOISE, *COMPLETE, *ONE_STEP)
 
 
 def few_rounds():
     """Gradient descent, for at most three rounds: a thin region of T."""
-    few = conditions_of("few rounds", T, "<=", sp.Integer(3))
+    few = comparison_conditions("few rounds", T, "<=", sp.Integer(3))
     return statement(
         "grad_norm_sq",
         "mean",
@@ -40,7 +40,9 @@ def few_rounds():
 
 def long_steps():
     """The same at step sizes between 1/(L sqrt(T)) and 1/L."""
-    least = conditions_of("least step", ETA * L * sp.sqrt(T), ">=", sp.Integer(1))
+    least = comparison_conditions(
+        "least step", ETA * L * sp.sqrt(T), ">=", sp.Integer(1)
+    )
     return statement(
         "grad_norm_sq",
         "mean",
@@ -52,7 +54,7 @@ def long_steps():
 
 def expanded_square():
     """Consensus after one round: the square of lam sigma_g (GROWTH - 1)/L."""
-    one_round = conditions_of("one round", T, "==", sp.Integer(1))
+    one_round = comparison_conditions("one round", T, "==", sp.Integer(1))
     return statement(
         "consensus",
         "last",
@@ -99,7 +101,9 @@ def constant_step(bound, measure="grad_norm_sq", aggregate="mean", **fields):
         measure,
         aggregate,
         bound,
-        conditions=conditions_of("one client", SYMBOL["m"], "==", sp.Integer(1)),
+        conditions=comparison_conditions(
+            "one client", SYMBOL["m"], "==", sp.Integer(1)
+        ),
         algorithm="DPSGD",
         hyperparameters={"order": "adapt-then-combine"},
         schedule={"eta": 1 / L},
@@ -197,7 +201,7 @@ def test_false_declared_step_without_premises_does_not_follow():
 
 
 def test_conditions_that_contradict_each_other_are_an_error():
-    large = conditions_of("large", ETA * L, ">=", sp.Integer(2))
+    large = comparison_conditions("large", ETA * L, ">=", sp.Integer(2))
     theorem = statement(
         "grad_norm_sq", "mean", 2 * GAP / (ETA * T), conditions=(SMALL_STEPS, *large)
     )

@@ -11,7 +11,7 @@ from dfltheory import bounds
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.monomials import monomials
 from dfltheory.bounds.rates import covered, leading
-from dfltheory.bounds.tables import axis, rounded
+from dfltheory.bounds.tables import axis, rounded_axis
 from dfltheory.errors import ConditionError, InputError
 
 VALUES = {
@@ -141,8 +141,8 @@ def test_axes_of_a_grid():
     assert name == "T"
     assert values == pytest.approx([1, 10, 100, 1000])
     theorem = bounds.get(KEY)
-    assert rounded(theorem, "T", np.array([1.2, 1.4, 2.6])).tolist() == [1, 3]
-    assert rounded(theorem, "eta", np.array([1.2, 1.4])).tolist() == [1.2, 1.4]
+    assert rounded_axis(theorem, "T", np.array([1.2, 1.4, 2.6])).tolist() == [1, 3]
+    assert rounded_axis(theorem, "eta", np.array([1.2, 1.4])).tolist() == [1.2, 1.4]
     assert axis("lam=0,0.5")[1].tolist() == [0, 0.5]
     assert axis("eta=0.1:0.4:3")[1] == pytest.approx([0.1, 0.2, 0.4])
     for bad in ("T", "T=a", "T=1:2", "T=0:10:x"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.cli import audit_search
 from tests.verdicts.statements import NO_NOISE, SYMBOL, TO_LAST, statement
 
-EQUAL = conditions_of("equal clients", SYMBOL["sigma_g"], "==", sp.S.Zero)
+EQUAL = comparison_conditions("equal clients", SYMBOL["sigma_g"], "==", sp.S.Zero)
 
 
 @pytest.mark.parametrize(

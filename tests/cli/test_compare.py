@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.bounds.theorem_file import template
+from dfltheory.bounds.theorem_file import theorem_file_template
 from dfltheory.cli import run as command
 
 KEY = "dfedsam.theorem_4_5"
@@ -87,7 +87,11 @@ def test_saved_history_gets_its_verdict_and_takes_constants(run, capsys, tmp_pat
 
 def test_violated_bound_exits_with_1(table, capsys, tmp_path):
     theorem = tmp_path / "false.toml"
-    text = template().replace("DPSGD", "DFedAvg").replace("sigma_g == 0", "K == 3")
+    text = (
+        theorem_file_template()
+        .replace("DPSGD", "DFedAvg")
+        .replace("sigma_g == 0", "K == 3")
+    )
     text = text.replace('{ order = "adapt-then-combine" }', '{ rho = 0, K = "any" }')
     for term in ("2*f0_gap/(eta*T)", "eta*L*sigma_l^2/m", "2*(eta*L*sigma_l*lam)^2"):
         text = text.replace(f'"{term}', f'"1e-6*{term}')

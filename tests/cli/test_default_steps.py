@@ -10,7 +10,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import bounds
-from dfltheory.bounds.regions import draw
+from dfltheory.bounds.regions import draw_values
 from dfltheory.cli import run
 from dfltheory.cli.validate import _default_document
 from dfltheory.errors import ConditionError
@@ -45,7 +45,7 @@ def constants(theorems, task):
             names |= {symbol.name for symbol in rule.free_symbols}
         names -= {*OF_THE_RUN, *task.constants.known(), *found}
         names = {name for name in names if not theorem.glossary[name].step}
-        points = draw(sorted(names), 1, rng, theorem.glossary) if names else {}
+        points = draw_values(sorted(names), 1, rng, theorem.glossary) if names else {}
         # at 0, some schedules have no step size
         found |= {name: float(column[0]) or 0.5 for name, column in points.items()}
     return found

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 from dfltheory import cli
 from dfltheory.checks import run
 from dfltheory.errors import DFLTheoryError
-from dfltheory.training.options import names_of, options_of
+from dfltheory.training.options import options_of, section_names
 
 SET = """L=1 K=5 T=1000 Q=1 m=16 eta=0.005 rho=0.01 lam=0.8 sigma_l=1 sigma_g=1 f0_gap=1""".split()  # noqa: SIM905
 LINES = {
@@ -314,7 +314,7 @@ def test_odd_task_options(said, task):
 def test_odd_hyperparameters(said):
     base = ["train", "--task=quadratic", "--m=4", "--rounds=1"]
     wrong = []
-    for name in names_of("algorithm"):
+    for name in section_names("algorithm"):
         for item in values_of("algorithm", name, 1):
             wrong += filter(
                 None, [said([*base, f"--algorithm={name}", f"--set={item}"])]

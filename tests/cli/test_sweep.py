@@ -146,7 +146,7 @@ def test_sweep_writes_a_report_and_figures(file, capsys, monkeypatch):
     """Three horizons on two networks, under the schedule: verdicts, ratios and the
     fitted rate.
     """
-    monkeypatch.setattr("dfltheory.plots.look.write", drawing())
+    monkeypatch.setattr("dfltheory.plots.look.write_figure", drawing())
     text = TEXT.replace("eta = 0.05\n", "").replace("dfedavg", "dfedsam")
     text += 'run.rounds = [50, 100, 200]\n[theorem]\nkey = "dfedsam.theorem_4_5"\n'
     text += 'variants = ["printed"]\nschedule = true\nconstants = { rho0 = 0.1 }\n'

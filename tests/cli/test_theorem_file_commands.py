@@ -8,7 +8,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory import bounds, cli
-from dfltheory.bounds.theorem_file import template
+from dfltheory.bounds.theorem_file import theorem_file_template
 
 TRUE = """format = 1
 [[statement]]
@@ -56,7 +56,7 @@ def answer(capsys, *arguments, status=0):
 def test_new_prints_a_file_that_bound_reads(folder, capsys):
     assert cli.run(["new"]) == 0
     text = capsys.readouterr().out
-    assert text == template()
+    assert text == theorem_file_template()
     (folder / "new.toml").write_text(text)
     assert cli.run(["bound", "new.toml"]) == 0
     shown = capsys.readouterr().out

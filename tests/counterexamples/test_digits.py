@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfltheory.counterexamples.digits import about, short, whole
+from dfltheory.counterexamples.digits import about, all_digits, short_fraction
 
 HUGE = 7**9000
 
 
 @given(st.fractions())
 def test_whole_is_str_where_that_has_an_answer(value):
-    assert whole(value) == short(value) == str(value)
+    assert all_digits(value) == short_fraction(value) == str(value)
     assert float(about(value, 17)) == float(value)
 
 
@@ -22,14 +22,14 @@ def test_whole_is_str_where_that_has_an_answer(value):
     "value", [Fraction(HUGE), Fraction(-1, HUGE), Fraction(HUGE, HUGE + 1)]
 )
 def test_whole_numbers_keep_every_digit(value):
-    parts_of_text = whole(value).split("/")
+    parts_of_text = all_digits(value).split("/")
     read = [
         sum(int(d) * 10**k for k, d in enumerate(reversed(n.lstrip("-"))))
         for n in parts_of_text
     ]
     assert read == [abs(value.numerator), value.denominator][: len(read)]
-    assert short(value).endswith("...")
-    assert len(short(value)) < 40
+    assert short_fraction(value).endswith("...")
+    assert len(short_fraction(value)) < 40
 
 
 def test_beyond_the_floats_there_is_an_exponent():

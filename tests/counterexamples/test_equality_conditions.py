@@ -4,7 +4,7 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from tests.verdicts.statements import COMPLETE, NO_NOISE, SMALL_STEPS, SYMBOL, statement
 
 T, L, ETA, GAP, RHO = (SYMBOL[name] for name in ("T", "L", "eta", "f0_gap", "rho"))
@@ -14,9 +14,9 @@ DESCENT = (SMALL_STEPS, NO_NOISE, COMPLETE)
 @pytest.mark.parametrize(("count", "value"), [("T", 5), ("K", 1), ("m", 2)])
 def test_falsify_searches_statements_that_fix_a_count(count, value):
     """Gradient descent: mean ||grad f||^2 <= 2 f0_gap/(eta T), and with eta K."""
-    fixed = conditions_of(count, SYMBOL[count], "==", sp.Integer(value))
+    fixed = comparison_conditions(count, SYMBOL[count], "==", sp.Integer(value))
     bound = 2 * GAP / (ETA * (value if count == "T" else T))
-    one_step = conditions_of("one step", SYMBOL["K"], "==", sp.Integer(1))
+    one_step = comparison_conditions("one step", SYMBOL["K"], "==", sp.Integer(1))
     theorem = statement(
         "grad_norm_sq",
         "mean",
@@ -38,7 +38,7 @@ def test_falsify_searches_statements_of_dfedsam_without_gossip_steps():
         2 * GAP / (ETA * T) + L**2 * RHO**2,
         conditions=(
             *DESCENT,
-            *conditions_of("one step", SYMBOL["K"], "==", sp.Integer(1)),
+            *comparison_conditions("one step", SYMBOL["K"], "==", sp.Integer(1)),
         ),
         algorithm="DFedSAM",
         common_start=True,

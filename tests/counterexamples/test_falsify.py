@@ -17,7 +17,7 @@ import dfltheory as dfl
 from dfltheory.bounds.scope import Scope
 from dfltheory.counterexamples import certify, core, falsify, replay, score
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.core import FULL, run
+from dfltheory.counterexamples.core import FULL, simulate
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.problems import RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
@@ -221,7 +221,9 @@ def test_the_ratio_of_a_corollary_is_that_of_a_run_of_the_core_under_its_schedul
     run_ = dataclasses.replace(instance, rounds=most).run(progress=False)
     theorem = dfl.bounds.get("dfedadmm.corollary_1", "corrected")
     values = run_.values() | {"rho0": getattr(a, "rho", 0.0) * np.sqrt(T), "T": T}
-    values["S2"] = float(run(CandidateBatch.of(instance), most, moments=True).moment[0])
+    values["S2"] = float(
+        simulate(CandidateBatch.of(instance), most, moments=True).moment[0]
+    )
     bound = theorem.evaluate(**{name: values[name] for name in theorem.needs})
     data = run_.extra["grad_norm_sq_w"][0]
     again = (

@@ -14,7 +14,7 @@ import dfltheory as dfl
 from dfltheory import bounds
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.piecewise import ramps
 from dfltheory.counterexamples.problems import RampTask
@@ -156,7 +156,7 @@ def test_noise_on_a_parabola_has_the_stationary_variance():
         np.full((1, family.dimension), 0.7), family.draw(np.random.default_rng(0))
     )
     (curve,), (sigma,), x0 = batch.clients.curve, batch.sigma[0], batch.x0[0, 0, 0]
-    path, t = run(batch, 9), np.arange(10)
+    path, t = simulate(batch, 9), np.arange(10)
     q = (1 - curve) ** 2
     assert min(sigma, x0) > 0
     expected = q**t * x0**2 + (1 - q**t) * sigma**2 / (2 * curve * (2 - curve))
@@ -340,7 +340,7 @@ def test_clients_that_pause_between_averages_are_not_stationary():
         np.full((1, 1, 2, 2), 0.5),
         np.zeros((1, 1)),
     )
-    path = run(batch, 60)
+    path = simulate(batch, 60)
     assert not path.cycle.any()
     assert len(path.value) == 61
     consensus = path.left["consensus"][:, 0]

@@ -13,10 +13,10 @@ from dfltheory.algorithms import DFedADMM, DFedMDC, DFedSAM
 from dfltheory.counterexamples.aggregates import at_T
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import fixed_points, run
+from dfltheory.counterexamples.core import fixed_points, simulate
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.ramps import Ramps
-from dfltheory.counterexamples.score import admissible, score
+from dfltheory.counterexamples.score import score, some_admissible
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.counterexamples.splits import Splits
 from dfltheory.errors import InputError
@@ -65,7 +65,7 @@ def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant):
             sigma=np.zeros((3, theorem.scope.two_blocks + 1)),
             drawn=False,
         )  # matrices are used in turn instead of randomly
-        path = run(batch, 20)
+        path = simulate(batch, 20)
         for index in np.flatnonzero(batch.valid):
             x0 = batch.x0[index]
             core = batch.alone(index, batch.x0, 20).run(progress=False).measures()
@@ -104,7 +104,7 @@ def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_t
     batch = CandidateBatch(
         DFedSAM(eta, K, rho), bowls(h, (1, -1)), x0, pair(w), np.array([[sigma]])
     )
-    path = run(batch, T, moments=True)
+    path = simulate(batch, T, moments=True)
     for name, rows in zip(
         ("grad_norm_sq", "consensus", "loss"), total[:3], strict=True
     ):
@@ -124,8 +124,8 @@ def test_noise_in_two_blocks_adds_the_variance_that_many_runs_of_the_core_show()
     )
     core = batch.alone(0, x0, 8).run(seeds=1500, progress=False)
     path, still = (
-        run(batch, 9),
-        run(dataclasses.replace(batch, sigma=0 * batch.sigma), 9),
+        simulate(batch, 9),
+        simulate(dataclasses.replace(batch, sigma=0 * batch.sigma), 9),
     )
     for name, row in (path.left | {"two_block_value": path.value}).items():
         data = core.measures()[name][:, :8]
@@ -146,8 +146,8 @@ def test_fixed_points_of_two_opposing_clients_have_the_closed_form():
     lam = 1 - 2 * w
     expected = lam * eta / (1 - lam * (1 - eta))
     np.testing.assert_allclose(x[0, :, 0], [expected, -expected], rtol=1e-10)
-    assert run(dataclasses.replace(batch, x0=x), 3).cycle[0]
-    assert not run(batch, 3).cycle[0]
+    assert simulate(dataclasses.replace(batch, x0=x), 3).cycle[0]
+    assert not simulate(batch, 3).cycle[0]
 
 
 def test_state_is_stationary_once_it_moves_by_less_than_its_rounding():
@@ -155,14 +155,14 @@ def test_state_is_stationary_once_it_moves_by_less_than_its_rounding():
     # f' = -1 left of 0, then x - 1
     ramps = Ramps(0 * one, 1e9 * one, one, -one[..., 0])
     x0 = np.array([1.0, 2.0])[:, None, None]
-    path = run(
+    path = simulate(
         CandidateBatch(
             DFedSAM(1e-30, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))
         ),
         3,
     )
     assert path.cycle.all()
-    moving = run(
+    moving = simulate(
         CandidateBatch(
             DFedSAM(1e-3, 1, 0.0), ramps, x0, one[..., None], np.zeros((2, 1))
         ),
@@ -189,7 +189,7 @@ def test_the_ratio_of_a_candidate_is_the_one_that_is_certified_of_it_alone(
             shared = family.draw(rng)
             with np.errstate(all="ignore"):
                 batch = family.decode(rng.random((64, family.dimension)), shared)
-                if admissible(theorem, batch, family.horizon(shared)):
+                if some_admissible(theorem, batch, family.horizon(shared)):
                     break
         with np.errstate(all="ignore"):
             scores = score(theorem, batch, family.rounds, family.horizon(shared))
@@ -238,10 +238,10 @@ def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_
     batch = CandidateBatch(
         DFedSAM(0.4, 1, 0.0), ramps, one, one[None], np.array([[1.5]])
     )
-    assert run(batch, 4, True).moment[0] == pytest.approx(max(moments))
+    assert simulate(batch, 4, True).moment[0] == pytest.approx(max(moments))
     # its first step is gradient descent's
     dual = dataclasses.replace(batch, algorithm=DFedADMM(0.4, 1, 0.4))
-    assert run(dual, 1, True).moment[0] == pytest.approx(moments[0])
+    assert simulate(dual, 1, True).moment[0] == pytest.approx(moments[0])
     two = dataclasses.replace(
         batch, clients=ramps.repeated(2), x0=np.ones((1, 2, 1)), W=pair(0.3)
     )
@@ -251,7 +251,9 @@ def test_second_moment_of_noisy_steps_has_the_closed_form_and_identical_clients_
     # the first client's gradients are used for both
     for name in ("grad_norm_sq", "consensus", "loss"):
         np.testing.assert_allclose(
-            run(two, 4).left[name], run(separate_clients, 4).left[name], rtol=1e-9
+            simulate(two, 4).left[name],
+            simulate(separate_clients, 4).left[name],
+            rtol=1e-9,
         )
 
 
@@ -270,7 +272,7 @@ def test_the_limit_cycle_of_sam_counts_for_ever():
     algorithm = dfl.algorithms.DFedSAM(eta=eta, K=1, rho=rho)
     W = np.array([[[[0.7, 0.3], [0.3, 0.7]]]])
     batch = CandidateBatch(algorithm, two, np.ones((1, 2, 1)), W, np.zeros((1, 1)))
-    path = run(batch, 300)
+    path = simulate(batch, 300)
     a = rho * (k - 1 + eta * k) / (1 + k - eta * k)
     b = eta * rho - (1 - eta) * a
     assert min(a, b) > 0
@@ -324,11 +326,11 @@ def test_noise_that_may_leave_the_parabola_has_no_expectation(m, eta, far, insid
     algorithm = dfl.algorithms.DFedAvg(eta=eta, K=1)
     W = np.eye(m)[None, None] * 0.4 + 0.6 / m
     batch = CandidateBatch(algorithm, bowl, np.zeros((1, m, 1)), W, np.ones((1, 1)))
-    assert np.isfinite(run(batch, 60).value).all() == inside
+    assert np.isfinite(simulate(batch, 60).value).all() == inside
     knots = batch.alone(0, batch.x0, 60).document()["task"]["knots"]
     assert len(knots) == m
     wide = dataclasses.replace(
         batch,
         clients=Ramps.one([[0.0]], [[1.0]], [[0.0]], [0.0], curve=1.0).repeated(m),
     )
-    assert np.isfinite(run(wide, 60).value).all()
+    assert np.isfinite(simulate(wide, 60).value).all()

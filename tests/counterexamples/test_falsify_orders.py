@@ -11,7 +11,11 @@ import pytest
 import dfltheory as dfl
 from dfltheory.bounds import symbols
 from dfltheory.counterexamples import falsify, replay
-from dfltheory.counterexamples.divergence import Divergence, along, expression
+from dfltheory.counterexamples.divergence import (
+    Divergence,
+    family_along,
+    right_side_value,
+)
 from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.two_wells import well_limit
@@ -21,7 +25,7 @@ from dfltheory.errors import DFLTheoryError, InputError
 
 
 def made_up(power, parameter="T", level=0.0):
-    """Apply :func:`along` to a synthetic measure = expression * parameter^power, which
+    """Apply :func:`family_along` to a synthetic measure = expression * parameter^power, which
     may level off at ``level``.
     """
     theorem = dfl.bounds.get("dfedsam.rate_abstract", "printed")
@@ -30,7 +34,7 @@ def made_up(power, parameter="T", level=0.0):
         values = {"T": at["T"], "K": at["K"], "lam": 1 - 1 / at["gap"]}
         x = at[parameter] ** power
         return (
-            expression(theorem, values) * (x / (1 + x / level) if level else x),
+            right_side_value(theorem, values) * (x / (1 + x / level) if level else x),
             values,
         )
 
@@ -41,7 +45,7 @@ def made_up(power, parameter="T", level=0.0):
         def core(self, theorem, at):
             return None
 
-    return along(
+    return family_along(
         theorem,
         MadeUp("made up", None, {}),
         {"T": 1e6, "K": 1.0, "gap": 2.0},
@@ -83,11 +87,11 @@ def test_constants_of_the_problem_may_hide_in_an_order_and_structure_may_not():
     rng = np.random.default_rng(0)
     member = MEMBERS["clipped clients"]
     base = member.draw(rng) | {"T": 16.0, "K": 1.0}
-    assert not along(theorem, member, base, "L").structural
-    assert along(theorem, member, base, "gap").structural
+    assert not family_along(theorem, member, base, "L").structural
+    assert family_along(theorem, member, base, "gap").structural
     # lam = -1 is out of range
-    assert along(theorem, member, base | {"gap": 0.5}, "T") is None
-    assert along(theorem, member, base, "T", late=lambda: True) is None
+    assert family_along(theorem, member, base | {"gap": 0.5}, "T") is None
+    assert family_along(theorem, member, base, "T", late=lambda: True) is None
 
 
 @pytest.mark.slow
@@ -151,7 +155,7 @@ CASES = [
 @pytest.mark.parametrize(("key", "variant", "name", "parameter"), CASES)
 def test_the_printed_orders_that_are_false_diverge(key, variant, name, parameter):
     theorem, member = dfl.bounds.get(key, variant), MEMBERS[name]
-    found = along(
+    found = family_along(
         theorem, member, member.draw(np.random.default_rng(2)), parameter
     )  # some draws never settle
     assert found.grows, str(found)
@@ -168,7 +172,9 @@ def test_the_ratio_to_a_theorem_with_the_noise_of_the_heads_does_not_grow():
         MEMBERS["noisy heads"],
     )
     for seed in range(3):
-        found = along(theorem, member, member.draw(np.random.default_rng(seed)), "T")
+        found = family_along(
+            theorem, member, member.draw(np.random.default_rng(seed)), "T"
+        )
         assert not found.grows
         assert max(found.ratios) < 1
 
@@ -216,7 +222,7 @@ def test_noise_at_the_minimum_outgrows_a_noise_term_that_is_too_small(
     member = MEMBERS["noisy clients"]
     assert parameter in member.varied
     theorem = with_noise_term(formula, tmp_path)
-    found = along(theorem, member, NOISE_ALONE, parameter)
+    found = family_along(theorem, member, NOISE_ALONE, parameter)
     assert found.grows, str(found)
     assert found.exponent > 0.4
 
@@ -225,7 +231,7 @@ def test_noise_at_the_minimum_outgrows_a_noise_term_that_is_too_small(
 def test_noise_at_the_minimum_stays_below_the_true_noise_term(parameter, tmp_path):
     member = MEMBERS["noisy clients"]
     true = with_noise_term("sigma_l^2/(m*sqrt(K*T))", tmp_path)
-    found = along(true, member, NOISE_ALONE, parameter)
+    found = family_along(true, member, NOISE_ALONE, parameter)
     assert not found.grows
     assert max(found.ratios) < 1
 
@@ -248,7 +254,7 @@ def test_sam_never_moves_the_clients_of_a_trap_and_their_ratio_grows():
     measured, values = member.measure(theorem, at)
     assert measured == pytest.approx((2.0 * 3.0) ** 2 / 64)
     assert values["f0_gap"] == pytest.approx(2.0 * 3.0**2 / 64 / 2)
-    assert along(theorem, member, at, "T*K").grows
+    assert family_along(theorem, member, at, "T*K").grows
 
 
 def test_a_sam_trap_needs_a_radius():
@@ -347,7 +353,7 @@ def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
     # T eta B^2 + B^2/(2 L), eta = 1/(L K sqrt(T))
     assert values["f0_gap"] == pytest.approx(4 * 100.0**2 + 100.0**2 / 2)
     assert member.make(theorem, at)[0].algorithm.alpha == pytest.approx(1 - 1 / 3)
-    found = along(theorem, member, base, "alpha*T*T*T")
+    found = family_along(theorem, member, base, "alpha*T*T*T")
     assert found.grows, str(found)
     assert found.values == tuple(1.5 * 2.0**k for k in range(5))
     assert found.exponent == pytest.approx(1.0, abs=0.1)
@@ -370,7 +376,9 @@ def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
         "spread": 0.02,
     }
     theorem = dfl.bounds.get("dfedsgpsm.corollary_1", "printed")
-    found = along(theorem, MEMBERS["clipped clients"], base | {"rho0": 0.46}, "T")
+    found = family_along(
+        theorem, MEMBERS["clipped clients"], base | {"rho0": 0.46}, "T"
+    )
     assert found.low > 0.4
     assert not found.settled
     assert not found.grows
@@ -382,8 +390,8 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
         MEMBERS["opposing clients"],
     )
     base = {"T": 32.0, "K": 2.0, "gap": 2.4, "L": 2.0, "h": 0.3, "centre": 0.28}
-    assert not along(theorem, member, base, "L").grows
-    found = along(theorem, member, base | {"T": 8.0}, "gap*T*T")
+    assert not family_along(theorem, member, base, "L").grows
+    found = family_along(theorem, member, base | {"T": 8.0}, "gap*T*T")
     assert found.grows, str(found)
     assert found.values == tuple(2.4 * 2.0**k for k in range(5))
 

@@ -19,9 +19,9 @@ from dfltheory.counterexamples import falsify
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_matrices import matchings
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.networks import networks
+from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import MEASURES
 from dfltheory.counterexamples.search_spaces import search_spaces
@@ -94,7 +94,7 @@ def test_matchings_are_those_of_the_package_each_as_likely(m):
     ]
     assert sum(counts) == 600
     assert min(counts) > 150
-    (net,) = [n for n in networks(MATCHINGS) if n.m == m]
+    (net,) = [n for n in candidate_networks(MATCHINGS) if n.m == m]
     _, values, _ = net.draw(type("Read", (), {"u": np.zeros((2, 1))}), False)
     assert values["lam"] == pytest.approx(
         mean_square_contraction(sequence).lam, rel=1e-12
@@ -103,12 +103,12 @@ def test_matchings_are_those_of_the_package_each_as_likely(m):
 
 def test_all_ways_together_are_the_mean_of_a_walk_over_the_tree_of_draws():
     batch = four_clients()
-    path = run(batch, 3, moments=True)
+    path = simulate(batch, 3, moments=True)
     values_of_walk = [[[] for _ in range(4)] for _ in range(4)]
 
     def walk(t, W):
         fixed = dataclasses.replace(batch, W=np.array([[*W, np.eye(4)]]), drawn=False)
-        one = run(fixed, t, moments=True)
+        one = simulate(fixed, t, moments=True)
         rows = one.left["grad_norm_sq"], one.value, one.left["consensus"]
         for k, row in enumerate(rows):
             values_of_walk[k][t].append(row[t, 0])
@@ -131,7 +131,7 @@ def test_all_ways_together_are_the_mean_of_a_walk_over_the_tree_of_draws():
 def test_the_second_moment_is_that_of_all_ways():
     batch = four_clients()
     every = [
-        run(
+        simulate(
             dataclasses.replace(batch, W=np.array([[one, two]]), drawn=False),
             2,
             moments=True,
@@ -139,7 +139,7 @@ def test_the_second_moment_is_that_of_all_ways():
         for one in batch.W[0]
         for two in batch.W[0]
     ]
-    moment = run(batch, 2, moments=True).moment[0]
+    moment = simulate(batch, 2, moments=True).moment[0]
     assert min(every) <= moment <= max(every)
 
 
@@ -152,7 +152,7 @@ def test_the_core_draws_its_own_and_agrees():
     assert again.drawn
     assert np.array_equal(again.W, batch.W)
     history = instance.run(seeds=1500, progress=False)
-    exact = run(batch, 4).left["grad_norm_sq"][:, 0]
+    exact = simulate(batch, 4).left["grad_norm_sq"][:, 0]
     error = history.grad_norm_sq.std(0) / 1500**0.5
     assert (np.abs(history.grad_norm_sq.mean(0) - exact) < 5 * error + 1e-12).all()
     assert history.constants is not None
@@ -162,7 +162,7 @@ def test_what_cannot_be_run_in_all_ways_is_one_line():
     batch = four_clients()
     assert batch.longest == 5
     with pytest.raises(InputError, match="rounds = "):
-        run(batch, 6)
+        simulate(batch, 6)
     with pytest.raises(InputError, match="rounds = 6"):
         built(batch.alone(0, batch.x0, 6).document())
     noisy = dataclasses.replace(batch, sigma=np.ones((1, 1))).alone(0, batch.x0, 3)
@@ -179,7 +179,7 @@ def test_what_cannot_be_run_in_all_ways_is_one_line():
 def test_falsify_refutes_half_of_a_bound_on_random_matchings_and_not_the_bound(
     monkeypatch,
 ):
-    assert [net.name for net in networks(MATCHINGS)] == [
+    assert [net.name for net in candidate_networks(MATCHINGS)] == [
         "random matchings of 3",
         "random matchings of 4",
     ]

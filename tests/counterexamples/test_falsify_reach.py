@@ -18,11 +18,11 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.counterexamples import falsify, replay
 from dfltheory.counterexamples.candidate_matrices import digraphs
 from dfltheory.counterexamples.growth import kinds
-from dfltheory.counterexamples.networks import networks
+from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.reach import (
     MEASURES,
-    algorithm_class,
     hyperparameters,
+    searched_algorithm,
     unknown,
 )
 from dfltheory.counterexamples.search_spaces import PIECEWISE, search_spaces
@@ -121,7 +121,7 @@ def test_falsify_refutes_only_the_false_one_of_two_third_party_theorems(
     assert 0.1 < found.ratio <= 1
     false = falsify(weakened(true, 10), seconds=60, enough=1.2)
     assert false.violated, str(false)
-    assert type(false.instance.algorithm) is algorithm_class(true)
+    assert type(false.instance.algorithm) is searched_algorithm(true)
     assert len({*false.instance.x0[:, 0]}) == 1
     assert not callable(scope.get("network")) or np.min(false.instance.network) >= 0.1
     path = false.save(tmp_path / "hit.json")
@@ -248,7 +248,7 @@ def test_search_draws_only_hyperparameters_that_the_bound_contains():
 def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
     key, variant
 ):
-    from dfltheory.counterexamples.score import admissible
+    from dfltheory.counterexamples.score import some_admissible
 
     theorem, inside = dfl.bounds.get(key, variant), 0
     rng = np.random.default_rng(0)
@@ -268,8 +268,8 @@ def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
             shared = family.draw(rng)
             with np.errstate(all="ignore"):
                 batch = family.decode(rng.random((32, family.dimension)), shared)
-                good = admissible(theorem, batch, family.horizon(shared))
-            assert type(batch.algorithm) is algorithm_class(theorem)
+                good = some_admissible(theorem, batch, family.horizon(shared))
+            assert type(batch.algorithm) is searched_algorithm(theorem)
             if theorem.scope.common_start:
                 assert (np.ptp(batch.x0, axis=1) == 0).all()
             if good:
@@ -283,7 +283,10 @@ def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
 
 def test_networks_keep_the_law_of_the_scope():
     names = {
-        law: [n.name for n in networks(mine(algorithms=("DFedSGPSM",), network=law))]
+        law: [
+            n.name
+            for n in candidate_networks(mine(algorithms=("DFedSGPSM",), network=law))
+        ]
         for law in ("definition 1", "column-stochastic")
     }
     more = ["complete", "alone"]
@@ -297,7 +300,7 @@ def test_networks_keep_the_law_of_the_scope():
             *more,
         ],
     }
-    assert [n.name for n in networks(dpsgd(network=contracting))] == [
+    assert [n.name for n in candidate_networks(dpsgd(network=contracting))] == [
         "pair",
         "circle",
         "alone",

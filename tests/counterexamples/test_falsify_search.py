@@ -17,9 +17,9 @@ from dfltheory.counterexamples import core_evaluation
 from dfltheory.counterexamples import search as module
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import candidate_values
-from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.families.shapes import bowl
-from dfltheory.counterexamples.left_sides import LONG, left_side, sizes_of
+from dfltheory.counterexamples.left_sides import LONG, measure_by_round, sizes_of
 from dfltheory.counterexamples.score import Scores, better
 from dfltheory.counterexamples.search import POPULATION, Arm, search
 from dfltheory.counterexamples.search_spaces import SearchSpace
@@ -265,7 +265,7 @@ def test_what_a_population_shares_drifts_only_where_its_best_gets_better(monkeyp
         )
 
     hills = SearchSpace("hills", 3, 10, height, {}, lambda rng: {"alpha": 0.5})
-    monkeypatch.setattr(module, "admissible", lambda *given: True)
+    monkeypatch.setattr(module, "some_admissible", lambda *given: True)
     arm = Arm(hills, THEOREM, np.random.default_rng(7))
     for _ in range(40):
         before, shared = arm.fitness[arm.best], arm.shared
@@ -300,7 +300,7 @@ def test_left_side_is_less_by_rounding_and_zero_later_where_a_path_moves_on(meas
     path = simulate(batch, 3)
     path.cycle = np.array([1, 0])
     known, _ = candidate_values(CONVEX_THEOREM, batch, path, [3])
-    found = left_side(theorem, batch, path, known)
+    found = measure_by_round(theorem, batch, path, known)
     raw = path.value - known["f_star"] if measure == "f_gap" else path.left[measure]
     sizes = sizes_of(theorem, batch, path, known)
     assert found.shape == (len(raw) + 1, 2)

@@ -10,7 +10,7 @@ from dfltheory.algorithms import DFedADMMSAM, DFedMDC, DFedSAM, DFedSGPSM
 from dfltheory.counterexamples import falsify
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.falsification import readings
 from dfltheory.counterexamples.families import RoundData, installed

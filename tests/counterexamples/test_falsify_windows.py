@@ -9,14 +9,14 @@ import dfltheory as dfl
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_matrices import KINDS
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.document import built
 from dfltheory.counterexamples.falsification import readings
 from dfltheory.counterexamples.families import RoundData
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
 from dfltheory.counterexamples.families.installed import OWN
-from dfltheory.counterexamples.networks import networks
+from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
@@ -38,7 +38,7 @@ def test_matrices_that_take_turns_are_those_of_the_training_core():
     read = Reader(np.array([[0.9, 0.4]]))
     W = KINDS["in turn"][1](read, False)
     batch = two_clients(W, dfl.algorithms.SGP(eta=0.1))
-    path = run(batch, 9)
+    path = simulate(batch, 9)
     history = batch.alone(0, batch.x0, 9).run(progress=False)
     assert path.left["grad_norm_sq"][:9, 0] == pytest.approx(
         history.grad_norm_sq[0, :9], rel=1e-12
@@ -46,7 +46,7 @@ def test_matrices_that_take_turns_are_those_of_the_training_core():
     again = CandidateBatch.of(built(batch.alone(0, batch.x0, 9).document()))
     assert np.array_equal(again.W, W)
     turned = replace(batch, W=W[:, ::-1].copy())
-    assert run(turned, 9).left["grad_norm_sq"][5, 0] != pytest.approx(
+    assert simulate(turned, 9).left["grad_norm_sq"][5, 0] != pytest.approx(
         path.left["grad_norm_sq"][5, 0]
     )
 
@@ -63,11 +63,11 @@ def test_matchings_in_turn_connect_four_clients_in_two_rounds_and_in_none():
         2,
         pytest.approx(1),
     ]
-    kinds = {net.name: net for net in networks(WINDOWS)}
+    kinds = {net.name: net for net in candidate_networks(WINDOWS)}
     _, values, fits = kinds["matchings"].draw(Reader(np.array([[0.5], [0.9]])), False)
     assert fits.all()
     assert values["q"][0] == pytest.approx(push_sum_constants(list(W)).q)
-    assert not {"in turn", "matchings"} & {n.name for n in networks(PRINTED)}
+    assert not {"in turn", "matchings"} & {n.name for n in candidate_networks(PRINTED)}
 
 
 def test_several_gossip_steps_of_a_round_take_their_own_matrices():
@@ -77,7 +77,7 @@ def test_several_gossip_steps_of_a_round_take_their_own_matrices():
         dfl.algorithms.DFedSAM(eta=0.1, K=1, rho=0.0, Q=2),
     )
     history = batch.alone(0, batch.x0, 8).run(progress=False)
-    assert run(batch, 8).left["grad_norm_sq"][:8, 0] == pytest.approx(
+    assert simulate(batch, 8).left["grad_norm_sq"][:8, 0] == pytest.approx(
         history.grad_norm_sq[0, :8], rel=1e-12
     )
 
@@ -88,12 +88,12 @@ def test_state_that_another_matrix_moves_is_not_stationary():
     flat = Ramps.one([[5.0]], [[1.0]], [[1.0]], [0.0]).repeated(2)
     W = np.array([[np.eye(2), np.full((2, 2), 0.5)]])
     batch = replace(two_clients(W, dfl.algorithms.DFedAvg(eta=0.1, K=1)), clients=flat)
-    assert not run(batch, 1).cycle[0]
-    assert run(batch, 40).cycle[0]
+    assert not simulate(batch, 1).cycle[0]
+    assert simulate(batch, 40).cycle[0]
 
 
 def test_constants_of_windows_are_the_packages_and_only_statements_of_windows_get_them():
-    kinds = {net.name: net for net in networks(WINDOWS)}
+    kinds = {net.name: net for net in candidate_networks(WINDOWS)}
     W, values, fits = kinds["in turn"].draw(
         Reader(np.array([[0.9, 0.4], [0.1, 1.0]])), False
     )
@@ -105,7 +105,10 @@ def test_constants_of_windows_are_the_packages_and_only_statements_of_windows_ge
             (constants.delta, constants.q)
         )
     assert "in turn" not in {
-        net.name for net in networks(dfl.bounds.get("dfedsgpsm.theorem_1", "corrected"))
+        net.name
+        for net in candidate_networks(
+            dfl.bounds.get("dfedsgpsm.theorem_1", "corrected")
+        )
     }
     W, values, _ = kinds["unbalanced"].draw(Reader(np.array([[0.9, 0.2]])), False)
     assert values["delta"][0] < 0.2
@@ -133,7 +136,7 @@ def test_noise_biases_sam_for_every_coin_in_the_training_core():
         sigma,
         noise_ramps=noise,
     )
-    path = run(batch, 30)
+    path = simulate(batch, 30)
     assert path.cycle[0]
     assert path.left["grad_norm_sq"][-1, 0] == pytest.approx(w**2)
     instance = batch.alone(0, x0, 50)

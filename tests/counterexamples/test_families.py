@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import dfltheory as dfl
-from dfltheory.counterexamples.families import families, installed
+from dfltheory.counterexamples.families import installed, problem_families
 from dfltheory.counterexamples.search_spaces import refused_families, search_spaces
 from dfltheory.errors import InputError
 
@@ -78,14 +78,14 @@ def test_an_entry_point_that_is_no_family_is_an_error(tmp_path, monkeypatch):
     installed._third_party.cache_clear()
     try:
         with pytest.raises(InputError, match="their_families:not_a_family"):
-            families()
+            problem_families()
     finally:
         installed._third_party.cache_clear()
         sys.modules.pop("their_families", None)
 
 
 def test_names_and_summaries_of_families_differ():
-    own = families()
+    own = problem_families()
     assert len({family.name for family in own}) == len(own)
     assert len({family.describe() for family in own}) == len(own)
     assert all(family.describe().startswith(family.name) for family in own)
@@ -103,7 +103,7 @@ def test_a_refused_family_has_a_reason_and_no_search_space(key, variant):
     theorem = dfl.bounds.get(key, variant)
     refused = refused_families(theorem)
     names = [space.name for space in search_spaces(theorem)]
-    for family in families():
+    for family in problem_families():
         assert family.admits(theorem) == (family.name not in refused)
         if family.name in refused:
             assert refused[family.name]

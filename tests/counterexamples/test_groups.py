@@ -10,9 +10,9 @@ import pytest
 import dfltheory as dfl
 from dfltheory.algorithms import DPSGD, DFedSAM
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.families.local_drift import parabolas
-from dfltheory.counterexamples.networks import networks
+from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
@@ -49,7 +49,7 @@ def test_two_clients_are_as_exact_as_eight(sigma, algorithm):
     every = CandidateBatch.of(few.alone(0, few.x0, 30))
     assert every.x0.shape == (1, 8, 1)
     assert every.copies == 1
-    small, large = run(few, 30), run(every, 30)
+    small, large = simulate(few, 30), simulate(every, 30)
     for name in ("grad_norm_sq", "loss"):
         np.testing.assert_allclose(small.left[name], large.left[name], rtol=1e-11)
     np.testing.assert_allclose(small.value, large.value, rtol=1e-11)
@@ -88,7 +88,7 @@ def test_noise_of_sixteen_clients_is_that_of_the_closed_form():
     batch = CandidateBatch(
         algorithm, clients, np.full((1, 1, 1), s), one, np.full((1, 1), sigma), copies=m
     )
-    path = run(batch, 20)
+    path = simulate(batch, 20)
     expected = NoisyParabola(1.0, s, sigma, eta, K, m).expected(np.arange(21))
     np.testing.assert_allclose(path.left["grad_norm_sq"][:, 0], expected, rtol=1e-10)
     assert CandidateBatch.of(batch.alone(0, batch.x0, 5)).grouped().copies == m
@@ -110,5 +110,5 @@ def test_groups_are_not_searched_where_single_clients_count():
         ("dfedadmm.theorem_1", "corrected_second_moment"),
         ("dfedmdc.theorem_1", "corrected"),
     ):
-        names = [net.name for net in networks(dfl.bounds.get(key, variant))]
+        names = [net.name for net in candidate_networks(dfl.bounds.get(key, variant))]
         assert not any("groups" in name for name in names)

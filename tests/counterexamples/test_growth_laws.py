@@ -109,7 +109,7 @@ def test_simplify_family_tries_common_starts_before_distant_ones(monkeypatch):
     def never(theorem, member, base, parameter):
         tried.append((member.name, base == member.plain))
 
-    monkeypatch.setattr(growing, "along", never)
+    monkeypatch.setattr(growing, "family_along", never)
     given = growing_finding("dfedmdc.theorem_1-printed.json")
     assert simplify_family(given).divergence == given.divergence
     assert tried == [

@@ -12,7 +12,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.counterexamples import falsification, long_noise, replay
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.certify import certify, exact_expectation
-from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.long_noise import noisy_blocks, noisy_instances
 from dfltheory.counterexamples.noisy_parabola import NoisyParabola
 from dfltheory.counterexamples.ramps import Ramps
@@ -76,7 +76,7 @@ def test_closed_form_is_the_recursion_in_fractions(h, sigma, start, eta, K, m, T
 def test_closed_form_is_the_exact_expectation_of_a_simulated_run(algorithm):
     problem = instance(algorithm)
     blocks = noisy_blocks(problem)
-    path = run(CandidateBatch.of(problem), 60)
+    path = simulate(CandidateBatch.of(problem), 60)
     for name, block in blocks.items():
         measured = path.left[name][:60, 0]
         assert measured == pytest.approx(block.expected(np.arange(60)), rel=1e-9)

@@ -11,7 +11,7 @@ import pytest
 import dfltheory as dfl
 from dfltheory.algorithms import DFedSAM
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.core import run
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.falsification import best_of
 from dfltheory.counterexamples.families import RoundData
@@ -68,7 +68,7 @@ def test_the_gradient_of_a_distant_start_is_that_of_its_limit_at_any_horizon():
     W = np.array([[[[0.75, 0.25], [0.25, 0.75]]]])
     algorithm = DFedSAM(eta=0.3, K=5, rho=0.0, Q=1)
     batch = CandidateBatch(algorithm, clients, start[..., None], W, np.zeros((1, 1)))
-    path = run(batch, 1200)
+    path = simulate(batch, 1200)
     assert path.cycle[0]
     limit = drift_limit(clients.slopes[..., 0], replace(at, lam=np.array([0.5])))[0]
     k = clients.slopes[0, :, 0]
@@ -87,7 +87,7 @@ def test_two_parabolas_that_start_at_the_minimum_have_no_gap_and_leave_it():
     W = np.array([np.eye(2), np.full((2, 2), 0.5)])[None]
     algorithm = DFedSAM(eta=0.2, K=2, rho=0.0, Q=1)
     batch = CandidateBatch(algorithm, clients, start[..., None], W, np.zeros((1, 1)))
-    path = run(batch, 400)
+    path = simulate(batch, 400)
     both = drift_limit(
         clients.slopes[..., 0], RoundData(np.array([0.2]), np.zeros(1), np.zeros(1), 4)
     )[0]

@@ -15,7 +15,7 @@ from dfltheory import cli
 from dfltheory.algorithms import DFedADMMSAM, DFedSAM, DFedSGPSM
 from dfltheory.counterexamples import rational
 from dfltheory.counterexamples.problems import RampTask
-from dfltheory.counterexamples.rational import verify
+from dfltheory.counterexamples.rational import verify_rationally
 from dfltheory.errors import InputError
 from dfltheory.graphs import cited_constants
 
@@ -61,7 +61,7 @@ def trap(eta=0.002, K=5, T=10**9, **changed):
 
 
 def test_the_trap_of_sam_is_what_one_computes_by_hand():
-    seen = verify(trap(), PRINTED)
+    seen = verify_rationally(trap(), PRINTED)
     assert seen.left == 1
     eta, K = Fraction(1, 500), 5
     # L = rho = 1, f0_gap = 1/2, lam = sigma_g = 0
@@ -84,7 +84,7 @@ def test_the_trap_of_sam_is_what_one_computes_by_hand():
 
 
 def test_verify_does_not_refute_a_true_theorem():
-    seen = verify(trap(), CORRECTED)
+    seen = verify_rationally(trap(), CORRECTED)
     assert seen.left <= seen.right
     assert seen.right > Fraction(606, 271)  # of L^2 rho^2 = 1
 
@@ -124,7 +124,7 @@ def test_its_rounds_and_constants_are_those_of_the_core(seed, rho):
     algorithm = {"name": "dfedsam", "eta": 0.03, "K": 2, "rho": rho, "Q": 2}
     instance = instance_document(task, algorithm, W, x0, 5)
     loose = dataclasses.replace(CORRECTED, conditions=())
-    seen = verify(instance, loose)
+    seen = verify_rationally(instance, loose)
     assert float(seen.left) == pytest.approx(core.grad_norm_sq[0, :5].mean(), rel=1e-10)
     known = core.constants
     values = {
@@ -138,7 +138,7 @@ def test_its_rounds_and_constants_are_those_of_the_core(seed, rho):
         where="ignore", **{n: float(v) for n, v in seen.values.items()}
     )
     assert float(seen.right) == pytest.approx(bound, rel=1e-12)
-    least = verify(instance, dataclasses.replace(PRINTED, conditions=()))
+    least = verify_rationally(instance, dataclasses.replace(PRINTED, conditions=()))
     assert float(least.left) == pytest.approx(
         core.grad_norm_sq[0, 1:6].min(), rel=1e-10
     )
@@ -166,7 +166,7 @@ def test_duals_and_momentum_take_the_steps_of_the_core(algorithm):
     instance = instance_document(
         task, {"name": type(algorithm).__name__.lower(), **hyperparameters}, W, x0, 6
     )
-    seen = verify(instance, theorem)
+    seen = verify_rationally(instance, theorem)
     data = core.measures()[theorem.lhs.measure][0][:6]
     assert float(seen.left) == pytest.approx(data.mean(), rel=1e-10)
     constants = {
@@ -202,11 +202,11 @@ def test_of_a_mean_rounds_that_are_not_computed_count_as_nothing(monkeypatch):
         "left": [-1.0] * 2,
         "sigma": 0,
     }
-    short = verify(trap(**moving | {"task": task, "T": 4}), mean)
-    long = verify(trap(**moving | {"task": task}), mean)
+    short = verify_rationally(trap(**moving | {"task": task, "T": 4}), mean)
+    long = verify_rationally(trap(**moving | {"task": task}), mean)
     assert long.left == short.left * 4 / 100
     assert "count as 0" in long.why
-    least = verify(
+    least = verify_rationally(
         trap(**moving | {"task": task}), dataclasses.replace(PRINTED, conditions=())
     )
     assert (least.left, "count as 0" in least.why) == (0, True)
@@ -230,7 +230,7 @@ def test_every_committed_refutation_with_constants_is_one_in_rational_numbers_to
     name, capsys
 ):
     document = json.loads((FOLDER / name).read_text())
-    seen = verify(
+    seen = verify_rationally(
         document["instance"], dfl.bounds.get(document["key"], document["variant"])
     )
     assert seen.left > seen.right
@@ -250,7 +250,7 @@ def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch)
     document = json.loads(FILE.read_text())["instance"]
     # they swap sides in every round
     back = document | {"topology": {"matrix": [[0.1, 0.9], [0.9, 0.1]]}}
-    seen = verify(back, PRINTED)
+    seen = verify_rationally(back, PRINTED)
     assert seen.left == 0
     assert "count as 0" in seen.why
 
@@ -278,4 +278,4 @@ def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch)
 )
 def test_verify_rejects_other_instances_in_one_line(change, words):
     with pytest.raises(InputError, match=words):
-        verify(trap(**change), CORRECTED)
+        verify_rationally(trap(**change), CORRECTED)

@@ -11,7 +11,7 @@ from dfltheory import cli
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.rational import verify
+from dfltheory.counterexamples.rational import verify_rationally
 from dfltheory.counterexamples.saved import replay, single_instance
 from dfltheory.counterexamples.simplify import simplify
 from dfltheory.counterexamples.simplify.check import ratio_of
@@ -144,7 +144,10 @@ def test_other_units_do_not_change_the_ratio_of_a_homogeneous_statement():
     given = json.loads(file.read_text(encoding="utf-8"))["instance"]
     scaled = in_units(given, 8.0, 2.0)
     assert scaled["algorithm"]["eta"] == 0.5
-    first, second = verify(given, theorem), verify(scaled, theorem)
+    first, second = (
+        verify_rationally(given, theorem),
+        verify_rationally(scaled, theorem),
+    )
     before, after = first.left / first.right, second.left / second.right
     assert float(after) == pytest.approx(float(before), rel=1e-4)
 

@@ -15,8 +15,8 @@ from dfltheory import bounds, cli
 from dfltheory.best_bounds import (
     HORIZONS,
     best_bounds,
-    first_round,
-    least,
+    first_nonvacuous_horizon,
+    least_bounds,
     transient,
     yardstick,
 )
@@ -109,7 +109,7 @@ def test_a_lower_bound_is_the_floor_of_its_measure_and_never_best():
 
 
 def test_the_first_round_is_the_first_below_the_trivial():
-    first = first_round(DESCENT, PLACE)
+    first = first_nonvacuous_horizon(DESCENT, PLACE)
     for T, useful in (
         (first, True),
         (HORIZONS[np.searchsorted(HORIZONS, first) - 1], False),
@@ -169,7 +169,7 @@ def test_the_transient_is_where_four_times_the_clients_help():
 def test_smallest_nonvacuous_bound_over_a_plane():
     worse = own({n: 2 * t for n, t in DESCENT.parts.items()}, [STEP], "own.worse")
     T, sigma = np.array([1.0, 30.0, 1e6]), np.array([0.1, 50.0])
-    which, bound = least([worse, DESCENT], ("T", T), ("sigma_l", sigma), PLACE)
+    which, bound = least_bounds([worse, DESCENT], ("T", T), ("sigma_l", sigma), PLACE)
     for i, noise in enumerate(sigma):
         for j, rounds in enumerate(T):
             alone = best_bounds(DESCENT, {**PLACE, "T": rounds, "sigma_l": noise})[0][0]
@@ -182,7 +182,7 @@ def test_bound_equal_to_the_trivial_one_is_vacuous():
     trivial = own({"constant": 2 * s.L * s.f0_gap}, [STEP])
     assert best_bounds(trivial, PLACE)[0] == yardstick(trivial, PLACE) == 12
     axes = ("T", np.array([1.0, 30.0])), ("sigma_l", np.array([0.1]))
-    which, bound = least([trivial], *axes, PLACE)
+    which, bound = least_bounds([trivial], *axes, PLACE)
     assert (which == -1).all()
     assert np.isnan(bound).all()
 
@@ -376,7 +376,7 @@ def test_a_row_is_what_single_calls_give():
     bound, steps = best_bounds(theorem, atlas_page.PLACE)
     assert row[1:4] == ["informative", f"{bound[0]:.3g}", f"{bound[0] / 2:.3g}"]
     assert row[5] == f"eta = {steps['eta'][0]:.3g}"
-    assert float(row[6]) == first_round(theorem, atlas_page.PLACE)
+    assert float(row[6]) == first_nonvacuous_horizon(theorem, atlas_page.PLACE)
 
 
 def test_every_picture_is_there_and_is_shown():

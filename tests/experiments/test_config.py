@@ -21,11 +21,11 @@ from dfltheory.experiments.cases import perform
 from dfltheory.experiments.experiment_file import load_experiment, read_experiment
 from dfltheory.experiments.schema import FILE_SECTIONS
 from dfltheory.identity import value_digest
-from dfltheory.training.document import short
+from dfltheory.training.document import short_label
 from dfltheory.training.options import (
     document_type,
-    names_of,
     options_of,
+    section_names,
 )
 from dfltheory.verdicts.simultaneous_limits import ENOUGH
 from dfltheory.verdicts.statistics import Method
@@ -521,7 +521,7 @@ def test_everything_that_moves_the_numbers_moves_the_hash(section, field, value)
 
 def test_every_default_fits_its_own_type():
     for section in ("task", "topology", "algorithm"):
-        for name in names_of(section):
+        for name in section_names(section):
             for about in options_of(section, name).values():
                 if (
                     isinstance(about.default, (bool, int, float, str))
@@ -560,8 +560,8 @@ def test_a_dtype_that_torch_does_not_have():
 
 
 def test_labels_are_short():
-    assert short({"name": "dfedsam", "rho": 0.1}) == "dfedsam (rho = 0.1)"
-    assert (short(1 / 3), short("ring"), short([1, 2])) == (
+    assert short_label({"name": "dfedsam", "rho": 0.1}) == "dfedsam (rho = 0.1)"
+    assert (short_label(1 / 3), short_label("ring"), short_label([1, 2])) == (
         "0.333333",
         "ring",
         "[1, 2]",
@@ -585,11 +585,13 @@ def test_every_field_and_option_is_documented():
             assert f"`{name}`" in page
             assert len(field.description) > 5
     assert set(FILE_SECTIONS) == set(re.findall(r"### `\[(\w+)\]`", page)) - {"sweep"}
-    assert all(meaning("task", name) for name in names_of("task"))
+    assert all(meaning("task", name) for name in section_names("task"))
     for section in ("algorithm", "topology"):
-        meanings = " ".join(meaning(section, name) for name in names_of(section))
+        meanings = " ".join(meaning(section, name) for name in section_names(section))
         options = {
-            option for name in names_of(section) for option in options_of(section, name)
+            option
+            for name in section_names(section)
+            for option in options_of(section, name)
         }
         silent = {
             option for option in options if not re.search(rf"\b{option}\b", meanings)

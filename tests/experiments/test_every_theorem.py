@@ -19,7 +19,7 @@ from dfltheory.experiments.cases import validate
 from dfltheory.files import json_text
 from dfltheory.training.history import History
 from dfltheory.verdicts.compare import compare
-from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
+from dfltheory.verdicts.schedule import covered_algorithm, scheduled_algorithm
 from tests.bounds.texts import of_all
 
 ROUNDS, SCHEDULES = 12, of_all("SCHEDULES")
@@ -76,7 +76,7 @@ def problem(thm, m=4, K=2, network="ring", Q=1, sigma=0.1, alpha=0.5):
         task = dfl.tasks.quadratic(
             m=m, d=3, sigma=0.0 if server else sigma, zeta=zeta, seed=0
         )
-    kind = algorithm_class(thm)
+    kind = covered_algorithm(thm)
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
     hyperparameters = {"K": 1 if server else K, "K_u": K, "K_v": K, "Q": Q}
     hyperparameters |= {"alpha": alpha} if "alpha" in thm.needs else {}

@@ -73,7 +73,7 @@ def study():
 def folder(study, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dfltheory.plots.look.write", drawing(".png"))
+        patch.setattr("dfltheory.plots.look.write_figure", drawing(".png"))
         assert study.save(out) == out / "report.html"
     return out
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from dfltheory.experiments.experiment_file import load_experiment
-from dfltheory.experiments.results import load_results, write_table
+from dfltheory.experiments.results import load_results, write_results
 from dfltheory.experiments.sweep import sweep
 from dfltheory.experiments.verdict_documents import load_verdicts
 from tests.hostile import places, put, refused
@@ -110,4 +110,4 @@ def test_a_sweep_runs_a_cell_again_whose_record_is_none(swept, tmp_path, path):
     )
     results = load_results(tmp_path / "out")
     assert results.cells[0].status == "missing"
-    write_table(results, tmp_path)
+    write_results(results, tmp_path)

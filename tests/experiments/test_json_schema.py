@@ -17,7 +17,7 @@ from dfltheory.cli import run
 from dfltheory.errors import DFLTheoryError
 from dfltheory.experiments.experiment_file import read_experiment
 from dfltheory.experiments.schema import FILE_SECTIONS, experiment_schema
-from dfltheory.training.options import builder, names_of, options_of, range_in
+from dfltheory.training.options import builder, options_of, range_in, section_names
 from tests.experiments.documents import BASE, KEY, changed
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiment-files.md"
@@ -86,7 +86,7 @@ def test_json_schema_has_the_ranges_that_constructors_check():
 def declared_ranges(section):
     """Return every option with a declared range: name, option, and its range."""
     found = []
-    for name in names_of(section):
+    for name in section_names(section):
         if section == "algorithm":
             declared = algorithms.get(name).ranges
             options = [field.name for field in fields(algorithms.get(name))]
@@ -170,7 +170,7 @@ NUMBERS = [-1, -0.5, 0, 0.0, 1e-9, 0.25, 1, 1.0, 1.5, 2, 10**9, 10**9 + 1, True,
 @settings(max_examples=200)
 @given(st.data())
 def test_schema_accepts_what_a_class_of_algorithms_accepts(schema, data):
-    name = data.draw(st.sampled_from(names_of("algorithm")))
+    name = data.draw(st.sampled_from(section_names("algorithm")))
     declared = algorithms.get(name).ranges
     numbers = [f.name for f in fields(algorithms.get(name)) if f.name in declared]
     option = data.draw(st.sampled_from(numbers))
@@ -240,4 +240,4 @@ def test_json_schema_knows_every_section_and_name():
     assert set(document["properties"]) == {"title", "sweep", *FILE_SECTIONS}
     for section in ("task", "topology", "algorithm"):
         text = json.dumps(document["$defs"][f"{section.title()}Section"])
-        assert all(f'"{name}"' in text for name in names_of(section))
+        assert all(f'"{name}"' in text for name in section_names(section))

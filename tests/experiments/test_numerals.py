@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from dfltheory.counterexamples.certificate import number as four
-from dfltheory.number_format import number, tex
+from dfltheory.counterexamples.certificate import four_digits as four
+from dfltheory.number_format import format_number, tex
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ from dfltheory.number_format import number, tex
     ],
 )
 def test_three_digits(value, expected):
-    assert number(value) == expected
+    assert format_number(value) == expected
 
 
 def test_other_digits_and_other_words():
-    assert number(0.12345, 2) == "0.12"
-    assert number(0.996, 2) == "0.996"
-    assert number(None, nothing="") == ""
+    assert format_number(0.12345, 2) == "0.12"
+    assert format_number(0.996, 2) == "0.996"
+    assert format_number(None, nothing="") == ""
     assert four(0.123456) == "0.1235"
     assert four(math.nan) == "none"
     assert (tex(1.234e-5), tex(0.5), tex(math.inf)) == (

@@ -157,7 +157,7 @@ def test_a_theorem_of_ones_own_and_words_that_look_like_tags(tmp_path):
     assert "<i>odd" not in text
     assert "the audit reports" in text
     with pytest.raises(InputError, match=r"\.html"):
-        referee.write(mine, tmp_path / "page.pdf", "", None, print)
+        referee.write_page(mine, tmp_path / "page.pdf", "", None, print)
 
 
 def test_command_writes_page_and_claim_and_reports_progress(tmp_path, capsys):

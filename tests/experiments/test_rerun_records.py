@@ -117,7 +117,9 @@ def test_histories_of_earlier_releases_keep_the_rounding_error_of_the_consensus(
     )
     arrays, document = exact._content()
     arrays["consensus_error"] = arrays.pop("consensus_rounding")
-    again = History.load(storage.write(tmp_path / "old.safetensors", arrays, document))
+    again = History.load(
+        storage.write_tensors(tmp_path / "old.safetensors", arrays, document)
+    )
     assert again.consensus_rounding is not None
     assert exact.consensus_rounding is not None
     assert np.array_equal(again.consensus_rounding, exact.consensus_rounding)

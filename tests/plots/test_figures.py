@@ -64,11 +64,11 @@ def test_band_has_student_limits(runs):
 
 
 def test_lower_limit_of_equal_seeds_is_the_documented_one():
-    from dfltheory.verdicts.evidence import lower_limits
+    from dfltheory.verdicts.evidence import evidence_lower_limits
 
     text = (DOCS / "report.md").read_text()
     for seeds in (16, 64):
-        limit = f"{lower_limits(np.ones((seeds, 1)), 0.025)[0]:.2f}"
+        limit = f"{evidence_lower_limits(np.ones((seeds, 1)), 0.025)[0]:.2f}"
         assert f"{limit} times" in text
         assert float(limit) < 0.025 ** (1 / seeds)  # limit of the most powerful e-value
 

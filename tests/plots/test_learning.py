@@ -10,7 +10,7 @@ import torch
 import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.plots.learning import axis_label
+from dfltheory.plots.learning import metric_label
 
 BOTH = ["client_accuracy", "client_loss"]
 
@@ -175,8 +175,8 @@ def test_extremes_of_a_metric_of_ones_own_are_not_called_worst(runs):
 
 def test_axis_labels_of_summaries_differ():
     names = [f"client_loss{s}" for s in ("", "_min", "_q10", "_median", "_q90", "_max")]
-    assert len({axis_label(name) for name in names}) == len(names)
-    assert axis_label("client_loss_of_mine") == "client loss of mine"
+    assert len({metric_label(name) for name in names}) == len(names)
+    assert metric_label("client_loss_of_mine") == "client loss of mine"
 
 
 def test_what_is_missing_is_named(runs):

@@ -16,7 +16,13 @@ from dfltheory.bounds.status import NOT_EXAMINED
 from dfltheory.errors import InputError
 from dfltheory.experiments.cases import Case, perform, perform_all
 from dfltheory.experiments.page_parts import MARKS, figure_name, verdict_text
-from dfltheory.experiments.report import Study, number, print_study, render, tables
+from dfltheory.experiments.report import (
+    Study,
+    format_number,
+    print_study,
+    render,
+    tables,
+)
 from dfltheory.experiments.verdict_documents import verdict_from_dict
 from dfltheory.files import json_text
 from dfltheory.plots.notes import obstacle
@@ -476,11 +482,13 @@ def test_tables_of_the_page_agree_with_stored_verdicts(study):
         ratio = float(document["ratio"])
         low, high = map(float, document["ratio_ci"])
         shown_ratio = (
-            f"{number(ratio)} [{number(low)}, {number(high)}]" if ratio == ratio else ""
+            f"{format_number(ratio)} [{format_number(low)}, {format_number(high)}]"
+            if ratio == ratio
+            else ""
         )
         assert row[4] == shown_ratio
         assert full[3:] == [
-            number(float(document[n])) for n in ("measured", "bound")
+            format_number(float(document[n])) for n in ("measured", "bound")
         ] + [document["reason"]]
         if document["status"]["kind"] == "refuted":
             assert "(refuted in general: " in row[3]
@@ -495,7 +503,7 @@ def test_page_lists_every_claim(study):
         assert row[0].startswith(claim.claim)
         assert (row[2], row[3], row[4]) == (
             claim.said,
-            number(claim.ratio),
+            format_number(claim.ratio),
             claim.detail,
         )
 

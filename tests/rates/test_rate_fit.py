@@ -15,7 +15,7 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.exact import exact_history
 from dfltheory.rates import Measured, fit_exponent, measure, rate_fit, with_value
-from dfltheory.rates.measured import together
+from dfltheory.rates.measured import stacked_deviations
 from dfltheory.verdicts.schedule import scheduled_algorithm
 from validation.crossings import sam_trap
 from validation.rates import clients, clients_over
@@ -304,7 +304,9 @@ def test_runs_with_sam_have_seeds_and_an_interval_from_them():
     assert 1e-6 < found.exponent.high - found.exponent.low < 1
     assert (found.predicted, found.verdict) == (2, "consistent")
     # the interval is based on the seeds or, without them, on the scatter about the line
-    seeds = together([measure(experiment(value), COROLLARY) for value in found.x])
+    seeds = stacked_deviations(
+        [measure(experiment(value), COROLLARY) for value in found.x]
+    )
     assert found.exponent == fit_exponent(found.x, found.measured, deviations=seeds)
     assert found.exponent != fit_exponent(found.x, found.measured)
 
@@ -432,11 +434,11 @@ def test_seeds_deviate_at_the_round_of_the_least_mean():
     np.testing.assert_allclose(mean.deviations, per_seed / per_seed.mean() - 1)
     assert measure(mean, COROLLARY) is mean
     sure = Measured(1.0, None, {})
-    np.testing.assert_allclose(together([mean, sure])[:, 1], 0)
-    np.testing.assert_allclose(together([mean, sure])[:, 0], mean.deviations)
-    assert together([sure, sure]) is None
+    np.testing.assert_allclose(stacked_deviations([mean, sure])[:, 1], 0)
+    np.testing.assert_allclose(stacked_deviations([mean, sure])[:, 0], mean.deviations)
+    assert stacked_deviations([sure, sure]) is None
     with pytest.raises(InputError, match="seeds"):
-        together([mean, Measured(1.0, np.zeros(3), {})])
+        stacked_deviations([mean, Measured(1.0, np.zeros(3), {})])
 
 
 def planted(exponent, **known):

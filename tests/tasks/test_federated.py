@@ -30,8 +30,10 @@ def test_digits_over_clients():
     assert sorted(task.sizes.tolist()) == [288, 288, 288, 289, 289]
     batch = task.sample(generators(2))
     assert batch.X.shape == (2, 5, 7, 1, 8, 8)
-    whole = images.load("digits")
-    parts = tasks.partition.split(whole.train_y, 5, "dirichlet", alpha=0.3, seed=3)
+    whole = images.load_images("digits")
+    parts = tasks.partition.partition_labels(
+        whole.train_y, 5, "dirichlet", alpha=0.3, seed=3
+    )
     first = int(task.offsets[2])
     own = parts.train[2]
     torch.testing.assert_close(

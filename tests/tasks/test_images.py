@@ -32,7 +32,7 @@ def mnist(tmp_path, monkeypatch):
 
 def test_mnist_is_read_as_written(mnist):
     root, arrays = mnist
-    found = images.load("mnist", root)
+    found = images.load_images("mnist", root)
     np.testing.assert_array_equal(
         found.train_x[:, 0], arrays["train-images-idx3-ubyte.gz"]
     )
@@ -41,7 +41,7 @@ def test_mnist_is_read_as_written(mnist):
 
 
 def test_normalization_has_mean_zero_and_deviation_one(mnist):
-    found = images.load("mnist", mnist[0])
+    found = images.load_images("mnist", mnist[0])
     x = found.normalized(found.train_x)
     assert x.dtype == torch.float32
     assert float(x.mean()) == pytest.approx(0, abs=1e-5)
@@ -84,7 +84,7 @@ def test_image_set_rejects_damaged_files_in_one_line(mnist, damage, state, words
     assert states.pop(path.name) == state
     assert set(states.values()) == {"ok"}
     with pytest.raises(DataError, match=words) as caught:
-        images.load("mnist", root)
+        images.load_images("mnist", root)
     assert "\n" not in str(caught.value)
     assert "dfltheory data fetch mnist" in str(caught.value)
     assert str(path) in str(caught.value)
@@ -94,7 +94,7 @@ def test_changed_files_get_the_way_to_give_ones_own_images(mnist):
     root, _ = mnist
     (root / "MNIST/raw/t10k-images-idx3-ubyte.gz").write_bytes(b"changed")
     with pytest.raises(DataError, match=r"has MD5.*tasks\.ImageSet"):
-        images.load("mnist", root)
+        images.load_images("mnist", root)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_arrays_that_are_no_image_set_are_rejected_by_field(field, value):
 
 def test_unknown_sets():
     with pytest.raises(UnknownNameError, match="cifar10"):
-        images.load("cifar")
+        images.load_images("cifar")
     with pytest.raises(UnknownNameError, match="mnist"):
         files.verify("digits")
 
@@ -258,10 +258,10 @@ def test_a_whole_cifar_folder(tmp_path, monkeypatch, classes):
     for file, content in contents.items():
         (folder / file).write_bytes(content)
     with pytest.raises(DataError, match="official file has"):
-        images.load(name, tmp_path)
+        images.load_images(name, tmp_path)
     sums = {file: official.md5(content) for file, content in contents.items()}
     monkeypatch.setitem(files.SETS, name, dataclasses.replace(entry, files=sums))
-    found = images.load(name, tmp_path)
+    found = images.load_images(name, tmp_path)
     np.testing.assert_array_equal(found.train_x, np.concatenate(all_x))
     assert found.labels[3] == "name3"
     assert found.classes == classes
@@ -306,7 +306,7 @@ def test_tiny_imagenet_is_read_and_counted(tmp_path):
     np.testing.assert_array_equal(y, [0, 1, 2, 0])
     np.testing.assert_allclose(x.mean((1, 2, 3)), [0, 10, 20, 30], atol=2)
     with pytest.raises(DataError, match=r"3 .*200"):
-        images.load("tiny_imagenet", tmp_path)
+        images.load_images("tiny_imagenet", tmp_path)
     assert files.verify("tiny_imagenet", tmp_path)[0].state == "wrong"
     assert files.verify("tiny_imagenet", tmp_path / "nowhere")[0].state == "missing"
 
@@ -329,7 +329,7 @@ def test_incomplete_tiny_imagenet(tmp_path):
 
 
 def test_digits_are_bundled():
-    found = images.load("digits")
+    found = images.load_images("digits")
     assert (found.train_x.shape, found.test_x.shape, found.white) == (
         (1442, 1, 8, 8),
         (355, 1, 8, 8),
@@ -358,7 +358,7 @@ def test_digits_are_bundled():
     ],
 )
 def test_official_files(data_root, name, shape, mean, deviation, first):
-    found = images.load(name, data_root)
+    found = images.load_images(name, data_root)
     assert found.train_x.shape == shape
     assert len(found.test_x) == 10_000
     assert (np.bincount(found.test_y) == 1000).all() or name == "mnist"
@@ -374,7 +374,7 @@ DIGITS = "993e8c7dc6b2290e51b554df750456c61890b201279e6d34ff5c733587347dfe"
 
 
 def test_bundled_digits_keep_their_bits():
-    found, digest = images.load("digits"), hashlib.sha256()
+    found, digest = images.load_images("digits"), hashlib.sha256()
     for array in (found.train_x, found.train_y, found.test_x, found.test_y):
         digest.update(f"{array.dtype}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -385,7 +385,7 @@ def test_bundled_digits_keep_their_bits():
 def test_bundled_digits_are_those_of_scikit_learn():
     datasets = pytest.importorskip("sklearn.datasets")
     pixels, labels = datasets.load_digits(return_X_y=True)
-    found = images.load("digits")
+    found = images.load_images("digits")
     both = np.concatenate([found.train_x, found.test_x]).reshape(-1, 64)
     of_both = np.concatenate([found.train_y, found.test_y])
     ours, theirs = (

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.tasks.partition import _divide_test_examples, split
+from dfltheory.tasks.partition import _divide_test_examples, partition_labels
 
 KINDS = ["iid", "dirichlet", "dirichlet_by_image", "shards"]
 
@@ -31,7 +31,7 @@ def test_every_example_has_one_client_and_counts_tell_the_truth(
 ):
     y, t = labels(40 * m, classes, seed), labels(15 * m, classes, seed + 1)
     c = max(2, -(-classes // m))
-    parts = split(
+    parts = partition_labels(
         y,
         m,
         kind,
@@ -60,7 +60,7 @@ def test_every_example_has_one_client_and_counts_tell_the_truth(
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_seed_same_partition_and_another_seed_another(kind):
     y = labels(600, 10)
-    a, b, c = (split(y, 6, kind, seed=s) for s in (1, 1, 2))
+    a, b, c = (partition_labels(y, 6, kind, seed=s) for s in (1, 1, 2))
     assert all(np.array_equal(p, q) for p, q in zip(a.train, b.train, strict=True))
     assert not all(np.array_equal(p, q) for p, q in zip(a.train, c.train, strict=True))
 
@@ -75,7 +75,7 @@ def test_shards_hold_exactly_c_labels_each_and_share_them_evenly(m, classes, c, 
     c = min(c, classes)
     assume(m * c >= classes)
     y = labels(60 * m * classes, classes, seed)
-    parts = split(y, m, "shards", classes_per_client=c, seed=seed)
+    parts = partition_labels(y, m, "shards", classes_per_client=c, seed=seed)
     assert ((parts.counts > 0).sum(1) == c).all()
     holders = (parts.counts > 0).sum(0)
     assert holders.max() - holders.min() <= 1
@@ -88,11 +88,11 @@ def test_shards_hold_exactly_c_labels_each_and_share_them_evenly(m, classes, c, 
 def test_alpha_governs_how_far_the_clients_differ(kind):
     y = labels(20_000, 10)
     distance = [
-        split(y, 20, kind, alpha=a, seed=3).statistics()["label_distance"]
+        partition_labels(y, 20, kind, alpha=a, seed=3).statistics()["label_distance"]
         for a in (0.1, 1.0, 100.0)
     ]
     assert distance[0] > 0.6 > distance[1] > 0.2 > 0.1 > distance[2]
-    assert split(y, 20, "iid", seed=3).statistics()["label_distance"] < 0.06
+    assert partition_labels(y, 20, "iid", seed=3).statistics()["label_distance"] < 0.06
 
 
 def image_by_image(y, m, alpha, rng):
@@ -126,7 +126,9 @@ def test_service_image_by_image_is_milder_and_is_the_papers_rule():
     mean = {
         kind: np.mean(
             [
-                split(y, 10, kind, alpha=0.3, seed=s).statistics()["label_distance"]
+                partition_labels(y, 10, kind, alpha=0.3, seed=s).statistics()[
+                    "label_distance"
+                ]
                 for s in seeds
             ]
         )
@@ -143,7 +145,7 @@ def test_service_image_by_image_is_milder_and_is_the_papers_rule():
 def test_dirichlet_ratios_have_the_moments_of_the_distribution():
     alpha, classes, m = 0.5, 5, 400
     y = labels(400 * 500, classes)
-    ratios = split(y, m, "dirichlet", alpha=alpha, seed=0).counts / 500
+    ratios = partition_labels(y, m, "dirichlet", alpha=alpha, seed=0).counts / 500
     # Var of one coordinate of Dir(alpha 1_C): (1/C)(1 - 1/C) / (C alpha + 1); the few
     # clients that meet used-up labels shrink it somewhat
     variance = (1 / classes) * (1 - 1 / classes) / (classes * alpha + 1)
@@ -154,7 +156,7 @@ def test_dirichlet_ratios_have_the_moments_of_the_distribution():
 @pytest.mark.parametrize("kind", KINDS)
 def test_test_labels_follow_the_training_labels_of_each_client(kind):
     y, t = labels(50_000, 10), labels(10_000, 10, 1)
-    parts = split(y, 20, kind, alpha=0.3, seed=5, test_labels=t)
+    parts = partition_labels(y, 20, kind, alpha=0.3, seed=5, test_labels=t)
     assert np.array_equal(np.sort(np.concatenate(parts.test)), np.arange(len(t)))
     np.testing.assert_allclose(
         parts.test_counts, parts.counts * (10_000 / 50_000), atol=1.0
@@ -165,7 +167,9 @@ def test_test_labels_follow_the_training_labels_of_each_client(kind):
 
 
 def test_tiny_test_sets_still_leave_every_client_something():
-    parts = split(labels(1000, 10), 100, "iid", seed=0, test_labels=labels(30, 10))
+    parts = partition_labels(
+        labels(1000, 10), 100, "iid", seed=0, test_labels=labels(30, 10)
+    )
     assert [len(p) for p in parts.test] == [1] * 100
     assert len(np.unique(np.concatenate(parts.test))) == 30
 
@@ -173,7 +177,7 @@ def test_tiny_test_sets_still_leave_every_client_something():
 def test_a_client_for_which_no_test_example_remains_gets_one_of_its_most_frequent_label():
     """Or of the next label, if the test set has none of that label."""
     y, t = labels(4000, 10), np.arange(9)  # no test example of the label 9
-    parts = split(y, 100, "dirichlet", seed=2, test_labels=t)
+    parts = partition_labels(y, 100, "dirichlet", seed=2, test_labels=t)
     assert [len(p) for p in parts.test] == [1] * 100
     held = np.array([t[p[0]] for p in parts.test])
     wanted = parts.counts[:, :9].argmax(1)
@@ -184,51 +188,55 @@ def test_a_client_for_which_no_test_example_remains_gets_one_of_its_most_frequen
 
 def test_a_label_of_which_there_is_one_example_is_tested_where_that_example_is():
     y, t = np.array([0] * 300 + [1]), np.array([0] * 100 + [1] * 4)
-    parts = split(y, 3, "iid", seed=0, test_labels=t)
+    parts = partition_labels(y, 3, "iid", seed=0, test_labels=t)
     np.testing.assert_array_equal(parts.test_counts[:, 1], 4 * parts.counts[:, 1])
     rare = np.array([0] * 297 + [1] * 3)
     for seed in range(20):
-        parts = split(rare, 9, "iid", seed=seed, test_labels=np.array([0] * 99 + [1]))
+        parts = partition_labels(
+            rare, 9, "iid", seed=seed, test_labels=np.array([0] * 99 + [1])
+        )
         assert parts.counts[parts.test_counts[:, 1] == 1, 1].tolist() in ([1], [2], [3])
 
 
 def test_dirichlet_with_scarce_labels_ends():
     y = np.array([0] * 990 + [1] * 10)
-    parts = split(y, 50, "dirichlet", alpha=0.01, seed=0)
+    parts = partition_labels(y, 50, "dirichlet", alpha=0.01, seed=0)
     assert parts.counts.sum() == 1000
     assert (parts.counts.sum(1) == 20).all()
     # ratios are exactly 0 once a client's only label is used up
     for seed in range(5):
-        parts = split(labels(100, 10), 5, "dirichlet", alpha=1e-5, seed=seed)
+        parts = partition_labels(labels(100, 10), 5, "dirichlet", alpha=1e-5, seed=seed)
         assert parts.counts.sum(1).tolist() == [20] * 5
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_label_that_only_the_test_set_has_is_nobodys(kind):
     y, t = labels(90, 3), labels(60, 6)
-    parts = split(y, 3, kind, alpha=1.0, seed=1, test_labels=t)
+    parts = partition_labels(y, 3, kind, alpha=1.0, seed=1, test_labels=t)
     assert parts.counts.shape == parts.test_counts.shape == (3, 6)
     assert parts.counts.sum(0).tolist() == [30, 30, 30, 0, 0, 0]
     assert parts.test_counts.sum(0).tolist() == [10, 10, 10, 0, 0, 0]
 
 
 def test_one_client_with_one_example():
-    parts = split([0], 1, test_labels=[0])
+    parts = partition_labels([0], 1, test_labels=[0])
     assert (parts.m, parts.train[0].tolist(), parts.test[0].tolist()) == (1, [0], [0])
-    assert split([0, 1], 1).statistics()["labels_per_client"] == 2.0
+    assert partition_labels([0, 1], 1).statistics()["labels_per_client"] == 2.0
 
 
 def test_gaps_in_the_label_numbers_are_no_labels():
     y = np.repeat([0, 3, 7], 30)
     for kind in KINDS:
-        parts = split(y, 3, kind, alpha=1.0, seed=1, test_labels=y)
+        parts = partition_labels(y, 3, kind, alpha=1.0, seed=1, test_labels=y)
         assert parts.counts.shape == (3, 8)
         assert parts.counts[:, [1, 2, 4, 5, 6]].sum() == 0
-    assert ((split(y, 3, "shards", seed=1).counts > 0).sum(1) == 2).all()
+    assert ((partition_labels(y, 3, "shards", seed=1).counts > 0).sum(1) == 2).all()
 
 
 def test_statistics_of_a_known_partition():
-    parts = split(np.repeat([0, 1], 50), 2, "shards", classes_per_client=1, seed=0)
+    parts = partition_labels(
+        np.repeat([0, 1], 50), 2, "shards", classes_per_client=1, seed=0
+    )
     found = parts.statistics()
     assert found == {
         "clients": 2.0,
@@ -238,7 +246,7 @@ def test_statistics_of_a_known_partition():
         "labels_per_client": 1.0,
         "label_distance": 0.5,
     }
-    uneven = split(
+    uneven = partition_labels(
         np.repeat([0, 1], [3, 4]), 2, "shards", classes_per_client=1, seed=0
     ).statistics()
     assert (uneven["smallest"], uneven["largest"], uneven["examples"]) == (
@@ -270,16 +278,16 @@ def test_statistics_of_a_known_partition():
 )
 def test_partition_rejects_impossible_options_in_one_line(options, words):
     with pytest.raises(InputError, match=words) as caught:
-        split(labels(100, 10), **options)
+        partition_labels(labels(100, 10), **options)
     assert "\n" not in str(caught.value)
 
 
 def test_unknown_kinds_and_bad_labels():
     with pytest.raises(UnknownNameError, match="dirichlet"):
-        split(labels(100, 10), 5, "dirchlet")
+        partition_labels(labels(100, 10), 5, "dirchlet")
     for bad in ([], np.zeros(0, int), [[1]], [0.5], [-1, 0]):
         with pytest.raises(InputError, match="integers"):
-            split(bad, 1)
+            partition_labels(bad, 1)
 
 
 def test_a_client_whose_share_of_tests_rounds_to_none_gets_its_largest_class_and_of_ties_the_first():

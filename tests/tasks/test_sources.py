@@ -158,7 +158,7 @@ def test_one_data_set_is_divided_by_its_labels():
     task = tasks.supervised_from(
         Pairs(X, y), linear(), m=3, partition="shards", classes_per_client=1
     )
-    parts = tasks.partition.split(y, 3, "shards", classes_per_client=1)
+    parts = tasks.partition.partition_labels(y, 3, "shards", classes_per_client=1)
     assert task.sizes.tolist() == [len(own) for own in parts.train]
     assert torch.equal(task.X, torch.from_numpy(X[np.concatenate(parts.train)]))
     tests = [Pairs(X[own], y[own]) for own in parts.train]

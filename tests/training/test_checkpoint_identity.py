@@ -260,7 +260,7 @@ def test_start_that_is_equal_up_to_rounding_is_accepted(
     tensors, document = storage.read(path, "dfltheory.Checkpoint")
     tensors[f"measure/{measure}"][0] *= 1 + relative
     tensors[f"measure/{measure}"][0] += absolute
-    storage.write(path, tensors, document)
+    storage.write_tensors(path, tensors, document)
     if differs:
         with pytest.raises(InputError, match=rf"\b{measure} at the start\b"):
             call(progress=False)
@@ -276,7 +276,7 @@ def test_checkpoint_of_other_random_numbers_is_rejected_by_name(version, tmp_pat
     assert document.pop("random_format") == 2
     if version is not None:
         document["random_format"] = version
-    storage.write(path, tensors, document)
+    storage.write_tensors(path, tensors, document)
     with pytest.raises(InputError, match="random_format"):
         run(path, {})
 

@@ -189,7 +189,7 @@ def test_history_with_an_impossible_array_is_rejected(name, tmp_path):
         unchanged = changed.dtype == array.dtype and np.array_equal(changed, array)
         if unchanged or (name == "x" and is_possible_x(changed)):
             continue
-        path = storage.write(
+        path = storage.write_tensors(
             tmp_path / str(number), {**tensors, name: changed}, document
         )
         with pytest.raises(DataError, match=str(path)):
@@ -205,7 +205,7 @@ def test_checkpoint_with_an_impossible_array_is_rejected(name, tmp_path):
         infinite_measure = name != "state/x" and not np.isfinite(changed).all()
         if infinite_measure or np.array_equal(changed, array):
             continue
-        storage.write(path, {**tensors, name: changed}, document)
+        storage.write_tensors(path, {**tensors, name: changed}, document)
         with pytest.raises(DFLTheoryError, match=str(path)):
             run(path)
 

@@ -10,7 +10,7 @@ import dfltheory.algorithms as alg
 from dfltheory.tasks import Quadratic, Sinusoidal, clipped
 from dfltheory.training import Checkpoint, train
 from dfltheory.training.divergence import Scale
-from dfltheory.training.norms import square
+from dfltheory.training.norms import squared_norm
 from dfltheory.verdicts.compare import compare
 from tests.algorithms.problems import Rows, ring_matrix
 
@@ -190,7 +190,7 @@ def test_the_scale_outlives_a_checkpoint(tmp_path):
 @pytest.mark.parametrize("size", [1e-30, 1e-20, 1.0, 1e20, 1e30])
 def test_squares_of_single_precision_have_the_range_of_double(size):
     x = torch.tensor([[3.0, 4.0]]) * size
-    np.testing.assert_allclose(square(x).numpy(), 25 * size**2, rtol=1e-6)
+    np.testing.assert_allclose(squared_norm(x).numpy(), 25 * size**2, rtol=1e-6)
 
 
 def quiet(gradient=1.0, loss=1.0):

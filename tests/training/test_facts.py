@@ -144,7 +144,7 @@ def test_history_rejects_invalid_network_facts(tmp_path):
     )
     document["facts"]["command"] = "rm"
     with pytest.raises(DFLTheoryError, match=r"bad: facts .*'command'"):
-        History.load(storage.write(tmp_path / "bad", tensors, document))
+        History.load(storage.write_tensors(tmp_path / "bad", tensors, document))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -298,7 +298,9 @@ def test_nothing_is_imported_because_a_file_names_it(tmp_path):
         ["dfltheory.algorithms.base", "Mix"],
     ):
         document["algorithm"][2:] = where
-        loaded = History.load(storage.write(tmp_path / "forged", tensors, document))
+        loaded = History.load(
+            storage.write_tensors(tmp_path / "forged", tensors, document)
+        )
         assert isinstance(loaded.algorithm, Recorded)
     assert not {"this", "antigravity"} & set(sys.modules)
 

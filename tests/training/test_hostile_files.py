@@ -232,7 +232,7 @@ def recorded_as(tmp_path, **fields):
     tensors, document = storage.read(
         run(tmp_path / "run").save(tmp_path / "good"), "dfltheory.History"
     )
-    return storage.write(tmp_path / "sent", tensors, document | fields)
+    return storage.write_tensors(tmp_path / "sent", tensors, document | fields)
 
 
 LAZY = """

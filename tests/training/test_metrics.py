@@ -10,7 +10,7 @@ from dfltheory.errors import InputError
 from dfltheory.tasks import Supervised
 from dfltheory.training import train
 from dfltheory.training.metrics import Recorder, lengthened
-from dfltheory.training.norms import spread, square
+from dfltheory.training.norms import spread, squared_norm
 from tests.algorithms.problems import Rows, ring_matrix
 
 
@@ -33,7 +33,7 @@ def test_spread_is_about_the_point_that_is_given():
     x = torch.tensor([[[1.0, 0.0], [3.0, 0.0]]], dtype=torch.float64)
     mean = torch.tensor([[0.0, 2.0]], dtype=torch.float64)
     assert spread(x, mean).tolist() == [(1 + 4 + 9 + 4) / 2]
-    assert square(x).tolist() == [[1.0, 9.0]]
+    assert squared_norm(x).tolist() == [[1.0, 9.0]]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -43,7 +43,7 @@ def test_half_precision_is_measured_in_single_precision(dtype):
     ).to(dtype)
     exact = x.double().square().sum(-1)
     assert exact.min() > torch.finfo(torch.float16).max
-    torch.testing.assert_close(square(x).double(), exact, rtol=1e-6, atol=0)
+    torch.testing.assert_close(squared_norm(x).double(), exact, rtol=1e-6, atol=0)
     torch.testing.assert_close(
         spread(x, torch.zeros(2, 100, dtype=dtype)).double(),
         exact.mean(-1),

@@ -17,7 +17,7 @@ from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.graphs import as_sequence
 from dfltheory.training import products
 from dfltheory.training.mixing import RunNetwork
-from dfltheory.training.products import product
+from dfltheory.training.products import mixing_product
 from dfltheory.training.server import ServerNetwork
 from tests.algorithms.problems import Matrices, permuted_average, ring_matrix
 
@@ -51,7 +51,9 @@ def test_every_way_is_the_same_product(way, seeds, sparse, times, width, monkeyp
         seeds, 8, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64
     )
     before, expected = z.clone(), plainly(W, z, times)
-    step = product(sp.csr_array(W) if sparse else W, z.dtype, z.device, times, d=6)
+    step = mixing_product(
+        sp.csr_array(W) if sparse else W, z.dtype, z.device, times, d=6
+    )
     torch.testing.assert_close(step(z), expected, rtol=0, atol=1e-14)
     assert torch.equal(z, before)
     view = torch.cat([z, z], dim=1)[:, 4:12].copy_(z)  # of more
@@ -63,9 +65,9 @@ def test_every_way_is_the_same_product(way, seeds, sparse, times, width, monkeyp
 def test_other_precisions(dtype, m):
     W = ring_matrix(m)
     z = torch.randn(2, m, 5, dtype=torch.float64)
-    twice = product(W, dtype, z.device, 2, d=5)(z.to(dtype))
+    twice = mixing_product(W, dtype, z.device, 2, d=5)(z.to(dtype))
     torch.testing.assert_close(twice.double(), plainly(W, z, 2), rtol=0, atol=0.05)
-    mixed = product(W, dtype, z.device, d=5)(z.to(dtype))
+    mixed = mixing_product(W, dtype, z.device, d=5)(z.to(dtype))
     assert mixed.dtype == dtype
     torch.testing.assert_close(
         mixed.double(),
@@ -101,28 +103,32 @@ def test_the_cheaper_way_is_taken(m, times, d, way):
     W = ring_matrix(m)
     for given_as in (W, sp.csr_array(W)):
         for dtype in (torch.float64, torch.float32, torch.bfloat16):
-            assert way_of(product(given_as, dtype, "cpu", times, d=d)) == way
+            assert way_of(mixing_product(given_as, dtype, "cpu", times, d=d)) == way
 
 
 def test_a_power_of_a_sparse_matrix_is_held_as_a_dense_one_up_to_a_size(monkeypatch):
     monkeypatch.setattr(products, "DENSE_UP_TO", 40)
     for m, way in ((40, "_dense"), (41, "_sparse")):
         assert (
-            product(ring_matrix(m), torch.float64, "cpu", 9, d=10**4).func.__name__
+            mixing_product(
+                ring_matrix(m), torch.float64, "cpu", 9, d=10**4
+            ).func.__name__
             == way
         )
     full = np.full((41, 41), 1 / 41)  # no larger than the input
-    assert product(full, torch.float64, "cpu", 9, d=10**4).func is products._dense
+    assert (
+        mixing_product(full, torch.float64, "cpu", 9, d=10**4).func is products._dense
+    )
 
 
 def test_ten_thousand_clients_make_no_dense_matrix():
     W = graphs.metropolis(graphs.ring(10_000))
     assert sp.issparse(W)
-    step = product(W, torch.float64, "cpu", times=4, d=3)
+    step = mixing_product(W, torch.float64, "cpu", times=4, d=3)
     assert step.func is products._sparse
     z = torch.randn(1, 10_000, 3, dtype=torch.float64)
     third = (z + z.roll(1, 1) + z.roll(-1, 1)) / 3
-    torch.testing.assert_close(product(W, torch.float64, "cpu", d=3)(z), third)
+    torch.testing.assert_close(mixing_product(W, torch.float64, "cpu", d=3)(z), third)
 
 
 def network_of(sequence, seeds, root, like, steps=1):

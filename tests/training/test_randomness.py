@@ -22,7 +22,7 @@ from dfltheory.randomness import (
     normal,
     numpy_generator,
     torch_generator,
-    uniform,
+    uniform_numbers,
 )
 
 PURPOSES = ("data", "network", "start", "participation")
@@ -80,7 +80,7 @@ def test_generators_are_made_on_the_tasks_device(monkeypatch):
 
 
 DOUBLE = torch.empty(0, dtype=torch.float64)
-DRAWS = {"normal": normal, "uniform": uniform}
+DRAWS = {"normal": normal, "uniform": uniform_numbers}
 
 
 def first_numbers(root, seeds, t, purpose, kind, like, size=4):
@@ -179,7 +179,7 @@ def test_a_restarted_round_gives_its_numbers_again():
 
 def test_other_precisions_come_from_the_torch_generators():
     half = torch.empty(0, dtype=torch.float16)
-    found = uniform(RunGenerators(1, [2]).at(4, "data"), (3,), half)
+    found = uniform_numbers(RunGenerators(1, [2]).at(4, "data"), (3,), half)
     generator = torch_generator(1, 2, 4, "data")
     expected = torch.rand(3, generator=generator, dtype=torch.float16)
     assert torch.equal(found[0], expected)
@@ -194,13 +194,13 @@ def test_streams_are_independent_and_of_the_stated_law(axis):
         streams = RunGenerators(0, range(n)).at(0, "data")
         numbers = torch.stack([normal(streams, (1,), DOUBLE) for _ in range(3)])
         numbers = numbers[:, :, 0].T
-        shares = uniform(streams, (1,), DOUBLE)
+        shares = uniform_numbers(streams, (1,), DOUBLE)
     else:
         streams = RunGenerators(0, [0])
         rounds = [normal(streams.at(t, "data"), (3,), DOUBLE) for t in range(n)]
         numbers = torch.cat(rounds)
         shares = torch.cat(
-            [uniform(streams.at(t, "data"), (1,), DOUBLE) for t in range(n)]
+            [uniform_numbers(streams.at(t, "data"), (1,), DOUBLE) for t in range(n)]
         )
     tolerance = 5 / n**0.5
     assert numbers.mean(0).abs().max() < tolerance

@@ -9,7 +9,7 @@ import torch
 import dfltheory.algorithms as alg
 from dfltheory import graphs
 from dfltheory.errors import InputError
-from dfltheory.randomness import RunGenerators, numpy_generator, uniform
+from dfltheory.randomness import RunGenerators, numpy_generator, uniform_numbers
 from dfltheory.training import Checkpoint, History, train
 from dfltheory.training.arcs import Arcs, sent_over_arcs, swapped_over_links
 from dfltheory.training.messages import bits_sent, degrees, messages_sent
@@ -110,7 +110,9 @@ def test_random_messages_are_counted_as_drawn_by_each_seed():
     expected_bits = np.zeros((2, 9))
     for t in range(8):
         generators = RunGenerators(0, range(2)).at(t, "message")
-        numbers = uniform(generators, (5, D), torch.empty(0, dtype=torch.float64))
+        numbers = uniform_numbers(
+            generators, (5, D), torch.empty(0, dtype=torch.float64)
+        )
         for s in range(2):
             expected_bits[s, t + 1 :] += 2 * 64 * int((numbers[s] < 0.5).sum())
     np.testing.assert_array_equal(run.sent_bits, expected_bits)

@@ -351,7 +351,7 @@ def test_a_file_whose_numbers_are_none_is_refused_in_one_line(tmp_path, change):
         alg.DFedAvg(eta=0.1, K=1), quadratic(m=4, d=2), graphs.ring(4), 2
     ).save(tmp_path / "run")
     tensors, document = storage.read(path, "dfltheory.History")
-    storage.write(path, tensors, document | change)
+    storage.write_tensors(path, tensors, document | change)
     ((name, value),) = change.items()
     with pytest.raises(DFLTheoryError, match=rf"run: {name} = {value!r}"):
         History.load(path)

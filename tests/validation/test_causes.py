@@ -12,7 +12,7 @@ import pytest
 from dfltheory.bounds import get
 from dfltheory.bounds import symbols as s
 from dfltheory.counterexamples import replay
-from dfltheory.counterexamples.divergence import along
+from dfltheory.counterexamples.divergence import family_along
 from dfltheory.counterexamples.growth import MEMBERS, kinds, replayed
 from dfltheory.errors import InputError
 from validation.pages.errata_entries import saved_growth, witness_words
@@ -125,7 +125,7 @@ def test_without_a_common_start_the_corollaries_of_dfedsam_fail(key):
             if starts is None
             else lambda thm, at: _started(*member.make(thm, at), starts)
         )
-        return along(theorem, replace(member, make=make), base, "T*gap")
+        return family_along(theorem, replace(member, make=make), base, "T*gap")
 
     assert family(None).grows
     together = family([0.5, 0.5])

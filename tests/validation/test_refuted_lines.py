@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from dfltheory.bounds.regions import conditions_of
+from dfltheory.bounds.regions import expanded_conditions
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError
 from validation.papers import EXAMINATION, PAPERS, examination, statement
@@ -114,7 +114,9 @@ def test_points_satisfy_the_conditions_of_their_statement(paper):
             assert (
                 GLOSSARY[name].low is None or sp.Rational(value) >= GLOSSARY[name].low
             ), (place, name)
-        for condition in conditions_of(statement(line.under)) if line.under else ():
+        for condition in (
+            expanded_conditions(statement(line.under)) if line.under else ()
+        ):
             slack = sp.sympify(condition.slack).subs(values)
             assert not slack.is_number or slack >= 0, (place, condition.name)
 

@@ -27,15 +27,15 @@ from dfltheory.counterexamples.candidate_values import (
     counterexample_values,
     simulated_rounds,
 )
-from dfltheory.counterexamples.core import run as simulate
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.divergence import Divergence
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.growth import MEMBERS
-from dfltheory.counterexamples.rational import verify
+from dfltheory.counterexamples.rational import verify_rationally
 from dfltheory.errors import InputError
 from dfltheory.training.history import History
 from dfltheory.verdicts.run_values import run_values
-from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
+from dfltheory.verdicts.schedule import covered_algorithm, scheduled_algorithm
 from tests.experiments.test_every_theorem import problem
 from tests.oracles.results import OUTCOMES, appendices
 from validation.papers import statement
@@ -125,7 +125,7 @@ def run_of(theorem: Theorem) -> History:
     schedule.
     """
     task, network, hyperparameters = problem(theorem)
-    own = {f.name for f in fields(algorithm_class(theorem))}
+    own = {f.name for f in fields(covered_algorithm(theorem))}
     given = {
         "eta": 0.01,
         "eta_u": 0.01,
@@ -199,7 +199,7 @@ def of_fractions(instance: Mapping[str, Any], theorem: Theorem) -> Values | None
         "run": {**instance["run"], "rounds": min(20, instance["run"]["rounds"])}
     }
     try:
-        return verify(shorter, theorem).values
+        return verify_rationally(shorter, theorem).values
     except InputError:
         return None
 

@@ -23,8 +23,8 @@ from dfltheory.bounds.symbols import VALUE
 from dfltheory.checks.vacuous import trivials
 from dfltheory.counterexamples import core_evaluation, rational
 from dfltheory.counterexamples.aggregates import at_T
-from dfltheory.counterexamples.left_sides import left_side, weighted_blocks
-from dfltheory.counterexamples.networks import networks
+from dfltheory.counterexamples.left_sides import measure_by_round, weighted_blocks
+from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.score import ratio_at
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.verdicts import running_left_hand_side
@@ -212,7 +212,7 @@ def test_lower_limits_of_a_maximum_account_for_the_choice_of_the_round():
     uncorrected, corrected = [], []
     for _ in range(10):
         samples = rng.chisquare(1, size=(10, 200))
-        uncorrected.append(evidence.lower_limits(samples, 0.025).max() > 1)
+        uncorrected.append(evidence.evidence_lower_limits(samples, 0.025).max() > 1)
         corrected.append(evidence.largest_lower_limit(samples, 0.025) > 1)
     assert sum(uncorrected) >= 3
     assert sum(corrected) == 0
@@ -350,7 +350,7 @@ def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
         "candidate_values",
         lambda *_: ({"rho": np.zeros(1)}, np.ones(1, dtype=bool)),
     )
-    monkeypatch.setattr(score, "left_side", lambda *_: np.full((20, 1), 0.5))
+    monkeypatch.setattr(score, "measure_by_round", lambda *_: np.full((20, 1), 0.5))
     monkeypatch.setattr(score, "floor", lambda *_: np.ones(1))
     monkeypatch.setattr(score, "judged", lambda theorem, left, *_: seen.append(left))
     score.compared(
@@ -395,7 +395,7 @@ def test_rational_numbers_evaluate_maxima_and_sums():
     sides = {}
     for aggregate in ("mean", "min", "max", "sum"):
         theorem = replace(PRINTED, lhs=replace(lhs, aggregate=aggregate))
-        sides[aggregate] = rational.verify(instance, theorem).left
+        sides[aggregate] = rational.verify_rationally(instance, theorem).left
     assert sides["sum"] == sides["mean"] * len(lhs.rounds(T))
     assert sides["min"] <= sides["mean"] <= sides["max"] <= sides["sum"]
     assert isinstance(sides["max"], Fraction)
@@ -445,13 +445,13 @@ def test_a_measure_that_only_begins_like_another_is_not_evaluated_as_it():
         about("mean", 1), lhs=LeftSide("two_block_own", "X", "mean", unit=VALUE)
     )
     path = SimpleNamespace(left={}, value=np.zeros((3, 2)))
-    assert np.isnan(left_side(own, None, path, {})).all()
+    assert np.isnan(measure_by_round(own, None, path, {})).all()
     value = with_measure(own, "two_block_value")
-    assert np.isnan(left_side(value, None, path, {})).all()
+    assert np.isnan(measure_by_round(value, None, path, {})).all()
     with pytest.raises(InputError, match="two_block_value"):
         weighted_blocks(value, np.ones(1), np.ones(1), {"L_u": 1.0, "L_v": 1.0})
     with pytest.raises(InputError):
-        rational.verify(
+        rational.verify_rationally(
             trap(),
             replace(
                 PRINTED, lhs=LeftSide("grad_norm_sq_of_mine", "X", "mean", unit=VALUE)
@@ -463,7 +463,7 @@ def test_matrices_of_an_unknown_law_are_not_drawn():
     scope = replace(SCOPE)
     object.__setattr__(scope, "network", "symetric")
     with pytest.raises(InputError, match="symetric"):
-        networks(replace(about("mean", 1), scope=scope))
+        candidate_networks(replace(about("mean", 1), scope=scope))
     with pytest.raises(InputError, match="symetric"):
         network_strategy("symetric")
 
@@ -480,7 +480,7 @@ def test_every_dispatch_on_an_aggregate_is_exhaustive():
         lambda: at_T(forged, np.ones((5, 1)), 3, 1),
         lambda: core_evaluation._interval(forged, np.ones((2, 3)), 0.95),
         lambda: forged.lhs.of_constant(S["L"]),
-        lambda: rational.verify(trap(), with_aggregate(PRINTED, "avg")),
+        lambda: rational.verify_rationally(trap(), with_aggregate(PRINTED, "avg")),
     ):
         with pytest.raises(InputError, match="avg"):
             evaluate()

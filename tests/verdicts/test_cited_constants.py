@@ -13,7 +13,7 @@ from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.document import built
 from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.networks import cited_on
-from dfltheory.counterexamples.rational import verify
+from dfltheory.counterexamples.rational import verify_rationally
 from dfltheory.errors import GraphError, UnknownNameError
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.run_values import RecordedRun, run_values, with_larger
@@ -100,12 +100,15 @@ def test_certificate_takes_the_larger_constants():
 
 def test_rational_numbers_round_the_cited_constants_up():
     instance = document()
-    exact = verify(instance, CITED)
+    exact = verify_rationally(instance, CITED)
     cited = graphs.assran_constants(2, 2, 1)
     assert cited.C < exact.values["C"] < cited.C * (1 + 1e-5)
     assert cited.q < exact.values["q"] < cited.q * (1 + 1e-5)
     assert exact.left < exact.right
-    assert verify(instance, COMPUTED).left > verify(instance, COMPUTED).right
+    assert (
+        verify_rationally(instance, COMPUTED).left
+        > verify_rationally(instance, COMPUTED).right
+    )
 
 
 def test_growth_along_a_family_takes_the_larger_constants():

@@ -23,7 +23,7 @@ from dfltheory.files import json_text
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.history import History
 from dfltheory.verdicts.compare import compare
-from dfltheory.verdicts.evidence import lower_limits, upper_limit
+from dfltheory.verdicts.evidence import evidence_lower_limits, upper_limit
 from dfltheory.verdicts.left_hand_side import (
     LeftHandSide,
     distribution_free_upper_end,
@@ -364,7 +364,7 @@ def test_a_random_start_is_part_of_the_interval(variant, seeds):
     tail = 0.9 * 0.025 if variant == "printed" else 0.025
     high = upper_limits((1e-2 * gaps - slope * (gaps - 1))[:, None], tail)[0]
     assert verdict.measured.high == pytest.approx(high)
-    low = lower_limits((1e-2 * gaps / own)[:, None], 0.025)[0]
+    low = evidence_lower_limits((1e-2 * gaps / own)[:, None], 0.025)[0]
     assert verdict.ratio_ci[0] == pytest.approx(low)
 
 

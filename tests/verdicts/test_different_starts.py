@@ -9,7 +9,7 @@ import dfltheory as dfl
 from dfltheory.algorithms import DFedAvg, FedAvg, LocalSGD
 from dfltheory.bounds import Condition, Quantity
 from dfltheory.bounds.units import unit
-from dfltheory.verdicts.applicability import common_start
+from dfltheory.verdicts.applicability import has_common_start
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.measures import precision
 from tests.verdicts.statements import (
@@ -136,6 +136,6 @@ def test_starts_of_a_record_without_facts_are_one_up_to_rounding(size):
     run.facts = None
     run.x0_sq = np.array([size])
     run.x0_spread = size * np.array([precision(run) ** 2])
-    assert common_start(run) is True
+    assert has_common_start(run) is True
     run.x0_spread = 100 * run.x0_spread
-    assert common_start(run) is False
+    assert has_common_start(run) is False

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from dfltheory.confidence import half_widths
 from dfltheory.verdicts.evidence import (
     _BETS,
+    evidence_lower_limits,
     in_bounds,
     largest_lower_limit,
     least_lower_limit,
     log_evidence,
-    lower_limits,
     seeds_for,
     upper_limit,
 )
@@ -106,15 +106,15 @@ def test_seeds_for_returns_the_smallest_sufficient_number_of_seeds(ratio, seeds)
 
 def test_the_lower_limit_is_where_the_evidence_ends():
     data = np.array([[3.0, 8.0], [3.0, 2.0], [3.0, 3.0], [3.0, 9.0]])
-    low = lower_limits(data, TAIL)
+    low = evidence_lower_limits(data, TAIL)
     assert log_evidence(data / low) == pytest.approx(-np.log(TAIL))
     assert 0.3 < low[0] / 3 < 0.5
-    assert lower_limits(1e-200 * data, TAIL) == pytest.approx(1e-200 * low)
+    assert evidence_lower_limits(1e-200 * data, TAIL) == pytest.approx(1e-200 * low)
     assert least_lower_limit(data, TAIL) == pytest.approx(low.min(), rel=1e-12)
     assert least_lower_limit(data[:, :1], TAIL) == pytest.approx(low[0], rel=1e-12)
     assert (
         least_lower_limit(np.zeros((4, 1)), TAIL)
-        == lower_limits(np.zeros((4, 1)), TAIL)[0]
+        == evidence_lower_limits(np.zeros((4, 1)), TAIL)[0]
         == 0
     )
 
@@ -123,7 +123,7 @@ def test_the_largest_lower_limit_loses_only_the_choice_of_the_column():
     """It is above the mean of all numbers, where one of two columns is large."""
     data = np.array([[100.0, 0.0]] * 16)
     found = largest_lower_limit(data, TAIL)
-    alone = lower_limits(data[:, :1], TAIL / 2)[0]
+    alone = evidence_lower_limits(data[:, :1], TAIL / 2)[0]
     assert alone <= found < 1.001 * alone  # the column of zeros has hardly any evidence
 
 

@@ -9,12 +9,12 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from tests.verdicts.statements import NO_NOISE, SYMBOL, TO_LAST, statement
 
 RING = dfl.graphs.metropolis(dfl.graphs.ring(6))
 START = np.tile([[0.3, -1.7]], (6, 1))
-EQUAL = conditions_of("equal clients", SYMBOL["sigma_g"], "==", sp.S.Zero)
+EQUAL = comparison_conditions("equal clients", SYMBOL["sigma_g"], "==", sp.S.Zero)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 import dfltheory as dfl
 from dfltheory import plots
 from dfltheory.bounds import GLOSSARY
-from dfltheory.bounds.theorem_file import template
+from dfltheory.bounds.theorem_file import theorem_file_template
 from dfltheory.errors import InputError
 from dfltheory.verdicts import unknown_sizes
 from dfltheory.verdicts.run_sizes import run_sizes
@@ -195,7 +195,7 @@ def far_run(dtype=np.float32, offset=1e4, rounds=60, eta=0.05):
 def test_rounding_of_large_models_accuses_no_true_theorem(tmp_path, stated):
     """Without rounding, f0_gap makes the bound smaller than the errors."""
     path = tmp_path / "mine.toml"
-    path.write_text(template(), encoding="utf-8")
+    path.write_text(theorem_file_template(), encoding="utf-8")
     measures = far_run()
     constants = {"L": 1.0, "sigma_l": 0.0, "sigma_g": 0.0, "f0_gap": 1e-9}
     if stated == "x0_sq":
@@ -217,7 +217,7 @@ def test_rounding_of_large_models_accuses_no_true_theorem(tmp_path, stated):
 
 def false_theorem(folder):
     path = folder / "false.toml"
-    text = template().replace("2*f0_gap/(eta*T)", "f0_gap/(10^4*eta*T)")
+    text = theorem_file_template().replace("2*f0_gap/(eta*T)", "f0_gap/(10^4*eta*T)")
     path.write_text(text, encoding="utf-8")
     return str(path)
 

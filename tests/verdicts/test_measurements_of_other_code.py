@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import dfltheory as dfl
-from dfltheory.bounds.theorem_file import template
+from dfltheory.bounds.theorem_file import theorem_file_template
 from dfltheory.cli import run as command
 
 PROGRAM = Path(__file__).with_name("dpsgd_without_the_package.py")
@@ -26,7 +26,7 @@ SMALL_NETWORK = ("2*(eta*L*sigma_l*lam)^2", "(eta*L*sigma_l*lam)^2/10^4")
 
 def theorem_file(folder, *changes):
     """Return the template, and a false version of it with smaller terms."""
-    text = template()
+    text = theorem_file_template()
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)

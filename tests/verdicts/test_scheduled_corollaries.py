@@ -9,14 +9,14 @@ import pytest
 import sympy as sp
 
 import dfltheory as dfl
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.rates import rate_fit
 from tests.verdicts.statements import SYMBOL, statement
 
 ETA, L, T = SYMBOL["eta"], SYMBOL["L"], SYMBOL["T"]
 TASK = dfl.tasks.Quadratic.diagonal(np.array([[1.0, 0.5]]), np.zeros((1, 2)))
-EXACT = conditions_of("no noise", SYMBOL["sigma_l"], "==", sp.Integer(0))
-EQUAL = conditions_of("equal clients", SYMBOL["sigma_g"], "==", sp.Integer(0))
+EXACT = comparison_conditions("no noise", SYMBOL["sigma_l"], "==", sp.Integer(0))
+EQUAL = comparison_conditions("equal clients", SYMBOL["sigma_g"], "==", sp.Integer(0))
 
 
 def descent(kind="corollary", step=1 / L):

@@ -385,7 +385,12 @@ LIKE_A_RING = (
 """Fixed undirected networks: one of them is a quick case, as is one for every other
 law.
 """
-NETWORKS = [*setup.networks(), "given, periodic", "given, drawn", "given, one-way"]
+NETWORKS = [
+    *setup.network_builders(),
+    "given, periodic",
+    "given, drawn",
+    "given, one-way",
+]
 
 
 def network_named(kind):
@@ -398,7 +403,7 @@ def network_named(kind):
         return own[kind]
     if kind == "given, one-way":
         return COLUMNS
-    made = setup.networks()[kind](m=4, **OPTIONS.get(kind, {}))
+    made = setup.network_builders()[kind](m=4, **OPTIONS.get(kind, {}))
     if not isinstance(made, nx.Graph):
         return made
     return (

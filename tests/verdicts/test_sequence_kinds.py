@@ -22,9 +22,9 @@ from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES, NetworkConst
 from dfltheory.counterexamples import falsify
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_matrices import matchings
-from dfltheory.counterexamples.core import run as run_batch
+from dfltheory.counterexamples.core import simulate as run_batch
 from dfltheory.counterexamples.document import built
-from dfltheory.counterexamples.networks import networks
+from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.problems import RampTask
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.search_spaces import search_spaces
@@ -655,16 +655,18 @@ def consensus_of_gossip(*kinds):
 
 def test_the_search_draws_once_a_round_for_statements_that_cover_it():
     both = consensus_of_gossip("fixed", FRESH_STEP, FRESH_ROUND)
-    names = [net.name for net in networks(both)]
+    names = [net.name for net in candidate_networks(both)]
     assert sum(name.endswith("one for each round") for name in names) == 2
     first, *_ = [f for f in search_spaces(both) if "one for each round" in f.name]
     assert first.counts["Q"] == 4
     for kinds in (("fixed", FRESH_STEP), ("fixed",), ("fixed", "any")):
         theorem = consensus_of_gossip(*kinds)
-        assert not any("one for each round" in net.name for net in networks(theorem)), (
-            kinds
-        )
-    assert not any(net.drawn for net in networks(consensus_of_gossip("fixed", "any")))
+        assert not any(
+            "one for each round" in net.name for net in candidate_networks(theorem)
+        ), kinds
+    assert not any(
+        net.drawn for net in candidate_networks(consensus_of_gossip("fixed", "any"))
+    )
 
 
 def test_a_batch_of_one_draw_for_each_round_applies_it_in_all_gossip_steps():

@@ -10,7 +10,7 @@ from scipy import stats
 from dfltheory.confidence import half_widths, upper_limits
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.verdicts import simultaneous_limits
-from dfltheory.verdicts.evidence import lower_limits
+from dfltheory.verdicts.evidence import evidence_lower_limits
 from dfltheory.verdicts.simultaneous_limits import (
     ENOUGH,
     averages,
@@ -38,7 +38,7 @@ def test_the_ends_of_the_mean_are_where_evidence_ends_and_where_squared_norms_do
     data = np.array([[0.5, 1.0], [0.1, 0.2], [2.0, 5.0], [0.7, 1.0]])
     means, found = data.mean(axis=1, keepdims=True), mean_interval(data, 0.95)
     assert found.estimate == data.mean()
-    assert found.low == pytest.approx(lower_limits(means, 0.025)[0], rel=1e-12)
+    assert found.low == pytest.approx(evidence_lower_limits(means, 0.025)[0], rel=1e-12)
     assert found.high == upper_limits(means, 0.025)[0]
     assert found.high > 1.5 * (found.estimate + half_widths(means, 0.025)[0])
 
@@ -47,7 +47,7 @@ def test_min_interval_uses_pointwise_limits_below_and_averages_above():
     data = np.array([[3.0, 10.0], [4.0, 10.0], [5.0, 10.0]])
     found = min_interval(data, 0.9)
     assert found.estimate == pytest.approx(4.0)
-    assert found.low == pytest.approx(lower_limits(data[:, :1], 0.05)[0])
+    assert found.low == pytest.approx(evidence_lower_limits(data[:, :1], 0.05)[0])
     # the last round's seeds agree, which is no proof: of both rounds the average is
     # 6.5, 7, 7.5
     assert found.high == pytest.approx(

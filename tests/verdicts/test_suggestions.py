@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.bounds.regions import draw
+from dfltheory.bounds.regions import draw_values
 from dfltheory.bounds.tuning import all_hold
 from dfltheory.errors import DataError
 from dfltheory.experiments.verdict_documents import verdict_from_dict
@@ -47,7 +47,7 @@ def test_suggestions_meet_all_conditions_of_every_statement(every):
     theorems = statements()[::every]
     with_alternatives = 0
     for theorem in theorems:
-        points = draw(values_needed(theorem), SETTINGS, rng, theorem.glossary)
+        points = draw_values(values_needed(theorem), SETTINGS, rng, theorem.glossary)
         for index in range(SETTINGS):
             values = {name: float(column[index]) for name, column in points.items()}
             if met(theorem, values):

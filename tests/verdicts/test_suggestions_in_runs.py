@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.bounds.regions import draw
+from dfltheory.bounds.regions import draw_values
 from dfltheory.errors import InputError
 from dfltheory.experiments.experiment_file import read_experiment
-from dfltheory.training.options import name_of, options_of
+from dfltheory.training.options import algorithm_name, options_of
 from dfltheory.verdicts.applicability import find_obstacle
 from dfltheory.verdicts.given_values import BOUNDED_GRADIENTS, TWO_BLOCKS
 from dfltheory.verdicts.hyperparameters import hyperparameter_fields
 from dfltheory.verdicts.run_values import run_values
-from dfltheory.verdicts.schedule import algorithm_class, fixed_hyperparameters
+from dfltheory.verdicts.schedule import covered_algorithm, fixed_hyperparameters
 
 SETTINGS_EACH = 4
 """Random settings for each statement."""
@@ -43,8 +43,8 @@ def usual_task(theorem):
 
 def random_hyperparameters(theorem, rng):
     """Return random values of required hyperparameters, and of some with a default."""
-    kind = algorithm_class(theorem)
-    name = name_of(kind)
+    kind = covered_algorithm(theorem)
+    name = algorithm_name(kind)
     values = {}
     for option, about in options_of("algorithm", name).items():
         if option in ("K", "K_u", "K_v", "Q"):
@@ -95,7 +95,7 @@ def given_constants(theorem, run, rng):
     names = [
         n for n in theorem.needs if n not in known or not np.isfinite(known[n]).all()
     ]
-    points = draw(names, 1, rng, theorem.glossary) if names else {}
+    points = draw_values(names, 1, rng, theorem.glossary) if names else {}
     return {name: float(points[name][0]) for name in names}
 
 

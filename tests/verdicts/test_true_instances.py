@@ -22,7 +22,7 @@ from dfltheory.tasks.task import Task
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.evidence import in_bounds, log_evidence
 from dfltheory.verdicts.left_hand_side import LeftHandSide
-from dfltheory.verdicts.schedule import algorithm_class, scheduled_algorithm
+from dfltheory.verdicts.schedule import covered_algorithm, scheduled_algorithm
 from tests.experiments.test_every_theorem import CLOSED, barred
 
 # servers: tests/bounds/test_pepit.py
@@ -163,7 +163,7 @@ def instance(thm, rng, dtype=torch.float64):
         task = dfl.tasks.get(name, m=m, d=3, sigma=sigma, **options)
     else:
         task = dfl.tasks.quadratic(m=m, d=3, sigma=sigma, zeta=zeta, **options)
-    kind = algorithm_class(thm)
+    kind = covered_algorithm(thm)
     own = {kind.glossary.get(f.name, f.name) for f in fields(kind)}
     K = int(rng.integers(1, 4))
     hyperparameters = {"K": K, "K_u": K, "K_v": 1} | (

@@ -20,7 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples.document import read_document
-from dfltheory.counterexamples.falsification import falsify, largest, together
+from dfltheory.counterexamples.falsification import (
+    falsify,
+    largest_terms,
+    merge_families,
+)
 from dfltheory.files import json_text, write_json
 from validation.searched import Outcome
 
@@ -80,9 +84,9 @@ def both(before: Outcome, now: Outcome) -> Outcome:
     combined = better | {
         "evaluations": before["evaluations"] + now["evaluations"],
         "seconds": before["seconds"] + now["seconds"],
-        "families": together(families),
+        "families": merge_families(families),
     }
-    terms = largest([outcome.get("terms", {}) for outcome in (before, now)])
+    terms = largest_terms([outcome.get("terms", {}) for outcome in (before, now)])
     if terms:
         combined["terms"] = terms
     first = min(times, default=None)

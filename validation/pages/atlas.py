@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dfltheory.best_bounds import best_bounds, first_round, transient
+from dfltheory.best_bounds import best_bounds, first_nonvacuous_horizon, transient
 from dfltheory.bound_atlas import STATED, Entry, atlas
 from dfltheory.bounds import registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.files import write_text
-from dfltheory.number_format import number
+from dfltheory.number_format import format_number
 from validation.pages import standard
 from validation.pages.atlas_pictures import PLACE, PLANES, draw
 from validation.pages.standard_table import table
@@ -42,7 +42,7 @@ NOT_GIVEN = "constant not given"
 
 
 def _number(value: float) -> str:
-    return "never" if value == math.inf else number(value, nothing="")
+    return "never" if value == math.inf else format_number(value, nothing="")
 
 
 def _name(theorem: Theorem) -> str:
@@ -60,7 +60,10 @@ def _row(entry: Entry, at: dict[str, float]) -> list[str]:
     steps = ", ".join(f"{name} = {step:.3g}" for name, step in entry.steps.items())
     when = ["", ""]
     if entry.status not in ("silent", "floor"):
-        when = [_number(first_round(theorem, at)), _number(transient(theorem, at))]
+        when = [
+            _number(first_nonvacuous_horizon(theorem, at)),
+            _number(transient(theorem, at)),
+        ]
     return [_name(theorem), status, *cells, steps, *when]
 
 
@@ -125,13 +128,13 @@ def _moved_row(wrong: Theorem, right: Sequence[Theorem]) -> list[str]:
     """Return a row that compares the printed bound with the smallest corrected one."""
     old = float(best_bounds(wrong, PLACE)[0][0])
     new, best = min((_least_bound(theorem), theorem.variant) for theorem in right)
-    first = np.nanmin([first_round(theorem, PLACE) for theorem in right])
+    first = np.nanmin([first_nonvacuous_horizon(theorem, PLACE) for theorem in right])
     return [
         f"`{wrong.key}`",
         _number(old),
         f"{_number(new)} ({best})",
         _number(new / old),
-        _number(first_round(wrong, PLACE)),
+        _number(first_nonvacuous_horizon(wrong, PLACE)),
         _number(first),
     ]
 

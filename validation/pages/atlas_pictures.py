@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfltheory.best_bounds import least
+from dfltheory.best_bounds import least_bounds
 from dfltheory.bound_atlas import competitors
 from dfltheory.plots import look
 
@@ -100,7 +100,7 @@ def draw(folder: Path) -> None:
                 ax.set(title=f"{kind}: {plane.title}", xlabel=plane.across.name)
                 _draw_plane(ax, plane, theorems, colors)
             axes[0].set_ylabel("1 - lam" if plane.up.name == "lam" else plane.up.name)
-        look.write(figure, folder / f"{name}.png")
+        look.write_figure(figure, folder / f"{name}.png")
 
 
 def _compared(kind: str) -> list[Theorem]:
@@ -123,7 +123,9 @@ def _draw_plane(
     from matplotlib.colors import ListedColormap
 
     x, y = plane.across.values, plane.up.values
-    which, bound = least(theorems, (plane.across.name, x), (plane.up.name, y), PLACE)
+    which, bound = least_bounds(
+        theorems, (plane.across.name, x), (plane.up.name, y), PLACE
+    )
     if plane.across.name == "B":  # no problem has sigma_g > B
         impossible = np.greater.outer(y, x)
         which = np.where(impossible, -1, which)

@@ -18,7 +18,7 @@ from dfltheory.experiments.schema import FILE_SECTIONS, Outline
 from dfltheory.files import write_text
 from dfltheory.markdown import table
 from dfltheory.training.document import NAMED, section_model
-from dfltheory.training.options import builder, names_of
+from dfltheory.training.options import builder, section_names
 
 Schema = Mapping[str, Any]
 """The JSON schema of a section or a field."""
@@ -72,7 +72,7 @@ def _section(title: str) -> list[str]:
     ]
     if title in NAMED:
         names: dict[tuple[str, str], list[str]] = {}
-        for name in names_of(title):
+        for name in section_names(title):
             names.setdefault((_keys(title, name), meaning(title, name)), []).append(
                 f"`{name}`"
             )

@@ -11,14 +11,14 @@ from collections import Counter
 from pathlib import Path
 
 from dfltheory.bounds import registry
-from dfltheory.counterexamples.certificate import number as _number
+from dfltheory.counterexamples.certificate import four_digits as _number
 from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.falsification import (
     COMMON,
     SEPARATE_STARTS,
     STATE_NOISE,
 )
-from dfltheory.counterexamples.rational import verify
+from dfltheory.counterexamples.rational import verify_rationally
 from dfltheory.errors import InputError
 from dfltheory.files import write_text
 from dfltheory.markdown import between, table
@@ -205,7 +205,7 @@ def _exact(outcome: Outcome) -> str:
     if outcome.get("divergence"):
         return ""
     try:
-        check = verify(
+        check = verify_rationally(
             outcome["instance"], registry.get(outcome["key"], outcome["variant"])
         )
     except InputError as error:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dfltheory.bounds import registry
-from dfltheory.counterexamples.certificate import number as _number
+from dfltheory.counterexamples.certificate import four_digits as _number
 from dfltheory.counterexamples.closed_forms import CLOSED_FORMS
 from dfltheory.counterexamples.falsification import LONG_NOISE
 from dfltheory.files import read_json, write_text

@@ -20,7 +20,7 @@ from dfltheory.checks.extremes import limits
 from dfltheory.files import write_json, write_text
 from dfltheory.markdown import table
 from dfltheory.proofs import comparison, kernel
-from dfltheory.proofs.moments import shown
+from dfltheory.proofs.moments import atom_text
 from dfltheory.proofs.script import Corollary
 from validation import papers
 from validation.papers import checked, scripts
@@ -248,7 +248,7 @@ def _updates(answer: comparison.Checked) -> list[str]:
     rows += [("second state becomes", alg.dual)] if alg.dual is not None else []
     lines = [f"Updates of {alg.name}:", ""]
     for name, vector in rows:
-        terms = sorted(f"({factor}) {shown(atom)}" for atom, factor in vector.terms)
+        terms = sorted(f"({factor}) {atom_text(atom)}" for atom, factor in vector.terms)
         lines.append(f"- {name}: `{' + '.join(terms)}`")
     return lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dfltheory.counterexamples.certificate import number
+from dfltheory.counterexamples.certificate import four_digits
 from dfltheory.counterexamples.simplify.complexity import (
     Complexity,
     numbers_of,
@@ -30,7 +30,7 @@ def simplified_cell(folder: Path, name: str) -> str:
     if family is None:
         size = Complexity.of(saved["instance"])
         return (
-            f"ratio {number(saved['ratio'])}, clients {size.clients}, pieces"
+            f"ratio {four_digits(saved['ratio'])}, clients {size.clients}, pieces"
             f" {size.pieces}, {digits}, rounds {size.rounds:g}"
         )
     law = growth_laws()[saved["key"]]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from dfltheory import bounds
-from dfltheory.number_format import number
+from dfltheory.number_format import format_number
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -119,7 +119,7 @@ def search_cells(search: Search) -> list[str]:
     needed = ""
     if "needed" in search:
         needed = ", ".join(search["needed"]) or "none"
-    return [f"{search['instance']} ({effort})", number(search["ratio"]), needed]
+    return [f"{search['instance']} ({effort})", format_number(search["ratio"]), needed]
 
 
 def vacuous(entries: Iterable[Row]) -> str:
@@ -139,7 +139,7 @@ def ratios(entries: Iterable[Row]) -> str:
 
 
 def _ratio(entry: Row) -> str:
-    return number(ratio_of(entry)) if "bound" in entry else "–"
+    return format_number(ratio_of(entry)) if "bound" in entry else "–"
 
 
 def comparison(entries: Iterable[Row]) -> str:
@@ -151,13 +151,13 @@ def comparison(entries: Iterable[Row]) -> str:
         cells = ["", "", "", ""]
         if "bound" in entry:
             values = (entry.get(name) for name in ("eta", "bound", "measured"))
-            cells = [*map(number, values), number(ratio_of(entry))]
+            cells = [*map(format_number, values), format_number(ratio_of(entry))]
         rows.append(
             [
                 f"`{entry['key']}` {entry['variant']}",
                 entry["kind"],
                 *cells,
-                number(entry["start"]) if entry["start"] else "0",
+                format_number(entry["start"]) if entry["start"] else "0",
                 first if entry["start"] else "",
             ]
         )
@@ -183,8 +183,8 @@ def tightest(entries: Iterable[Row]) -> str:
         least = theorem.scope.algorithms == (USER,) and measure not in words
         if "bound" in entry and least:
             words[measure] = (
-                f"of `{measure}` {number(entry['bound'])} by `{entry['key']}`,"
-                f" {number(ratio_of(entry))} times the measured value"
+                f"of `{measure}` {format_number(entry['bound'])} by `{entry['key']}`,"
+                f" {format_number(ratio_of(entry))} times the measured value"
             )
     return f"The smallest bounds for D-PSGD: {'; '.join(words.values())}."
 

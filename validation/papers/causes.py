@@ -22,7 +22,7 @@ from dfltheory.counterexamples.divergence import Divergence, enlarged
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers
 from dfltheory.errors import InputError
-from dfltheory.verdicts.applicability import common_start
+from dfltheory.verdicts.applicability import has_common_start
 from validation.papers import PAPERS, statement
 from validation.papers.erratum import errata
 
@@ -217,7 +217,7 @@ def _instance(
     if adds_smooth_samples and batch.noise_ramps is not None:
         return excluded_by("smooth samples")
     adds_start = corrected.scope.common_start and not theorem.scope.common_start
-    if adds_start and not common_start(run):
+    if adds_start and not has_common_start(run):
         return excluded_by("a common start")
     values = counterexample_values(run, corrected, batch, instance.rounds)
     values = values | {"T": saved["T"]}

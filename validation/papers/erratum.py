@@ -21,7 +21,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from dfltheory.bounds.clauses import Condition, Definition
-from dfltheory.bounds.comparisons import conditions_of
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
@@ -131,7 +131,7 @@ class Erratum:
         symbols = _symbols(statement(claim), ())
         added: list[Condition] = []
         for name, text in self.conditions.get(claim, {}).items():
-            added += conditions_of(name, *read_comparison(text, symbols))
+            added += comparison_conditions(name, *read_comparison(text, symbols))
         return tuple(added)
 
     def corrected_statement(self, claim: str) -> Theorem:

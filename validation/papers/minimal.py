@@ -16,14 +16,14 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
 from dfltheory.bounds.clauses import Condition
-from dfltheory.bounds.comparisons import conditions_of as comparison_conditions
+from dfltheory.bounds.comparisons import comparison_conditions
 from dfltheory.bounds.formulas import read_comparison, read_formula
 from dfltheory.bounds.regions import (
     Points,
-    admissible,
+    admissible_points,
     bound_at,
-    conditions_of,
-    values_of,
+    expanded_conditions,
+    values_at,
 )
 from dfltheory.bounds.registry import REGISTRY
 from dfltheory.bounds.symbols import GLOSSARY
@@ -116,7 +116,7 @@ def excess(region: UnrefutedRegion, seed: int = 0) -> Excess:
     bound = bound_at(printed, points)
     ratios: dict[str, np.ndarray] = {}
     for variant in variants:
-        applies = _hold(conditions_of(variant), points) & (bound > 0)
+        applies = _hold(expanded_conditions(variant), points) & (bound > 0)
         ratio = np.full(len(bound), np.inf)
         np.divide(bound_at(variant, points), bound, out=ratio, where=applies)
         ratios[variant.variant] = ratio
@@ -141,12 +141,12 @@ def _points(
     for text in region.where:
         conditions += comparison_conditions(text, *read_comparison(text, _SYMBOLS))
     rng = np.random.default_rng(seed)
-    points = admissible(names, conditions, _POINTS, rng)
+    points = admissible_points(names, conditions, _POINTS, rng)
     size = len(points["L"])
     for name, value in region.at.items():
         points[name] = np.full(size, float(value))
     for name, text in region.given.items():
-        (points[name],) = values_of([read_formula(text, _SYMBOLS)], points)
+        (points[name],) = values_at([read_formula(text, _SYMBOLS)], points)
     return points
 
 
@@ -154,7 +154,7 @@ def _hold(conditions: tuple[Condition, ...], points: Points) -> np.ndarray:
     """Return at which points all conditions hold."""
     all_hold = np.ones(len(points["L"]), dtype=bool)
     for condition in conditions:
-        left, right = values_of([condition.left, condition.right], points)
+        left, right = values_at([condition.left, condition.right], points)
         all_hold &= (left < right) if condition.strict else (left <= right)
     return all_hold
 

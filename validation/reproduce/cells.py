@@ -25,7 +25,7 @@ from dfltheory.errors import UnknownNameError
 from dfltheory.files import read_json, write_json
 from dfltheory.identity import value_digest
 from dfltheory.randomness import RANDOM_FORMAT, RunGenerators
-from dfltheory.tasks.images import ImageSet, load
+from dfltheory.tasks.images import ImageSet, load_images
 from dfltheory.training.oracle import RoundOracle
 from dfltheory.training.sections import make_network
 from validation.paper_setups import PaperSetup, paper_file, paper_setup
@@ -270,7 +270,7 @@ def run(
     )
 
 
-_all_images = lru_cache(maxsize=2)(load)
+_all_images = lru_cache(maxsize=2)(load_images)
 
 
 def some_images(document: Document, root: Path | None) -> ImageSet:

@@ -10,6 +10,6 @@ algorithms they are measured.
 """
 
 from dfltheory.counterexamples.families.family import Family, RoundData
-from dfltheory.counterexamples.families.installed import families
+from dfltheory.counterexamples.families.installed import problem_families
 
-__all__ = ["Family", "RoundData", "families"]
+__all__ = ["Family", "RoundData", "problem_families"]

@@ -11,7 +11,7 @@ import numpy as np
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.ramps import Ramps
-from dfltheory.counterexamples.reach import convex, hyperparameters
+from dfltheory.counterexamples.reach import hyperparameters, searches_convex
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -99,8 +99,9 @@ class Family(ABC):
         free, _ = hyperparameters(theorem)
         has_radius = any(quantity is GLOSSARY["rho"] for quantity in free.values())
         reasons = {
-            "convex problems only": self.convex and not convex(theorem),
-            "problems that are not convex": convex(theorem) and not self.convex,
+            "convex problems only": self.convex and not searches_convex(theorem),
+            "problems that are not convex": searches_convex(theorem)
+            and not self.convex,
             f"needs {' or '.join(self.needs)}": bool(self.needs)
             and not {*self.needs} & {*theorem.needs},
             "needs a SAM radius": self.sam and not has_radius,

@@ -53,7 +53,7 @@ does not try all of them.
 """
 
 
-def families() -> tuple[Family, ...]:
+def problem_families() -> tuple[Family, ...]:
     """Return all families.
 
     Raises
@@ -96,4 +96,4 @@ def _checked(point: EntryPoint) -> Family:
     return kind()
 
 
-__all__ = ["GROUP", "OWN", "families"]
+__all__ = ["GROUP", "OWN", "problem_families"]

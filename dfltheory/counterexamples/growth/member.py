@@ -12,11 +12,11 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.aggregates import at_T
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import CandidateRuns
-from dfltheory.counterexamples.core import run
-from dfltheory.counterexamples.left_sides import left_side
+from dfltheory.counterexamples.core import simulate
+from dfltheory.counterexamples.left_sides import measure_by_round
 from dfltheory.counterexamples.problems import RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
-from dfltheory.counterexamples.reach import algorithm_class, hyperparameters
+from dfltheory.counterexamples.reach import hyperparameters, searched_algorithm
 from dfltheory.errors import InputError
 from dfltheory.exact import exact_history
 from dfltheory.tasks.task import Task
@@ -152,13 +152,13 @@ def _exactly(
 ) -> tuple[float, Numbers]:
     """Return both results of :meth:`Member.measure` by the exact recursion."""
     batch, T = CandidateBatch.of(instance), instance.rounds
-    path = run(batch, theorem.lhs.rounds(T).stop + 1)
+    path = simulate(batch, theorem.lhs.rounds(T).stop + 1)
     of_run = run_values(CandidateRuns(batch, path, [T]), theorem).at_upper_gap
     values = {name: float(np.ravel(value)[0]) for name, value in of_run.items()}
     known = {n: value for n, value in known.items() if n not in ("T", "delta_u")}
     values.update(known)
     arrays = {name: np.array([value]) for name, value in values.items()}
-    data = left_side(theorem, batch, path, arrays)
+    data = measure_by_round(theorem, batch, path, arrays)
     needed = {name: values[name] for name in theorem.needs}
     return float(at_T(theorem, data, T, True)[0]), needed
 
@@ -172,7 +172,7 @@ def algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorithm:
         Neither the numbers nor the schedule determine a hyperparameter, such as the SAM
         radius.
     """
-    cls, (free, fixed) = algorithm_class(theorem), hyperparameters(theorem)
+    cls, (free, fixed) = searched_algorithm(theorem), hyperparameters(theorem)
     known = {**theorem.step_sizes(**numbers), **numbers}
     chosen = dict(fixed)
     for name, quantity in free.items():

@@ -13,7 +13,7 @@ from dfltheory.counterexamples.rational import (
     MOST_ROUNDS,
     Exact,
     Limits,
-    verify,
+    verify_rationally,
 )
 from dfltheory.errors import DFLTheoryError, InputError
 
@@ -39,7 +39,7 @@ def in_fractions(
     evaluated in fractions.
     """
     try:
-        return verify(instance, theorem, effort)
+        return verify_rationally(instance, theorem, effort)
     except (InputError, ArithmeticError):
         return None
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dfltheory.counterexamples.divergence import Divergence, along
+from dfltheory.counterexamples.divergence import Divergence, family_along
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers, replayed
 from dfltheory.counterexamples.growth.member import COUNTS
-from dfltheory.counterexamples.simplify.rounding import rounded
+from dfltheory.counterexamples.simplify.rounding import round_to_digits
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def simplify_family(finding: Finding) -> Finding:
         raise InputError("there is no growing family of problems to simplify")
     simpler = family
     for member, base, parameter in _simpler(family, theorem):
-        candidate = along(theorem, member, base, parameter)
+        candidate = family_along(theorem, member, base, parameter)
         if candidate is not None and candidate.grows:
             simpler = candidate
             break
@@ -77,7 +77,7 @@ def _simpler(
     for digits in DIGITS:
         base = dict(family.base)
         for name in base.keys() - COUNTS:
-            base[name] = rounded(base[name], digits)
+            base[name] = round_to_digits(base[name], digits)
         yield MEMBERS[family.member], base, family.parameter
 
 

@@ -37,7 +37,7 @@ class FewerDigits(Simplification):
         for digits in (1, 2, 3, 6):
             changes: dict[Place, float] = {}
             for places, size in groups:
-                changes.update(dict.fromkeys(places, rounded(size, digits)))
+                changes.update(dict.fromkeys(places, round_to_digits(size, digits)))
             yield changed(instance, changes)
         longest_first = sorted(groups, key=_digits, reverse=True)
         for places, size in longest_first:
@@ -100,7 +100,7 @@ def _complete_diagonal(old: list[list[float]], new: list[list[float]]) -> None:
         new[k][k] = float(1 - sum(others, Decimal(0)))
 
 
-def rounded(size: float, digits: int) -> float:
+def round_to_digits(size: float, digits: int) -> float:
     """Return a number rounded to so many significant digits."""
     return float(f"{size:.{digits - 1}e}")
 
@@ -131,12 +131,12 @@ def _simple_numbers_near(size: float) -> Iterable[float]:
                 for rest in _neighbors(1 - size, digits)
                 if rest < 1
             )
-    yield from (rounded(size, 3), rounded(size, 6))
+    yield from (round_to_digits(size, 3), round_to_digits(size, 6))
 
 
 def _neighbors(size: float, digits: int) -> list[float]:
     """Return the nearest number with so many digits, and its two neighbors."""
-    nearest = rounded(size, digits)
+    nearest = round_to_digits(size, digits)
     unit = Decimal(1).scaleb(floor(log10(size)) - digits + 1)
     middle = Decimal(repr(nearest))
     return [nearest, float(middle - unit), float(middle + unit)]
