@@ -37,7 +37,7 @@ from dfltheory.typical_quadratics import expectation
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Condition, Theorem
     from dfltheory.training.instance import Instance
-    from dfltheory.verdicts.verdict import Kind
+    from dfltheory.verdicts.verdict import VerdictKind
 
 Status = Literal[
     "informative",
@@ -48,14 +48,14 @@ Status = Literal[
     "silent",
     "constant not given",
 ]
-STATUS_OF_VERDICT: Mapping[Kind, Status] = {
+STATUS_OF_VERDICT: Mapping[VerdictKind, Status] = {
     "holds": "informative",
     "violated": "violated",
     "undecided": "informative",
     "vacuous": "vacuous",
     "not applicable": "silent",
 }
-STATED = ("theorem", "corollary", "rate", "lower bound")
+COMPARED_KINDS = ("theorem", "corollary", "rate", "lower bound")
 
 
 def competitors(
@@ -69,7 +69,7 @@ def competitors(
     for reference in theorems or ():
         statements += load_all(reference)
     if not theorems:
-        statements = [t for t in registry.statements() if t.kind in STATED]
+        statements = [t for t in registry.statements() if t.kind in COMPARED_KINDS]
     selected = tuple(t for t in statements if t.lhs.measure == measure)
     if not selected:
         raise UnknownNameError(
@@ -357,4 +357,4 @@ def _on_run(
 # -- what is true: quadratics
 
 
-__all__ = ["Atlas", "Entry", "STATED", "atlas", "competitors"]
+__all__ = ["Atlas", "Entry", "COMPARED_KINDS", "atlas", "competitors"]

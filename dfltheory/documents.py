@@ -19,8 +19,8 @@ from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from dfltheory.errors import InputError
 
-Value = TypeVar("Value")
-Read: TypeAlias = Callable[[str, object], Value]
+ReadValue = TypeVar("ReadValue")
+Read: TypeAlias = Callable[[str, object], ReadValue]
 """A reader: a function of a place and of the value at this place in a file."""
 
 _REPR = reprlib.Repr()
@@ -88,7 +88,7 @@ def is_sequence(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     return isinstance(value, (list, tuple))
 
 
-def must(place: str, value: Value, fits: bool, words: str) -> Value:
+def must(place: str, value: ReadValue, fits: bool, words: str) -> ReadValue:
     """Return the value; raise InputError with ``words`` unless it ``fits``."""
     if not fits:
         raise _refusal(place, value, words)
@@ -188,20 +188,20 @@ def one_of(*known: str) -> Read[str]:
     return read
 
 
-def maybe(kind: Read[Value]) -> Read[Value | None]:
+def maybe(kind: Read[ReadValue]) -> Read[ReadValue | None]:
     """Return a reader of None, or of a value of another reader."""
 
-    def read(place: str, value: object) -> Value | None:
+    def read(place: str, value: object) -> ReadValue | None:
         return None if value is None else kind(place, value)
 
     return read
 
 
-def rows(item: Read[Value], most: int, least: int = 0) -> Read[list[Value]]:
+def rows(item: Read[ReadValue], most: int, least: int = 0) -> Read[list[ReadValue]]:
     """Return a reader of lists of ``least`` to ``most`` items."""
     length = f"{least} to {most}" if least else f"at most {most}"
 
-    def read(place: str, value: object) -> list[Value]:
+    def read(place: str, value: object) -> list[ReadValue]:
         if not isinstance(value, list) or not least <= len(value) <= most:
             raise _refusal(place, value, f"a list of {length}")
         return [item(f"{place}[{k}]", one) for k, one in enumerate(value)]
@@ -209,20 +209,24 @@ def rows(item: Read[Value], most: int, least: int = 0) -> Read[list[Value]]:
     return read
 
 
-def tuple_of(item: Read[Value], most: int, least: int = 0) -> Read[tuple[Value, ...]]:
+def tuple_of(
+    item: Read[ReadValue], most: int, least: int = 0
+) -> Read[tuple[ReadValue, ...]]:
     """Return a reader of lists of ``least`` to ``most`` items, as tuples."""
     read_list = rows(item, most, least)
 
-    def read(place: str, value: object) -> tuple[Value, ...]:
+    def read(place: str, value: object) -> tuple[ReadValue, ...]:
         return tuple(read_list(place, value))
 
     return read
 
 
-def mapping(item: Read[Value], most: int, name: Read[str]) -> Read[dict[str, Value]]:
+def mapping(
+    item: Read[ReadValue], most: int, name: Read[str]
+) -> Read[dict[str, ReadValue]]:
     """Return a reader of at most ``most`` fields whose names ``name`` accepts."""
 
-    def read(place: str, value: object) -> dict[str, Value]:
+    def read(place: str, value: object) -> dict[str, ReadValue]:
         if not isinstance(value, dict) or len(value) > most:
             raise _refusal(place, value, f"at most {most} fields")
         return {

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from numbers import Integral
 from typing import TypeVar
 
-Name = TypeVar("Name")
+GivenName = TypeVar("GivenName")
 
 _MOST = 1500
 
@@ -149,7 +149,7 @@ def squarable(name: str, value: object) -> None:
         )
 
 
-def checked_name(what: str, name: Name, known: Iterable[str]) -> Name:
+def checked_name(what: str, name: GivenName, known: Iterable[str]) -> GivenName:
     """Return ``name``; raise UnknownNameError unless it is one of ``known``."""
     if name not in (names := set(known)):
         raise UnknownNameError(what, name, names)

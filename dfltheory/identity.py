@@ -35,7 +35,18 @@ LIBRARIES = sys.stdlib_module_names | {
 }
 """Packages whose classes and functions are identified by their names only."""
 
-PLAIN = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.number, Tensor)
+PLAIN_TYPES = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    tuple,
+    np.ndarray,
+    np.number,
+    Tensor,
+)
 """Types of class attributes and module constants that are part of the code's identity.
 """
 
@@ -316,7 +327,7 @@ def _members(definition: Code) -> Iterator[types.FunctionType | list[object]]:
         function = _function_of(member)
         if function is not None:
             yield function
-        elif isinstance(member, PLAIN) and not name.startswith("__"):
+        elif isinstance(member, PLAIN_TYPES) and not name.startswith("__"):
             yield [name, member]
 
 
@@ -335,7 +346,7 @@ def _named_in_module(function: types.FunctionType) -> Iterator[tuple[str, object
     for name in sorted(names & function.__globals__.keys()):
         value = function.__globals__[name]
         defined_here = getattr(value, "__module__", None) == function.__module__
-        if isinstance(value, PLAIN) or (isinstance(value, Code) and defined_here):
+        if isinstance(value, PLAIN_TYPES) or (isinstance(value, Code) and defined_here):
             yield name, value
 
 

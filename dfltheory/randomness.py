@@ -29,8 +29,8 @@ _PURPOSES: dict[str, int] = {
 RANDOM_FORMAT = 2
 """Version of the random numbers; different versions draw different numbers."""
 
-Kind = Literal["normal", "uniform"]
-_KINDS: tuple[Kind, ...] = ("normal", "uniform")
+Distribution = Literal["normal", "uniform"]
+_KINDS: tuple[Distribution, ...] = ("normal", "uniform")
 _MIXING_STEPS = 18
 """Number of SFC64 steps discarded after seeding, to mix the words of the state."""
 _MOST_AHEAD = 2**20
@@ -84,7 +84,7 @@ class _Stream:
     previous round used; this does not affect the numbers.
     """
 
-    def __init__(self, keys: np.ndarray, size: int, kind: Kind, single: bool):
+    def __init__(self, keys: np.ndarray, size: int, kind: Distribution, single: bool):
         self._size = size
         self._type = np.float32 if single else np.float64
         # key, round, counter
@@ -189,7 +189,7 @@ class Generators(Sequence[torch.Generator]):
         return self._torch[index]
 
     def numbers(
-        self, kind: Kind, shape: tuple[int, ...], dtype: torch.dtype
+        self, kind: Distribution, shape: tuple[int, ...], dtype: torch.dtype
     ) -> torch.Tensor:
         """Return the next numbers, (S, *shape); the caller may overwrite them."""
         key = kind, dtype, math.prod(shape)
@@ -201,7 +201,7 @@ class Generators(Sequence[torch.Generator]):
             self._current.add(key)
         return torch.from_numpy(stream.take().reshape(len(self), *shape))
 
-    def _stream(self, kind: Kind, dtype: torch.dtype, size: int) -> _Stream:
+    def _stream(self, kind: Distribution, dtype: torch.dtype, size: int) -> _Stream:
         single = dtype == torch.float32
         place = _PURPOSES[self._purpose], _KINDS.index(kind), int(single), size
         keys = [
@@ -265,7 +265,7 @@ def normal(
 
 
 def _numbers(
-    kind: Kind,
+    kind: Distribution,
     draw: Callable[..., torch.Tensor],
     generators: Sequence[torch.Generator],
     shape: tuple[int, ...],

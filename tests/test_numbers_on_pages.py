@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from dfltheory.verdicts.evidence import log_evidence
-from dfltheory.verdicts.simultaneous_limits import ENOUGH
+from dfltheory.verdicts.simultaneous_limits import ENOUGH_SEEDS
 from dfltheory.verdicts.statistics import upper_of_mean
 from tests import mutation
 
@@ -212,5 +212,5 @@ def test_students_limit_for_squares_fails_as_often_as_stated():
 
 def test_the_bootstrap_needs_the_stated_number_of_seeds():
     page = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
-    assert f"from {ENOUGH} seeds on" in page
-    assert f"With fewer than {ENOUGH} seeds" in page
+    assert f"from {ENOUGH_SEEDS} seeds on" in page
+    assert f"With fewer than {ENOUGH_SEEDS} seeds" in page

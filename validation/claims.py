@@ -36,7 +36,7 @@ from dfltheory.plots.groups import left_side_formula
 from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import run_values
-from dfltheory.verdicts.verdict import Kind
+from dfltheory.verdicts.verdict import VerdictKind
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
@@ -50,7 +50,7 @@ Growth = Literal["bounded", "growing", "undecided"]
 grows.
 """
 
-SEVERITY: tuple[Kind, ...] = (
+SEVERITY: tuple[VerdictKind, ...] = (
     "violated",
     "undecided",
     "holds",
@@ -75,7 +75,7 @@ class Claim:
     claim: str
     source: str
     check: str
-    verdict: Kind | Growth
+    verdict: VerdictKind | Growth
     ratio: float | None
     detail: str
     not_tested: str = ""
@@ -139,7 +139,7 @@ def _bound_claim(
     )
 
 
-def gravest(kinds: Container[Kind]) -> Kind:
+def gravest(kinds: Container[VerdictKind]) -> VerdictKind:
     """Return the most severe of the given kinds."""
     return next(kind for kind in SEVERITY if kind in kinds)
 
@@ -227,7 +227,7 @@ def ordering_claim(
     sample divided by that of its predecessor.
     """
     names = list(samples)
-    kinds: list[Kind] = []
+    kinds: list[VerdictKind] = []
     factors = []
     for earlier, later in pairwise(names):
         low, high = _student(np.asarray(samples[earlier]) - np.asarray(samples[later]))
@@ -270,7 +270,7 @@ def panels_claim(outcomes: Sequence[Outcome], within: float = 10.0) -> Claim:
         f"in every panel a corrected bound is at most {within:g} times the measured"
         " value"
     )
-    kind: Kind = "holds" if factor <= within else "violated"
+    kind: VerdictKind = "holds" if factor <= within else "violated"
     aside = "panels whose constants were estimated along the run"
     return Claim(
         claim,
@@ -293,7 +293,9 @@ def value_claim(
     check: str = "stated value",
 ) -> Claim:
     """Return a claim that a stated number is right to a relative ``tolerance``."""
-    kind: Kind = "holds" if abs(stated - true) <= tolerance * abs(true) else "violated"
+    kind: VerdictKind = (
+        "holds" if abs(stated - true) <= tolerance * abs(true) else "violated"
+    )
     detail = f"stated {stated:.4g}, computed {true:.4g}"
     ratio = stated / true if true else None
     return Claim(claim, source, check, kind, ratio, detail, not_tested)

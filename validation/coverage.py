@@ -34,7 +34,7 @@ from dfltheory.verdicts.evidence import (
     log_evidence,
     upper_limit,
 )
-from dfltheory.verdicts.simultaneous_limits import ENOUGH
+from dfltheory.verdicts.simultaneous_limits import ENOUGH_SEEDS
 from dfltheory.verdicts.statistics import Method, min_interval, upper_of_mean
 from validation.pages.templates import filled
 
@@ -225,7 +225,7 @@ def simulate(means: int = 2000, minima: int = 500, power: int = 200) -> dict[str
         student[law] = {str(n): cell(law, n, trials) for n in SEEDS}
         seeds_needed[law] = {str(r): needed(law, r, power) for r in RATIOS}
     for law in MEANS:
-        enough = [n for n in SEEDS if n >= ENOUGH]
+        enough = [n for n in SEEDS if n >= ENOUGH_SEEDS]
         bootstrap[law] = {str(n): cell(law, n, minima, "bootstrap") for n in enough}
     for law in BOUNDED:
         bounded[law] = {str(n): bounded_cell(law, n, minima) for n in SEEDS}

@@ -21,10 +21,10 @@ from typing import Any
 
 from dfltheory.bounds import registry
 from dfltheory.bounds.canonical import statement_hash
-from dfltheory.bounds.status import FILE, FORMAT, Status, status_from_dict
+from dfltheory.bounds.status import STATUS_FILE, STATUS_FORMAT, Status, status_from_dict
 from dfltheory.counterexamples import Finding, replay
 from dfltheory.counterexamples.describe import counterexample_lines, excess_words
-from dfltheory.counterexamples.falsification import COMMON
+from dfltheory.counterexamples.falsification import COMMON_START_READING
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.files import read_json, write_json
 from validation.counterexamples.growth_laws import growth_laws
@@ -130,7 +130,7 @@ def _replayed(file: Path, document: Record) -> Finding | None:
 def _refutation(document: Record, finding: Finding, name: str, file: str) -> Status:
     readings = document.get("readings") or {}
     reading = next((n for n, result in readings.items() if result["violated"]), "")
-    under = f", {reading}" if reading and reading != COMMON else ""
+    under = f", {reading}" if reading and reading != COMMON_START_READING else ""
     return Status(
         kind="refuted",
         how=f"{excess_words(finding)}{under}",
@@ -223,7 +223,10 @@ def main(arguments: list[str]) -> int:
         return 2
     searches = search_records(OUTCOMES, read(SEARCHES))
     write_json(SEARCHES, searches)
-    write_json(FILE, {"format": FORMAT, "statements": entries(searches, read(PROOFS))})
+    write_json(
+        STATUS_FILE,
+        {"format": STATUS_FORMAT, "statements": entries(searches, read(PROOFS))},
+    )
     return 0
 
 

@@ -108,10 +108,10 @@ SPOKEN: dict[str, tuple[type[Algorithm[Any]], dict[str, int], str | None]] = {
 _OWN: dict[str, type[Algorithm[Any]]] = {}
 """Classes registered by users in this process."""
 
-Kind = TypeVar("Kind", bound=type[Algorithm[Any]])
+AlgorithmKind = TypeVar("AlgorithmKind", bound=type[Algorithm[Any]])
 
 
-def register(kind: Kind) -> Kind:
+def register(kind: AlgorithmKind) -> AlgorithmKind:
     """Register an algorithm class by its name, for ``get``, the CLI and documents.
 
     This is a class decorator. If the module of the class has not been imported, the

@@ -122,11 +122,11 @@ class SharedState(State):
     shared: Index | None = None
 
 
-Shared = TypeVar("Shared", bound=SharedState)
+SharedStateType = TypeVar("SharedStateType", bound=SharedState)
 
 
 @dataclass(frozen=True)
-class Phased(Algorithm[Shared]):
+class Phased(Algorithm[SharedStateType]):
     """Local work in phases, then an exchange of the shared block.
 
     Each phase changes one block. By default there is one phase on all coordinates.
@@ -134,7 +134,7 @@ class Phased(Algorithm[Shared]):
 
     implied: ClassVar = {"rho": 0.0, "fresh": True}
 
-    def init(self, x0: Tensor, grad: Oracle) -> Shared | SharedState:
+    def init(self, x0: Tensor, grad: Oracle) -> SharedStateType | SharedState:
         """Return the initial state; only personalized algorithms set ``shared``."""
         return SharedState(x=x0, z=x0, shared=grad.shared if self.personal else None)
 
@@ -149,7 +149,7 @@ class Phased(Algorithm[Shared]):
             )
         ]
 
-    def local_update(self, state: Shared, grad: Oracle) -> Shared:
+    def local_update(self, state: SharedStateType, grad: Oracle) -> SharedStateType:
         """Return the state with z, the models after the local steps of all phases."""
         batch = None if self.hyperparameter("fresh") else (grad.sample(),)
         y = grad.begin(state.x)
@@ -170,7 +170,7 @@ class Phased(Algorithm[Shared]):
             )
         return replace(state, z=taking_part(grad, y, state.x))
 
-    def communicate(self, state: Shared, mix: Mix) -> Shared:
+    def communicate(self, state: SharedStateType, mix: Mix) -> SharedStateType:
         """Return the state with x, the models after the exchange of z."""
         return replace(state, x=exchange(state.z, state.shared, mix))
 

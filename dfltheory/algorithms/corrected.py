@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm, Mix, Oracle, State, replace
-from dfltheory.algorithms.gossip import Order
+from dfltheory.algorithms.gossip import UpdateOrder
 from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import corrected_steps, shifted
 
@@ -81,7 +81,7 @@ class DSGT(Tracking):
     """
 
     eta: float
-    order: Order = "adapt-then-combine"
+    order: UpdateOrder = "adapt-then-combine"
 
     source: ClassVar[str] = "Pu and Nedic 2021"
     ranges: ClassVar = ranges("eta")

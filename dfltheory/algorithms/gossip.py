@@ -13,7 +13,7 @@ from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import local_steps
 from dfltheory.errors import InputError
 
-Order = Literal["combine-then-adapt", "adapt-then-combine"]
+UpdateOrder = Literal["combine-then-adapt", "adapt-then-combine"]
 """Whether clients mix models before they take a step, or after it."""
 
 
@@ -64,7 +64,7 @@ class DPSGD(LocalSteps[StepState]):
     """
 
     eta: float
-    order: Order = "combine-then-adapt"
+    order: UpdateOrder = "combine-then-adapt"
 
     source: ClassVar[str] = "Lian et al. 2017"
     ranges: ClassVar = ranges("eta")
@@ -295,6 +295,6 @@ __all__ = [
     "DPSGD",
     "LocalSteps",
     "MomentumState",
-    "Order",
+    "UpdateOrder",
     "QGDSGDm",
 ]

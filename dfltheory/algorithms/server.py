@@ -17,8 +17,8 @@ from dfltheory.algorithms.base import Mix, Oracle, replace, sampled
 from dfltheory.algorithms.blocks import (
     Phase,
     Phased,
-    Shared,
     SharedState,
+    SharedStateType,
 )
 from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.algorithms.local_steps import Index
@@ -26,7 +26,7 @@ from dfltheory.number_ranges import POSITIVE
 
 
 @dataclass(frozen=True)
-class Server(Phased[Shared]):
+class Server(Phased[SharedStateType]):
     """Base class: a fraction of the clients participates in each round."""
 
     participation: float = field(default=1.0, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.errors import InputError, UnknownNameError, checked_name
 
-HYPERPARAMETERS: dict[str, str] = {
+HYPERPARAMETERS_BY_CLASS: dict[str, str] = {
     "DPSGD": "alpha decay eta K order Q rho weight_decay",
     "DFedAvg": "alpha decay eta K Q rho weight_decay",
     "DFedAvgM": "alpha decay eta K keep_momentum Q rho weight_decay",
@@ -94,7 +94,7 @@ def checked_algorithm(algorithm: object) -> None:
         checked_name(
             "algorithm (one of your own is a class, or 'module:Class')",
             algorithm,
-            HYPERPARAMETERS,
+            HYPERPARAMETERS_BY_CLASS,
         )
     elif not module or not all(
         part.isidentifier() or part == "<locals>" for part in name.split(".")
@@ -113,14 +113,16 @@ def checked_hyperparameters(
     value, or not at all. What a class has that is named as ``module:Class``, or is no
     dataclass, is not known: then every name is accepted.
     """
-    known = {name for names in HYPERPARAMETERS.values() for name in names.split()}
+    known = {
+        name for names in HYPERPARAMETERS_BY_CLASS.values() for name in names.split()
+    }
     for algorithm in algorithms:
         if isinstance(algorithm, type) and is_dataclass(algorithm):
             field_names = {f.name for f in fields(algorithm)}
             known |= (
                 field_names | set(GLOSSARY) | set(getattr(algorithm, "summed_up", ()))
             )
-        elif algorithm not in HYPERPARAMETERS:
+        elif algorithm not in HYPERPARAMETERS_BY_CLASS:
             return
     for name in names:
         if name not in known:

@@ -23,7 +23,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.computed import read_computation
-from dfltheory.bounds.measures import MEASURES
+from dfltheory.bounds.measures import KNOWN_MEASURES
 from dfltheory.bounds.normal_forms import formula_text
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import SAVED_KEYS
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from dfltheory.bounds.clauses import Condition, LeftSide
     from dfltheory.bounds.statement import Statement
 
-FORMAT = 1
+CANONICAL_FORMAT = 1
 DISPLAY_ONLY = frozenset({"latex", "averaging", "carries", "notation"})
 """Fields of a left-hand side or a scope that do not change the claim; the measure
 determines ``carries``.
 """
 
-PACKAGE = __name__.partition(".")[0]
+PACKAGE_NAME = __name__.partition(".")[0]
 
 
 def canonical_document(statement: Statement) -> dict[str, object]:
     """Return the canonical form of a statement as plain data."""
     return {
-        "format": FORMAT,
+        "format": CANONICAL_FORMAT,
         "relation": _relation(statement),
         "left": _left_side(statement.lhs),
         "bound": formula_text(statement.bound),
@@ -68,7 +68,7 @@ def canonical_document(statement: Statement) -> dict[str, object]:
 def _left_side(left: LeftSide) -> dict[str, object]:
     """Return the left-hand side; a measure of the package determines its unit."""
     left_fields = _fields(left)
-    if left.measure in MEASURES:
+    if left.measure in KNOWN_MEASURES:
         left_fields.pop("unit", None)
     return left_fields
 
@@ -165,7 +165,7 @@ def _name(text: str) -> str:
     Other text as it is.
     """
     module, colon, name = text.rpartition(":")
-    return name if colon and module.partition(".")[0] == PACKAGE else text
+    return name if colon and module.partition(".")[0] == PACKAGE_NAME else text
 
 
 def _numeric_functions(statement: Statement) -> dict[str, object]:
@@ -176,7 +176,7 @@ def _numeric_functions(statement: Statement) -> dict[str, object]:
     functions: dict[str, str] = {}
     for definition in statement.definitions:
         module = getattr(definition.numeric, "__module__", None) or ""
-        if definition.numeric is not None and module.partition(".")[0] != PACKAGE:
+        if definition.numeric is not None and module.partition(".")[0] != PACKAGE_NAME:
             name = getattr(
                 definition.numeric, "__qualname__", type(definition.numeric).__name__
             )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-Kind = Literal[
+StatementKind = Literal[
     "theorem", "corollary", "lemma", "equation", "definition", "rate", "lower bound"
 ]
 Number: TypeAlias = "float | np.ndarray"
@@ -185,7 +185,7 @@ class LeftSide:
 
     Attributes
     ----------
-    measure : the quantity: a name of :data:`dfltheory.bounds.measures.MEASURES`
+    measure : the quantity: a name of :data:`dfltheory.bounds.measures.KNOWN_MEASURES`
         (``grad_norm_sq``: ||grad f||^2 at the mean model; ``grad_norm_sq_w``: at
         DFedADMM's auxiliary sequence; ``two_block``: the two blocks' gradients of
         DFedMDC at V^t; ``two_block_next``: at V^{t+1}; ``f_gap``: f(xbar) - f*;

@@ -16,7 +16,7 @@ from graphlib import CycleError, TopologicalSorter
 import sympy as sp
 from sympy import Expr
 
-from dfltheory.bounds.formula_tokens import LENGTH
+from dfltheory.bounds.formula_tokens import LONGEST_FORMULA
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.formulas import read_formula
 from dfltheory.bounds.quantity import Quantity
@@ -123,8 +123,8 @@ def read_computation(
             f"of = {text!r:.80} must be 'network: FORMULA', 'task: FORMULA' or"
             " 'FILE.py:NAME'"
         )
-    if len(formula) > LENGTH:
-        raise InputError(f"of: a formula has at most {LENGTH} characters")
+    if len(formula) > LONGEST_FORMULA:
+        raise InputError(f"of: a formula has at most {LONGEST_FORMULA} characters")
     known = {name: entry.symbol for name, entry in GLOSSARY.items()}
     known |= {name: sp.Symbol(name, real=True) for name in sorted(added_names)}
     symbols: dict[str, Expr] = dict(known)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide
+from dfltheory.bounds.clauses import Condition, Definition, LeftSide, StatementKind
 from dfltheory.bounds.computed import in_order, read_computation
 from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
@@ -31,7 +31,7 @@ from dfltheory.bounds.units import Expr, Unit
 from dfltheory.constants import FRESH_STEP, SEQUENCES
 from dfltheory.documents import (
     Read,
-    Value,
+    ReadValue,
     anything,
     is_sequence,
     is_table,
@@ -54,7 +54,7 @@ from dfltheory.errors import DFLTheoryError, InputError
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-FORMAT = 1
+STATEMENT_FORMAT = 1
 
 
 # -- writing
@@ -74,7 +74,10 @@ def theorem_to_document(theorem: Theorem) -> dict[str, object]:
         quantity for quantity in theorem.quantities if quantity not in quantities
     ]
     statement_fields = _fields(theorem, "quantities", "control", "steps", "moments")
-    return {"format": FORMAT, "quantities": _plain_data(quantities)} | statement_fields
+    return {
+        "format": STATEMENT_FORMAT,
+        "quantities": _plain_data(quantities),
+    } | statement_fields
 
 
 def _stated_names(document: object) -> frozenset[str]:
@@ -162,7 +165,7 @@ class UnknownLaw:
         return hash(self.__qualname__)
 
 
-def _list(item: Read[Value]) -> Read[tuple[Value, ...]]:
+def _list(item: Read[ReadValue]) -> Read[tuple[ReadValue, ...]]:
     return tuple_of(item, 200)
 
 
@@ -326,7 +329,7 @@ def theorem_from_document(document: object) -> Theorem:
     readers = _statement_readers(quantity, definition, formula, end)
     entries = named("theorem", document, sorted({*readers, "format"}))
     version = entries["format"]
-    must("theorem.format", version, version == FORMAT, str(FORMAT))
+    must("theorem.format", version, version == STATEMENT_FORMAT, str(STATEMENT_FORMAT))
     read_fields = {
         name: read(f"theorem.{name}", entries[name]) for name, read in readers.items()
     }
@@ -371,7 +374,7 @@ def _statement_readers(
         "definitions": _list(definition),
         **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
         "of": maybe(tuple_of(_line, 2, 2)),
-        "kind": one_of(*get_args(Kind)),
+        "kind": one_of(*get_args(StatementKind)),
         "lhs": left_side,
         **dict.fromkeys(("parts", "schedule"), mapping(formula, 200, _line)),
         "scope": _scope,
@@ -382,8 +385,8 @@ def _statement_readers(
 
 
 def _build_record(
-    place: str, make: Callable[..., Value], values: Mapping[str, object]
-) -> Value:
+    place: str, make: Callable[..., ReadValue], values: Mapping[str, object]
+) -> ReadValue:
     """Return what a constructor makes of the fields of a document.
 
     Its errors name their place.

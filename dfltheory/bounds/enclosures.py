@@ -26,7 +26,7 @@ from dfltheory.errors import InputError
 if TYPE_CHECKING:
     from dfltheory.bounds.statement import Statement
 
-DIGITS = 50
+ENCLOSURE_DIGITS = 50
 OPERATIONS = 50_000
 """Operations at most, some microseconds each."""
 SIZE = 100
@@ -66,7 +66,7 @@ class Evaluation:
     def __init__(self, statement: Statement, values: Mapping[str, float]):
         self._statement = statement
         self._interval = MPIntervalContext()
-        self._interval.dps = DIGITS
+        self._interval.dps = ENCLOSURE_DIGITS
         self._operations = 0
         self._point = {
             symbol: sp.Rational(float(values[name]))
@@ -109,7 +109,8 @@ class Evaluation:
             NotImplementedError,
         ) as wrong:
             raise InputError(
-                f"the evaluation at {DIGITS} digits fails: {type(wrong).__name__}"
+                f"the evaluation at {ENCLOSURE_DIGITS} digits fails:"
+                f" {type(wrong).__name__}"
             ) from wrong
 
     @property
@@ -126,7 +127,8 @@ class Evaluation:
         self._operations += 1
         if self._operations > OPERATIONS:
             raise InputError(
-                f"the evaluation at {DIGITS} digits takes more than {OPERATIONS}"
+                f"the evaluation at {ENCLOSURE_DIGITS} digits takes more than"
+                f" {OPERATIONS}"
                 " operations"
             )
         if formula in self._known:
@@ -167,11 +169,12 @@ class Evaluation:
         ends = self._ends(value)
         if not (mpmath.isfinite(ends.low) and mpmath.isfinite(ends.high)):
             raise InputError(
-                f"{type(formula).__name__} is not finite at {DIGITS} digits"
+                f"{type(formula).__name__} is not finite at {ENCLOSURE_DIGITS} digits"
             )
         if ends.size and abs(mpmath.mag(ends.size)) > 2**SIZE:
             raise InputError(
-                f"{type(formula).__name__} is too large for the evaluation at {DIGITS}"
+                f"{type(formula).__name__} is too large for the evaluation at"
+                f" {ENCLOSURE_DIGITS}"
                 " digits"
             )
         return value
@@ -199,7 +202,8 @@ class Evaluation:
         base, exponent = (self._ends(part) for part in parts)
         if exponent.size >= 2**SIZE:
             raise InputError(
-                f"an exponent is too large for the evaluation at {DIGITS} digits"
+                f"an exponent is too large for the evaluation at {ENCLOSURE_DIGITS}"
+                " digits"
             )
         if exponent.low == exponent.high == int(exponent.low):
             if exponent.low < 0 and base.low <= 0 <= base.high:
@@ -216,7 +220,9 @@ class Evaluation:
 
     def _exp(self, parts: list[ivmpf]) -> ivmpf:
         if self._ends(parts[0]).size >= 2**SIZE:
-            raise InputError(f"exp is too large for the evaluation at {DIGITS} digits")
+            raise InputError(
+                f"exp is too large for the evaluation at {ENCLOSURE_DIGITS} digits"
+            )
         return self._interval.exp(parts[0])
 
     def _log(self, parts: list[ivmpf]) -> ivmpf:
@@ -237,7 +243,7 @@ class Evaluation:
 
     def _floor(self, parts: list[ivmpf]) -> ivmpf:
         ends = self._ends(parts[0])
-        if ends.size and mpmath.mag(ends.size) > 10 * DIGITS:
+        if ends.size and mpmath.mag(ends.size) > 10 * ENCLOSURE_DIGITS:
             return parts[0]  # a number with so large an exponent is whole
         return self._hull(mpmath.floor(ends.low), mpmath.floor(ends.high))
 
@@ -252,10 +258,10 @@ class Evaluation:
             raise InputError(
                 f"{type(formula).__name__} has no real value at this point"
             )
-        error = self._interval.mpf(10) ** (-DIGITS)
+        error = self._interval.mpf(10) ** (-ENCLOSURE_DIGITS)
         return self._rational(sp.Rational(value)) * (
             1 + self._interval.mpf([-1, 1]) * error
         )
 
 
-__all__ = ["DIGITS", "Enclosure", "Evaluation"]
+__all__ = ["ENCLOSURE_DIGITS", "Enclosure", "Evaluation"]

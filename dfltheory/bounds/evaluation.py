@@ -16,12 +16,12 @@ from dfltheory.errors import ConditionError, InputError, UnknownNameError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-ROUNDING = 16 * np.finfo(float).eps
+CONDITION_ROUNDING = 16 * np.finfo(float).eps
 """A condition ``left <= right`` holds if left exceeds right by no more than this share
 of it.
 """
 
-Values = Mapping[str, object]
+GivenValues = Mapping[str, object]
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -58,7 +58,7 @@ class Evaluator:
         self._terms = sp.lambdify(symbols, terms, modules="numpy", cse=True)
         self._sides = sp.lambdify(symbols, sides, modules="numpy", cse=True)
 
-    def terms(self, where: str, values: Values) -> dict[str, Number]:
+    def terms(self, where: str, values: GivenValues) -> dict[str, Number]:
         """Return the named terms.
 
         ``where`` says what is done at points at which a condition fails.
@@ -80,7 +80,7 @@ class Evaluator:
             for name, term in zip(self.statement.parts, admissible_terms, strict=True)
         }
 
-    def conditions(self, values: Values) -> list[tuple[Condition, Number, Truth]]:
+    def conditions(self, values: GivenValues) -> list[tuple[Condition, Number, Truth]]:
         """Each condition with its slack and whether it holds."""
         arrays, shape = self._inputs(values)
         with np.errstate(invalid="ignore"):  # infinite on both sides
@@ -93,7 +93,7 @@ class Evaluator:
                 for c, left, right, holds in self._judge(arrays)
             ]
 
-    def sides(self, values: Values) -> list[tuple[Condition, Number, Number]]:
+    def sides(self, values: GivenValues) -> list[tuple[Condition, Number, Number]]:
         """Each condition with its left and its right side."""
         arrays, shape = self._inputs(values)
         return [
@@ -105,7 +105,9 @@ class Evaluator:
             for judged in self._judge(arrays)
         ]
 
-    def _inputs(self, values: Values) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
+    def _inputs(
+        self, values: GivenValues
+    ) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
         """Return the arguments of the compiled formulas and their common shape."""
         statement, glossary = self.statement, self.statement.glossary
         for name in values:
@@ -146,7 +148,7 @@ class Evaluator:
             for c, left, right in zip(
                 self.statement.conditions, sides[::2], sides[1::2], strict=True
             ):
-                allowance = ROUNDING * np.maximum(np.abs(left), np.abs(right))
+                allowance = CONDITION_ROUNDING * np.maximum(np.abs(left), np.abs(right))
                 holds = (
                     left < right
                     if c.strict
@@ -187,4 +189,4 @@ def _as_scalar_or_array(value: ArrayLike, shape: tuple[int, ...]) -> Any:
     return array if shape else array.item()
 
 
-__all__ = ["ROUNDING", "Evaluator"]
+__all__ = ["CONDITION_ROUNDING", "Evaluator"]

@@ -13,7 +13,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, Definition
 from dfltheory.bounds.limited_formulas import NODES, build
-from dfltheory.bounds.tree import FUNCTIONS
+from dfltheory.bounds.tree import TREE_FUNCTIONS
 from dfltheory.bounds.units import Expr
 from dfltheory.documents import short_text
 from dfltheory.errors import DFLTheoryError, InputError
@@ -114,7 +114,7 @@ def _rebuild(formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
         return formula
     parts = [_rebuild(part, known) for part in formula.args]
     name = type(formula).__name__
-    return build(name, parts) if name in FUNCTIONS else formula.func(*parts)
+    return build(name, parts) if name in TREE_FUNCTIONS else formula.func(*parts)
 
 
 __all__ = ["check_expansion"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from dfltheory.bounds.symbols import PAPER_SYMBOLS
 from dfltheory.errors import InputError
 
-LENGTH = 10_000
+LONGEST_FORMULA = 10_000
 """Most characters of a formula."""
 
 
-DIGITS = 400
+MOST_DIGITS = 400
 """Most digits of a number, and its largest decimal exponent."""
 
 
@@ -71,9 +71,10 @@ class Token:
 
 def tokens_of(text: str) -> list[Token]:
     """Numbers, names and signs with their places."""
-    if len(text) > LENGTH:
+    if len(text) > LONGEST_FORMULA:
         raise FormulaError(
-            f"a formula has at most {LENGTH} characters, this one {len(text)}", LENGTH
+            f"a formula has at most {LONGEST_FORMULA} characters, this one {len(text)}",
+            LONGEST_FORMULA,
         )
     tokens: list[Token] = []
     position = 0
@@ -132,9 +133,11 @@ def _check_token(token: Token, before: Token | None) -> None:
 
 def _check_number(token: Token) -> None:
     digits, _, exponent = token.text.lower().partition("e")
-    too_long = len(digits) > DIGITS or len(exponent) > 6
-    if too_long or abs(int(exponent or 0)) > DIGITS:
-        message = f"a number has at most {DIGITS} digits, and an exponent of that size"
+    too_long = len(digits) > MOST_DIGITS or len(exponent) > 6
+    if too_long or abs(int(exponent or 0)) > MOST_DIGITS:
+        message = (
+            f"a number has at most {MOST_DIGITS} digits, and an exponent of that size"
+        )
         raise FormulaError(message, token.offset)
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dfltheory.bounds.formulas import CALLED, FUNCTIONS
+from dfltheory.bounds.formulas import CALLED, FORMULA_FUNCTIONS
 from dfltheory.errors import InputError
 
 
@@ -59,7 +59,7 @@ class _Printer(sp.StrPrinter):
         if name not in CALLED:
             raise InputError(
                 f"{name} cannot be written to a theorem file: functions are"
-                f" {', '.join(FUNCTIONS)}"
+                f" {', '.join(FORMULA_FUNCTIONS)}"
             )
         return super()._print_Function(expr)
 

@@ -29,7 +29,7 @@ from dfltheory.errors import DFLTheoryError
 Relation = Literal["<=", "<", ">=", ">", "=="]
 SUMMANDS = 10_000
 """Most terms of a sum."""
-STEPS = 20_000
+MOST_FORMULA_PARTS = 20_000
 """Most parts that are read, those of a sum once for each of its terms."""
 
 CALLED = {
@@ -41,7 +41,7 @@ CALLED = {
     "max": "Max",
     "floor": "floor",
 }
-FUNCTIONS = (*CALLED, "sum")
+FORMULA_FUNCTIONS = (*CALLED, "sum")
 """What a formula may call."""
 
 
@@ -167,8 +167,10 @@ class _Walk:
         self._nodes += 1
         self._steps += 1
         offset = self._place(node.col_offset)
-        if self._steps > STEPS:
-            self._stop(f"the sums of a formula take at most {STEPS} steps", offset)
+        if self._steps > MOST_FORMULA_PARTS:
+            self._stop(
+                f"the sums of a formula take at most {MOST_FORMULA_PARTS} steps", offset
+            )
         if self._nodes > NODES:
             self._stop(f"a formula has at most {NODES} parts", offset)
         if depth > DEPTH:
@@ -213,7 +215,7 @@ class _Walk:
     def _symbol_named(self, name: str, offset: int) -> Expr:
         if name in self._symbols:
             return self._symbols[name]
-        if name in FUNCTIONS:
+        if name in FORMULA_FUNCTIONS:
             self._stop(f"{name} is a function: write {name}(...)", offset)
         if name in PAPER_SYMBOLS and PAPER_SYMBOLS[name] in self._symbols:
             self._stop(
@@ -255,7 +257,7 @@ class _Walk:
             return self._sum(arguments, offset, depth)
         if name not in CALLED:
             what = "a quantity" if name in self._symbols else "no function of formulas"
-            known = ", ".join(FUNCTIONS)
+            known = ", ".join(FORMULA_FUNCTIONS)
             self._stop(
                 f"{name[:40]} is {what}, and cannot be called; functions are {known}",
                 offset,
@@ -276,7 +278,7 @@ class _Walk:
         if len(arguments) != 4 or not isinstance(arguments[1], ast.Name):
             self._stop("a sum is written sum(formula, index, first, last)", offset)
         index = arguments[1].id
-        if index in self._symbols or index in FUNCTIONS:
+        if index in self._symbols or index in FORMULA_FUNCTIONS:
             self._stop(
                 f"the index {index} of a sum has the name of something else", offset
             )
@@ -326,4 +328,4 @@ def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
     return "this is not a formula: two signs, or a sign without an operand"
 
 
-__all__ = ["CALLED", "FUNCTIONS", "Relation", "read_comparison", "read_formula"]
+__all__ = ["CALLED", "FORMULA_FUNCTIONS", "Relation", "read_comparison", "read_formula"]

@@ -10,7 +10,7 @@ import sympy as sp
 from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.file_reader import FileReader, KeyPath
 from dfltheory.bounds.formulas import read_formula
-from dfltheory.bounds.measures import BLOCK_FACTORS, MEASURES
+from dfltheory.bounds.measures import BLOCK_FACTORS, KNOWN_MEASURES
 from dfltheory.bounds.part_reader import PartReader
 from dfltheory.bounds.unit_text import read_unit
 from dfltheory.bounds.units import Expr
@@ -66,7 +66,7 @@ class LeftSideReader(PartReader):
         if self._one_step:
             over = "rounds"
         if (table.at, over) != ("mean model", "rounds"):
-            known = MEASURES.get(measure)
+            known = KNOWN_MEASURES.get(measure)
             unit = known.unit if known is not None and unit is None else unit
             measure = f"{measure} at {table.at}, over {table.over}"
         if table.parts is not None:

@@ -45,7 +45,7 @@ number.
 """
 
 
-COMPARED = 16
+MOST_COMPARED_ARGUMENTS = 16
 """The most arguments of Max and Min, all of which are compared with each other."""
 
 
@@ -55,8 +55,8 @@ _ARITHMETIC = ("Add", "Mul")
 _ARGUMENTS = {
     "Add": (1, 5 * NODES),
     "Mul": (1, 5 * NODES),
-    "Max": (1, COMPARED),
-    "Min": (1, COMPARED),
+    "Max": (1, MOST_COMPARED_ARGUMENTS),
+    "Min": (1, MOST_COMPARED_ARGUMENTS),
     "Pow": (2, 2),
 }
 """How many arguments (one of all others). Max and Min compare all of theirs with each
@@ -114,9 +114,10 @@ def _check_compared(function: type[sp.Basic], parts: list[Expr]) -> None:
     count = 0
     for part in parts:
         count += len(part.args) if isinstance(part, function) else 1
-    if count > COMPARED:
+    if count > MOST_COMPARED_ARGUMENTS:
         raise InputError(
-            f"{function.__name__} takes at most {COMPARED} arguments in a formula, not"
+            f"{function.__name__} takes at most {MOST_COMPARED_ARGUMENTS} arguments in"
+            " a formula, not"
             f" {count}"
         )
 

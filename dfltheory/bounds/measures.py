@@ -22,7 +22,7 @@ from dfltheory.bounds.symbols import (
     LENGTH_SQ,
     VALUE,
 )
-from dfltheory.bounds.units import ONE, Unit, unit
+from dfltheory.bounds.units import NO_UNIT, Unit, unit
 from dfltheory.errors import InputError, UnknownNameError, checked_name
 
 Aggregate = Literal["mean", "min", "max", "sum", "last", "each"]
@@ -84,8 +84,8 @@ MEASURES_OF_RUNS: dict[str, Measure] = {
     "loss": Measure(VALUE, r"f(\bar x^t)"),
     "f_gap": Measure(VALUE, r"f(\bar x^t) - f^\star", _VALUE, _MEAN),
     "dist_sq": Measure(LENGTH_SQ, r"\|\bar x^t - x^\star\|^2"),
-    "accuracy": Measure(ONE, r"\mathrm{accuracy}(\bar x^t)"),
-    "client_accuracy": Measure(ONE, r"\frac1m\sum_i\mathrm{accuracy}_i(x_i^t)"),
+    "accuracy": Measure(NO_UNIT, r"\mathrm{accuracy}(\bar x^t)"),
+    "client_accuracy": Measure(NO_UNIT, r"\frac1m\sum_i\mathrm{accuracy}_i(x_i^t)"),
     "grad_u_sq": Measure(GRADIENT_SQ, _U_GRADIENT, _SHARED, BEFORE_STEP),
     "grad_u_sq_next": Measure(GRADIENT_SQ, _U_GRADIENT_NEXT, _SHARED, AFTER_STEP),
     "grad_v_sq": Measure(unit(f=2, v=-2), _V_GRADIENT),
@@ -134,7 +134,7 @@ _NOT_OF_RUNS: dict[str, Measure] = {
     "client_gradient_sq": Measure(
         GRADIENT_SQ, quantity=_GRADIENT, point="the local models"
     ),
-    "coefficient": Measure(ONE),
+    "coefficient": Measure(NO_UNIT),
     "definition": Measure(None),
     "descent": Measure(VALUE),
     "drift": Measure(LENGTH_SQ),
@@ -149,7 +149,7 @@ _NOT_OF_RUNS: dict[str, Measure] = {
     "u_step": Measure(VALUE, point=AFTER_STEP, moved_by=_BETWEEN_STEPS),
 }
 
-MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _NOT_OF_RUNS
+KNOWN_MEASURES: dict[str, Measure] = MEASURES_OF_RUNS | _NOT_OF_RUNS
 """Every measure of the package by its name."""
 
 GRADIENT_MEASURES = ("grad_norm_sq", "grad_norm_sq_w")
@@ -189,7 +189,7 @@ def unit_of(measure: object, given: object) -> Unit:
             f"unit = {given!r} of measure {measure} must be a Unit such as"
             " bounds.units.unit(f=1)"
         )
-    known = MEASURES.get(measure)
+    known = KNOWN_MEASURES.get(measure)
     if known is None:
         return _unit_of_own(measure, given)
     if given is None:
@@ -202,11 +202,13 @@ def unit_of(measure: object, given: object) -> Unit:
 
 
 def _unit_of_own(measure: str, given: Unit | None) -> Unit:
-    similar = difflib.get_close_matches(measure[:100], MEASURES, n=1, cutoff=_SIMILAR)
+    similar = difflib.get_close_matches(
+        measure[:100], KNOWN_MEASURES, n=1, cutoff=_SIMILAR
+    )
     if similar:
-        raise UnknownNameError("measure", measure, set(MEASURES))
+        raise UnknownNameError("measure", measure, set(KNOWN_MEASURES))
     if given is None:
-        near = difflib.get_close_matches(measure[:100], MEASURES, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(measure[:100], KNOWN_MEASURES, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise InputError(
             f"measure {measure!r} is not known; {hint}A metric of your own needs its"

@@ -17,7 +17,9 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
 Shares = frozenset[str]
-SHARES: Shares = frozenset(name for name, entry in GLOSSARY.items() if entry.high == 1)
+FRACTION_QUANTITIES: Shares = frozenset(
+    name for name, entry in GLOSSARY.items() if entry.high == 1
+)
 """Quantities between 0 and 1."""
 
 LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
@@ -227,7 +229,7 @@ def _may_cancel(expr: Expr) -> bool:
 
 
 @cache
-def monomials(expr: Expr, shares: Shares = SHARES) -> tuple[Monomial, ...]:
+def monomials(expr: Expr, shares: Shares = FRACTION_QUANTITIES) -> tuple[Monomial, ...]:
     """Return the monomials of a sum of products.
 
     There are at most two of the same exponents: the sum of what is added and the sum of
@@ -247,7 +249,7 @@ def monomials(expr: Expr, shares: Shares = SHARES) -> tuple[Monomial, ...]:
 __all__ = [
     "LARGE",
     "Monomial",
-    "SHARES",
+    "FRACTION_QUANTITIES",
     "Shares",
     "gapped",
     "monomials",

@@ -49,7 +49,7 @@ Monomial = tuple[tuple[str, LinearCombination], ...]
 """A product of powers: (base, exponent) pairs, sorted by base."""
 
 
-Powers = dict[str, LinearCombination]
+PowersByBase = dict[str, LinearCombination]
 
 
 def formula_text(formula: Expr) -> str:
@@ -77,10 +77,10 @@ def _number(value: Fraction | int) -> LinearCombination:
     return _combination({(): Fraction(value)})
 
 
-ONE = _number(1)
+ONE_POLYNOMIAL = _number(1)
 
 
-def _base(text: str, exponent: LinearCombination = ONE) -> LinearCombination:
+def _base(text: str, exponent: LinearCombination = ONE_POLYNOMIAL) -> LinearCombination:
     return _product(Fraction(1), {text: exponent})
 
 
@@ -103,13 +103,13 @@ def _sum_base(value: LinearCombination) -> str:
     return text
 
 
-def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
+def _product(coefficient: Fraction, powers: PowersByBase) -> LinearCombination:
     """``coefficient`` times the powers.
 
     Integer parts of exponents of primes are multiplied into the coefficient: 2^(3/2) is
     2 times 2^(1/2).
     """
-    remaining_powers: Powers = {}
+    remaining_powers: PowersByBase = {}
     for base, exponent in powers.items():
         value = exponent.constant
         if base.isdecimal() and value is not None and abs(value) <= LARGEST_POWER:
@@ -120,7 +120,9 @@ def _product(coefficient: Fraction, powers: Powers) -> LinearCombination:
             remaining_powers[base] = exponent
     if len(remaining_powers) == 1:
         ((base, exponent),) = remaining_powers.items()
-        if base in _SUMS and exponent == ONE:  # the reciprocal of a reciprocal
+        if (
+            base in _SUMS and exponent == ONE_POLYNOMIAL
+        ):  # the reciprocal of a reciprocal
             return _combination(
                 {part: coefficient * value for part, value in _SUMS[base].terms}
             )
@@ -135,14 +137,14 @@ def _multiply(factors: list[LinearCombination]) -> LinearCombination:
     A number times a sum is multiplied out; a product of sums is not.
     """
     coefficient = Fraction(1)
-    powers: Powers = {}
+    powers: PowersByBase = {}
     for factor in factors:
         content, primitive = _primitive(factor)
         coefficient *= content
         if len(primitive.terms) == 1:
             monomial = primitive.terms[0][0]
         elif primitive.terms:
-            monomial = ((_sum_base(primitive), ONE),)
+            monomial = ((_sum_base(primitive), ONE_POLYNOMIAL),)
         else:
             return LinearCombination()
         for base, exponent in monomial:
@@ -179,7 +181,7 @@ def _power(
     whole = value is not None and value.denominator == 1
     if not base.terms or (content < 0 and not whole):
         return _base(_sum_base(base), exponent)
-    powers: Powers = {}
+    powers: PowersByBase = {}
     if len(primitive.terms) == 1:
         inner = primitive.terms[0][0]
         if not whole and not (nonnegative and all(_is_name(name) for name, _ in inner)):
@@ -207,7 +209,7 @@ def _number_power(number: Fraction, exponent: LinearCombination) -> LinearCombin
     if value is not None and value.denominator == 1 and abs(value) <= LARGEST_POWER:
         return _number(number ** int(value))
     minus = _multiply([_number(-1), exponent])
-    powers: Powers = {}
+    powers: PowersByBase = {}
     for prime, multiplicity in _factors(number.numerator).items():
         powers[prime] = _multiply([_number(multiplicity), exponent])
     for prime, multiplicity in _factors(number.denominator).items():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import mpmath
 import sympy as sp
 
-from dfltheory.bounds.monomials import LARGE, SHARES, Shares
+from dfltheory.bounds.monomials import FRACTION_QUANTITIES, LARGE, Shares
 from dfltheory.bounds.rates import Direction
 from dfltheory.bounds.units import Expr
 
@@ -25,7 +25,10 @@ _COUNT = 3
 
 
 def outgrows(
-    direction: Direction, larger: Expr, smaller: Expr, shares: Shares = SHARES
+    direction: Direction,
+    larger: Expr,
+    smaller: Expr,
+    shares: Shares = FRACTION_QUANTITIES,
 ) -> bool:
     """Return whether ``larger / smaller`` grows along a direction.
 

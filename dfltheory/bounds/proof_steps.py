@@ -22,7 +22,7 @@ ALGEBRA = ("algebra",)
 """The rule of a step that names none."""
 BOUND = "bound"
 """In a claim: the sum of the statement's terms."""
-LARGEST = 2000
+MOST_CLAIM_TERMS = 2000
 """Most terms of a claim that is multiplied out over one denominator."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TAKEN = ("algebra", "assumption", BOUND, "k", "one")
@@ -131,8 +131,10 @@ def read_claim(
 
 def _read_coefficients(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
     """Return the coefficients of moments; under the empty name what has none."""
-    if expanded_size(side) > LARGEST:
-        raise InputError(f"a claim has at most {LARGEST} terms over one denominator")
+    if expanded_size(side) > MOST_CLAIM_TERMS:
+        raise InputError(
+            f"a claim has at most {MOST_CLAIM_TERMS} terms over one denominator"
+        )
     inside = side.free_symbols
     coefficients = {
         name: sp.diff(side, symbol)
@@ -197,7 +199,7 @@ def _size_of_power(terms: int, power: int) -> int:
 
 
 def _cap_size(size: int) -> int:
-    return min(size, LARGEST + 1)
+    return min(size, MOST_CLAIM_TERMS + 1)
 
 
 __all__ = [

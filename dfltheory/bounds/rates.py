@@ -17,8 +17,8 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.monomials import (
+    FRACTION_QUANTITIES,
     LARGE,
-    SHARES,
     Monomial,
     Shares,
     gapped,
@@ -51,7 +51,7 @@ constant (sigma_g <= beta, L_vu <= chi sqrt(L_u L_v), m <= m^Q, lam^Q <= lam, 1 
 
 
 @cache
-def expand_in_t(expr: Expr, order: int, shares: Shares = SHARES) -> Expr:
+def expand_in_t(expr: Expr, order: int, shares: Shares = FRACTION_QUANTITIES) -> Expr:
     """Return ``expr`` for large T up to T^(-order/2), as a Laurent series.
 
     In 1/sqrt(T), term by term.
@@ -231,7 +231,7 @@ def scheduled_region(
 
 
 def ordered(
-    pairs: Iterable[Sequence[Expr]], shares: Shares = SHARES
+    pairs: Iterable[Sequence[Expr]], shares: Shares = FRACTION_QUANTITIES
 ) -> list[dict[str, Fraction]]:
     """Of each ``left <= right`` between monomials the exponents of right/left."""
     rows: list[dict[str, Fraction]] = []
@@ -249,7 +249,7 @@ def covered(
     one: Monomial,
     by: Sequence[Monomial],
     region: Sequence[Mapping[str, Fraction]] = (),
-    shares: Shares = SHARES,
+    shares: Shares = FRACTION_QUANTITIES,
 ) -> bool:
     """Return whether ``one`` is at most a constant times the sum of ``by``.
 
@@ -268,7 +268,7 @@ def direction(
     one: Monomial,
     by: Sequence[Monomial],
     region: Sequence[Mapping[str, Fraction]] = (),
-    shares: Shares = SHARES,
+    shares: Shares = FRACTION_QUANTITIES,
 ) -> Direction | None:
     """Return a direction in which ``one`` outgrows each of ``by``, and by how much.
 

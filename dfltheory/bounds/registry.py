@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "papers"
 """The theorem files of the package."""
-GROUP = "dfltheory.papers"
+PAPERS_GROUP = "dfltheory.papers"
 """The entry points by which other packages bring papers: name = the paper's key, value
 = its module.
 """
@@ -253,7 +253,7 @@ def _found_modules() -> dict[str, str]:
     from importlib.metadata import entry_points  # slow to import
 
     places = dict(_own_files())
-    for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
+    for point in sorted(entry_points(group=PAPERS_GROUP), key=attrgetter("name")):
         if point.name in places:
             raise InputError(
                 f"two papers are called {point.name!r}: {places[point.name]} and"

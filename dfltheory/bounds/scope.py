@@ -13,7 +13,7 @@ from dfltheory.bounds.algorithm_names import checked_algorithm, checked_hyperpar
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP, SEQUENCES
 from dfltheory.errors import InputError, checked_name
 
-Law = Literal[
+NetworkAssumption = Literal[
     "definition 1", "symmetric", "doubly stochastic", "column-stochastic", "none"
 ]
 
@@ -73,7 +73,7 @@ class Scope:
     """
 
     algorithms: tuple[str | type, ...]
-    network: Law | Callable[..., str | None]
+    network: NetworkAssumption | Callable[..., str | None]
     sequence: tuple[str, ...] = ("fixed",)
     common_start: bool = False
     participation: Literal["full", "sampled"] = "full"

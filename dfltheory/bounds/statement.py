@@ -14,9 +14,9 @@ from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.clauses import (
     Condition,
     Definition,
-    Kind,
     LeftSide,
     Number,
+    StatementKind,
     Truth,
     Where,
     checked_expression,
@@ -44,7 +44,7 @@ class Statement:
 
     key: str
     variant: str
-    kind: Kind
+    kind: StatementKind
     title: str
     source: str
     lhs: LeftSide
@@ -84,7 +84,7 @@ class Statement:
                 raise InputError(
                     f"{name} = {getattr(self, name)!r} of a statement must be text"
                 )
-        checked_name("kind of statement", self.kind, get_args(Kind))
+        checked_name("kind of statement", self.kind, get_args(StatementKind))
         named = isinstance(self.of, tuple) and [type(name) for name in self.of] == [
             str,
             str,
@@ -317,7 +317,7 @@ class Statement:
 
 _FIELDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "scope": (Scope, "a Scope, for example scope=Scope(algorithms, network)"),
-    "kind": (str, f"one of {', '.join(get_args(Kind))}"),
+    "kind": (str, f"one of {', '.join(get_args(StatementKind))}"),
     "lhs": (LeftSide, "a LeftSide"),
     "parts": (Mapping, "the terms of the bound by name"),
     "definitions": ((tuple, list), "a tuple of Definition"),

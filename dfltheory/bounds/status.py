@@ -21,10 +21,10 @@ from dfltheory.errors import DataError, InputError
 if TYPE_CHECKING:
     from dfltheory.bounds.statement import Statement
 
-Kind = Literal["refuted", "proved", "proved from cited lemmas", "not examined"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-FILE = Path(__file__).parent / "status.json"
-FORMAT = 1
+StatusKind = Literal["refuted", "proved", "proved from cited lemmas", "not examined"]
+STATUS_KINDS: tuple[StatusKind, ...] = get_args(StatusKind)
+STATUS_FILE = Path(__file__).parent / "status.json"
+STATUS_FORMAT = 1
 LINES = 5
 """Most lines of a stored counterexample."""
 
@@ -51,7 +51,7 @@ class Status:
         stored
     """
 
-    kind: Kind = "not examined"
+    kind: StatusKind = "not examined"
     how: str = ""
     ratio: float | None = None
     counterexample: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Status:
 
 _FIELDS = ("kind", "how", "ratio", "counterexample", "command", "search", "name")
 _STATUS = record(
-    {"kind": one_of(*KINDS)},
+    {"kind": one_of(*STATUS_KINDS)},
     {
         **dict.fromkeys(("how", "command", "search", "name"), text),
         "counterexample": tuple_of(text, LINES),
@@ -130,11 +130,18 @@ def status_from_dict(document: object) -> Status:
 @cache
 def _stored() -> dict[str, Status]:
     """Hash -> status."""
-    document = json.loads(FILE.read_text(encoding="utf-8"))
+    document = json.loads(STATUS_FILE.read_text(encoding="utf-8"))
     return {
         digest: status_from_dict(entry["status"])
         for digest, entry in document["statements"].items()
     }
 
 
-__all__ = ["KINDS", "NOT_EXAMINED", "Kind", "Status", "status_from_dict", "status_of"]
+__all__ = [
+    "STATUS_KINDS",
+    "NOT_EXAMINED",
+    "StatusKind",
+    "Status",
+    "status_from_dict",
+    "status_of",
+]

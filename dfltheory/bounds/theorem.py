@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Definition, Kind, LeftSide, Number
+from dfltheory.bounds.clauses import (
+    Condition,
+    Definition,
+    LeftSide,
+    Number,
+    StatementKind,
+)
 from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.statement import Statement
@@ -179,7 +185,7 @@ class Theorem(Statement):
 __all__ = [
     "Condition",
     "Definition",
-    "Kind",
+    "StatementKind",
     "LeftSide",
     "Number",
     "ProofStep",

@@ -19,13 +19,13 @@ from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.quantity_reader import read_quantities
 from dfltheory.bounds.statement_reader import StatementReader, parent_of
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.theorem_models import FORMAT, FileTables
+from dfltheory.bounds.theorem_models import THEOREM_FILE_FORMAT, FileTables
 from dfltheory.errors import InputError
 from dfltheory.own import Trust
 from dfltheory.problems import MAX_PROBLEMS, Problems
 from dfltheory.schemas import field_problems
 
-LARGEST = 250_000
+LARGEST_THEOREM_FILE = 250_000
 """Most bytes of a theorem file."""
 DEEPEST_KEY = 10
 """Most dots in a line, and most brackets that are open, both outside of texts."""
@@ -60,12 +60,13 @@ def read_theorem_file(path: str | Path, *, trust: Trust = False) -> TheoremFile:
     path = Path(path)
     try:
         with open(path, "rb") as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read(LARGEST_THEOREM_FILE + 1)
     except OSError as wrong:
         raise InputError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
-    if len(data) > LARGEST:
+    if len(data) > LARGEST_THEOREM_FILE:
         raise InputError(
-            f"{path} has more than {LARGEST} bytes, too many for a theorem file"
+            f"{path} has more than {LARGEST_THEOREM_FILE} bytes, too many for a theorem"
+            " file"
         )
     try:
         text = data.decode("utf-8")
@@ -141,10 +142,11 @@ def _tables(file: FileReader) -> FileTables:
     except (RecursionError, ValueError) as wrong:
         raise InputError(f"{file.name} is not TOML: {type(wrong).__name__}") from None
     version = document.get("format")
-    if isinstance(version, bool) or version != FORMAT:
+    if isinstance(version, bool) or version != THEOREM_FILE_FORMAT:
         file.stop(
             ("format",),
-            f"format = {version!r:.40} must be {FORMAT}, the version of the format of"
+            f"format = {version!r:.40} must be {THEOREM_FILE_FORMAT}, the version of"
+            " the format of"
             " theorem files; pass an experiment file as --config FILE",
         )
     try:

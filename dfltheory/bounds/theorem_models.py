@@ -12,16 +12,16 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from dfltheory.bounds.clauses import Kind
+from dfltheory.bounds.clauses import StatementKind
 from dfltheory.constants import SEQUENCES
 from dfltheory.schemas import Schema
 
-FORMAT = 1
+THEOREM_FILE_FORMAT = 1
 """The version of the format that this package reads and writes."""
 
 Line = Annotated[str, Field(max_length=4000)]
 Formula = Annotated[str, Field(max_length=10_000)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+NonemptyName = Annotated[str, Field(min_length=1, max_length=200)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
 Rounds = Annotated[str, Field(max_length=200)]
 Sequence = Annotated[str, Field(json_schema_extra={"enum": list(SEQUENCES)})]
@@ -66,13 +66,13 @@ class QuantityTable(Schema):
 class ScopeTable(Schema):
     """The runs that a statement covers."""
 
-    algorithms: list[Name] = Field(min_length=1, max_length=50)
+    algorithms: list[NonemptyName] = Field(min_length=1, max_length=50)
     """Class names of the package, the most general first, or ``FILE.py:NAME``."""
-    hyperparameters: dict[Name, bool | int | float | str] = Field(
+    hyperparameters: dict[NonemptyName, bool | int | float | str] = Field(
         default_factory=dict, max_length=50
     )
     """What a hyperparameter must be that the bound lacks: a value, or ``any``."""
-    network: Name
+    network: NonemptyName
     """A law of every mixing matrix, or ``FILE.py:NAME``."""
     sequence: list[Sequence] = Field(
         default_factory=lambda: ["fixed"], min_length=1, max_length=20
@@ -96,7 +96,7 @@ class ScopeTable(Schema):
 class LeftTable(Schema):
     """The left-hand side."""
 
-    measure: Name
+    measure: NonemptyName
     """A measure of the package, or a metric of your own with ``unit`` and ``latex``."""
     at: Literal["mean model", "each client", "last iterate"] = "mean model"
     aggregate: Literal["mean", "min", "max", "sum", "last", "each"]
@@ -134,7 +134,7 @@ class DefinitionTable(Schema):
     """What the conditions imply about its sign; follows from the formula where it
     can.
     """
-    function: Name | None = None
+    function: NonemptyName | None = None
     """A registered Python function that computes its numbers where the formula would
     cancel.
     """
@@ -171,16 +171,16 @@ Definition = Annotated[
 class StatementTable(Schema):
     """One statement in one variant."""
 
-    key: Name
-    variant: Name = "stated"
-    kind: Kind
+    key: NonemptyName
+    variant: NonemptyName = "stated"
+    kind: StatementKind
     order: bool | None = None
     """Is the bound stated in O(.), without a constant that is compared? By default of a
     rate.
     """
     control: bool = False
     """Is it kept as a control? Controls are listed with ``--all``."""
-    of: Name | None = None
+    of: NonemptyName | None = None
     """``KEY`` or ``KEY:VARIANT`` of the statement from which it is derived."""
     title: Line
     source: Line
@@ -193,9 +193,11 @@ class StatementTable(Schema):
     definitions: dict[Identifier, Definition] = Field(
         default_factory=dict, max_length=200
     )
-    terms: dict[Name, Formula] = Field(min_length=1, max_length=200)
+    terms: dict[NonemptyName, Formula] = Field(min_length=1, max_length=200)
     """The bound is their sum."""
-    conditions: dict[Name, Formula] = Field(default_factory=dict, max_length=200)
+    conditions: dict[NonemptyName, Formula] = Field(
+        default_factory=dict, max_length=200
+    )
     """One comparison of two formulas each."""
     schedule: dict[Identifier, Formula] = Field(default_factory=dict, max_length=50)
     """Formulas of hyperparameters."""
@@ -221,4 +223,4 @@ def theorem_schema() -> dict[str, object]:
     return FileTables.model_json_schema()
 
 
-__all__ = ["FORMAT", "FileTables", "StatementTable", "theorem_schema"]
+__all__ = ["THEOREM_FILE_FORMAT", "FileTables", "StatementTable", "theorem_schema"]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sympy import Expr
 
-from dfltheory.bounds.canonical import PACKAGE
+from dfltheory.bounds.canonical import PACKAGE_NAME
 from dfltheory.bounds.clauses import Definition, LeftSide
 from dfltheory.bounds.comparisons import comparison_conditions, comparisons_of
 from dfltheory.bounds.formula_writer import name_in_latex, write_formula
-from dfltheory.bounds.measures import MEASURES, latex_of_left
+from dfltheory.bounds.measures import KNOWN_MEASURES, latex_of_left
 from dfltheory.bounds.numeric_functions import numeric_function_name
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.proof_steps import ProofStep
@@ -197,7 +197,7 @@ def _named_class(algorithm: str | type) -> str:
         else f"{algorithm.__module__}:{algorithm.__qualname__}"
     )
     module, colon, name = text.rpartition(":")
-    if colon and module.partition(".")[0] != PACKAGE:
+    if colon and module.partition(".")[0] != PACKAGE_NAME:
         raise InputError(
             f"the class {text} is code of your own: write FILE.py:NAME into the file by"
             " hand"
@@ -235,7 +235,8 @@ def _left_hand_side(left: LeftSide) -> dict[str, object]:
 def _unit_is_known(left: LeftSide) -> bool:
     """Return whether the measure determines the unit."""
     return (
-        left.measure in MEASURES and LeftSide(left.measure, latex="-").unit == left.unit
+        left.measure in KNOWN_MEASURES
+        and LeftSide(left.measure, latex="-").unit == left.unit
     )
 
 

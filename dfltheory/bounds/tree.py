@@ -10,7 +10,7 @@ argument, ...]``::
     >>> from_tree(['Pow', 'T', ['Rational', -1, 2]])
     1/sqrt(T)
 
-Nothing is ever run: :func:`from_tree` calls the functions of ``FUNCTIONS`` and no
+Nothing is ever run: :func:`from_tree` calls the functions of ``TREE_FUNCTIONS`` and no
 other, on symbols of the glossary, and what it builds is bounded in depth and size.
 """
 
@@ -41,10 +41,10 @@ Tree: TypeAlias = "int | float | str | list[Tree]"
 DEPTH = 60
 
 
-POWERS = 10**6
+MOST_POWER_BITS = 10**6
 """The most bits of a power where a formula is evaluated."""
 
-FUNCTIONS = (*CLASSES, "sqrt", "Rational")
+TREE_FUNCTIONS = (*CLASSES, "sqrt", "Rational")
 """What a tree may call."""
 
 
@@ -54,7 +54,7 @@ def to_tree(expr: sp.Basic) -> Tree:
     Raises
     ------
     InputError
-        A function that is not in ``FUNCTIONS``, or a symbol that has the name of
+        A function that is not in ``TREE_FUNCTIONS``, or a symbol that has the name of
         another one of the glossary.
     """
     if isinstance(expr, sp.Symbol):
@@ -83,7 +83,7 @@ def to_tree(expr: sp.Basic) -> Tree:
     if name not in CLASSES:
         raise InputError(
             f"{name} cannot be written to a file; a formula may have"
-            f" {', '.join(FUNCTIONS)}"
+            f" {', '.join(TREE_FUNCTIONS)}"
         )
     return [name, *(to_tree(argument) for argument in expr.args)]
 
@@ -114,7 +114,7 @@ def from_tree(data: object, symbols: Mapping[str, sp.Symbol] | None = None) -> E
 def from_text(text: str, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
     """Return the expression that is written ``text``, as SymPy prints it.
 
-    It contains numbers, known symbols, + - * / ** and ``FUNCTIONS``. Python's own
+    It contains numbers, known symbols, + - * / ** and ``TREE_FUNCTIONS``. Python's own
     grammar reads it, and nothing of it is run; else as :func:`from_tree`.
     """
     try:
@@ -191,7 +191,9 @@ def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
     parts = [at_numbers(part, numbers) for part in formula.args]
     if isinstance(formula, (sp.Pow, sp.exp)):
         power = parts[-1]
-        if not (power.is_real and abs(sp.N(power)) * longest(parts[0]) <= POWERS):
+        if not (
+            power.is_real and abs(sp.N(power)) * longest(parts[0]) <= MOST_POWER_BITS
+        ):
             raise InputError(
                 "a power is too large for rational numbers:"
                 f" {reprlib.repr(str(formula))}"
@@ -204,9 +206,10 @@ def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
                     f" number: {reprlib.repr(str(part))}"
                 )
     value = formula.func(*parts)
-    if longest(value) > POWERS:
+    if longest(value) > MOST_POWER_BITS:
         raise InputError(
-            f"a number has more than {POWERS} bits: {reprlib.repr(str(formula))}"
+            f"a number has more than {MOST_POWER_BITS} bits:"
+            f" {reprlib.repr(str(formula))}"
         )
     return value
 
@@ -245,8 +248,8 @@ class _Reader:
             case ["Rational", *arguments]:
                 return _rational(arguments)
             case [str(name), *arguments]:
-                if name not in FUNCTIONS:
-                    known = f"known: {', '.join(FUNCTIONS)}"
+                if name not in TREE_FUNCTIONS:
+                    known = f"known: {', '.join(TREE_FUNCTIONS)}"
                     raise InputError(
                         f"{reprlib.repr(name)} is not a function of formulas; {known}"
                     )

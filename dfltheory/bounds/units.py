@@ -52,7 +52,7 @@ def unit(f: int = 0, x: int = 0, v: int = 0) -> Unit:
     return Unit(Fraction(f), Fraction(x), Fraction(v))
 
 
-ONE = unit()
+NO_UNIT = unit()
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class UnitInference:
         if isinstance(expr, sp.Symbol):
             return self.units[expr.name]
         if expr.is_number:
-            return ONE
+            return NO_UNIT
         if isinstance(expr, sp.Mul):
-            product = ONE
+            product = NO_UNIT
             for factor in expr.args:
                 product = product * self.of(factor)
             return product
@@ -99,7 +99,7 @@ class UnitInference:
         if isinstance(expr, sp.Abs):
             return self.of(expr.args[0])
         for argument in expr.args:  # exp, log, ...: pure numbers in, a pure number out
-            if self.of(argument) != ONE:
+            if self.of(argument) != NO_UNIT:
                 self.clashes.append(
                     Clash(
                         expr,
@@ -107,19 +107,19 @@ class UnitInference:
                         f" {self.of(argument)}",
                     )
                 )
-        return ONE
+        return NO_UNIT
 
     def _power(self, expr: sp.Pow) -> Unit:
         base, exponent = self.of(expr.base), expr.exp
-        if self.of(exponent) != ONE:
+        if self.of(exponent) != NO_UNIT:
             self.clashes.append(Clash(expr, f"exponent with unit {self.of(exponent)}"))
         if isinstance(exponent, sp.Rational):
             return base ** Fraction(int(exponent.p), int(exponent.q))
-        if base != ONE:
+        if base != NO_UNIT:
             self.clashes.append(
                 Clash(expr, f"a quantity with unit {base} to the power {exponent}")
             )
-        return ONE
+        return NO_UNIT
 
     def _sum(self, expr: Expr) -> Unit:
         terms = sorted(expr.args, key=sp.default_sort_key)

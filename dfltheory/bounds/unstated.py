@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.algorithm_names import (
+    HYPERPARAMETERS_BY_CLASS,
+    NEUTRAL_HYPERPARAMETERS,
+)
 from dfltheory.bounds.clauses import symbol_names
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import step_names
@@ -22,7 +25,7 @@ def unstated(statement: Statement) -> list[str]:
     at_neutral: dict[str, object] = {}
     for algorithm in statement.scope.algorithms:
         name = algorithm if isinstance(algorithm, str) else algorithm.__name__
-        for hyperparameter in HYPERPARAMETERS.get(name, "").split():
+        for hyperparameter in HYPERPARAMETERS_BY_CLASS.get(name, "").split():
             if hyperparameter in stated or hyperparameter in at_neutral:
                 continue
             neutral = {**statement.neutral, **NEUTRAL_HYPERPARAMETERS}

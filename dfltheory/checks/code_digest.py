@@ -9,8 +9,8 @@ import ast
 import hashlib
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent
-AUDITING = (PACKAGE / "bounds", PACKAGE / "checks")
+PACKAGE_FOLDER = Path(__file__).parent.parent
+AUDITING = (PACKAGE_FOLDER / "bounds", PACKAGE_FOLDER / "checks")
 """The code from which the findings on a statement follow."""
 
 

@@ -12,7 +12,10 @@ from types import MappingProxyType
 
 import sympy as sp
 
-from dfltheory.bounds.algorithm_names import HYPERPARAMETERS, NEUTRAL_HYPERPARAMETERS
+from dfltheory.bounds.algorithm_names import (
+    HYPERPARAMETERS_BY_CLASS,
+    NEUTRAL_HYPERPARAMETERS,
+)
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.regions import equalities, expanded_conditions
 from dfltheory.bounds.scope import ANY
@@ -22,9 +25,9 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
-Values = Mapping[str, Expr]
+Substitution = Mapping[str, Expr]
 _ALL_HYPERPARAMETERS = frozenset(
-    name for names in HYPERPARAMETERS.values() for name in names.split()
+    name for names in HYPERPARAMETERS_BY_CLASS.values() for name in names.split()
 )
 _OF_NETWORKS: dict[str, dict[str, Expr]] = {
     "complete": {
@@ -57,7 +60,7 @@ class CommonCase:
     """
 
     algorithm: str
-    values: Values
+    values: Substitution
 
     @property
     def place(self) -> str:
@@ -120,12 +123,14 @@ def common_case(theorem: Theorem, other: Theorem) -> CommonCase | None:
 def _package_name(algorithm: str | type) -> str | None:
     """Return the name of one of the package's algorithms, None of any other."""
     if isinstance(algorithm, str):
-        return algorithm if algorithm in HYPERPARAMETERS else None
+        return algorithm if algorithm in HYPERPARAMETERS_BY_CLASS else None
     is_own = algorithm.__module__.split(".")[0] == __name__.split(".")[0]
     return algorithm.__name__ if is_own else None
 
 
-def _values(theorem: Theorem, other: Theorem, reduction: Reduction) -> Values | None:
+def _values(
+    theorem: Theorem, other: Theorem, reduction: Reduction
+) -> Substitution | None:
     """Return the values of a reduction and of what only one statement lets vary.
 
     None if a scope has another value, or a constant of push-sum has none.

@@ -11,7 +11,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.finding import AuditFinding, audit_check, error, note, warning
 from dfltheory.proofs.declared_steps import DeclaredProof, JudgedStep
 from dfltheory.proofs.deduction import Witness
-from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.linear_facts import ONE_MOMENT
 
 _LONGEST_REASON = 300
 
@@ -81,7 +81,7 @@ def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
     return {
         proof.text(moment): value
         for moment, value in witness.values.items()
-        if moment != ONE
+        if moment != ONE_MOMENT
     }
 
 

@@ -19,7 +19,7 @@ from dfltheory.errors import InputError
 
 _ORDER = 4
 _LARGEST_CONSTANT = 100
-Exponents = tuple[tuple[str, Fraction], ...]
+QuantityExponents = tuple[tuple[str, Fraction], ...]
 Facts = tuple[tuple[tuple[str, Fraction], ...], ...]
 
 
@@ -70,7 +70,10 @@ def _is_covered(
 
 @lru_cache(4096)
 def _are_covering(
-    exponents: Exponents, by: tuple[Exponents, ...], shares: Shares, facts: Facts
+    exponents: QuantityExponents,
+    by: tuple[QuantityExponents, ...],
+    shares: Shares,
+    facts: Facts,
 ) -> bool:
     """Return whether products of powers cover another one.
 

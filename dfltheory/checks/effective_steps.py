@@ -58,20 +58,20 @@ class FamilyConstants:
         return replace(self, **changed)
 
 
-PLAIN = ("DFedAvg", "DPSGD", "LocalSGD", "FedAvg", "DFedSAM", "OSGP", "SGP")
+PLAIN_STEPS = ("DFedAvg", "DPSGD", "LocalSGD", "FedAvg", "DFedSAM", "OSGP", "SGP")
 """Algorithms whose rounds are local gradient steps and an average: DFedSAM at rho = 0;
 DPSGD where it adapts before it combines; push-sum on a doubly stochastic matrix, where
 all its weights stay 1.
 """
 MOMENTUM = ("DFedAvgM", "DFedSGPSM", "DFedSGPM")
 """The same with heavy-ball steps, and a velocity that is 0 at the start of a round."""
-KEPT = "DFedAvgM that keeps its velocity"
+LASTING_MOMENTUM = "DFedAvgM that keeps its velocity"
 """Heavy-ball steps whose velocity goes on from round to round."""
 DUAL = ("DFedADMM", "DFedADMMSAM")
 """Algorithms with dual variables; DFedADMM-SAM at rho = 0."""
 SAM = ("DFedSAM", "FedSAM", "DFedSGPSM", "DFedADMMSAM", "DFedSMDC")
 """Algorithms that take gradients at y + rho g/norm(g) alone."""
-SPANS = (*MOMENTUM, *PLAIN, KEPT, "DSGT", "EXTRA", "D2", "SCAFFOLD")
+SPANS = (*MOMENTUM, *PLAIN_STEPS, LASTING_MOMENTUM, "DSGT", "EXTRA", "D2", "SCAFFOLD")
 """Algorithms whose models lie in the span of the start and of the gradients, where all
 clients have one objective and exact gradients.
 """
@@ -97,7 +97,7 @@ def travel(at: FamilyConstants) -> np.ndarray:
     if at.algorithm in DUAL:
         return at.lam_admm
     alpha, steps = at.alpha, at.steps
-    if at.algorithm == KEPT:
+    if at.algorithm == LASTING_MOMENTUM:
         return at.eta * steps / (1 - alpha)
     slow = alpha * (1 - alpha**steps) / (1 - alpha)
     return at.eta * (steps - slow) / (1 - alpha)
@@ -121,9 +121,9 @@ def is_local_descent(at: FamilyConstants) -> np.ndarray | bool:
 
 __all__ = [
     "DUAL",
-    "KEPT",
+    "LASTING_MOMENTUM",
     "MOMENTUM",
-    "PLAIN",
+    "PLAIN_STEPS",
     "SAM",
     "SPANS",
     "FamilyConstants",

@@ -11,7 +11,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds.theorem import Theorem
 
 Severity = Literal["error", "warning", "note"]
-ORDER: tuple[Severity, ...] = ("error", "warning", "note")
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 P = ParamSpec("P")
 
 
@@ -82,7 +82,7 @@ def found(
     return AuditFinding("", severity, "", "", place, message, evidence, correction)
 
 
-error, warning, note = (partial(found, severity) for severity in ORDER)
+error, warning, note = (partial(found, severity) for severity in SEVERITIES)
 
 
 Check = Callable[Concatenate[Theorem, P], Iterator[AuditFinding]]
@@ -127,7 +127,7 @@ def point_text(point: dict[str, float]) -> str:
 __all__ = [
     "Applies",
     "AuditFinding",
-    "ORDER",
+    "SEVERITIES",
     "Severity",
     "always",
     "audit_check",

@@ -14,9 +14,9 @@ import numpy as np
 
 from dfltheory.checks.effective_steps import (
     DUAL,
-    KEPT,
+    LASTING_MOMENTUM,
     MOMENTUM,
-    PLAIN,
+    PLAIN_STEPS,
     SAM,
     SPANS,
     FamilyConstants,
@@ -313,7 +313,7 @@ INSTANCES = (
     FloorInstance(
         name="averaged noise",
         words="f(x) = L x^2/2 at every client, noise sigma_l or -sigma_l, start 0",
-        algorithms=(*MOMENTUM, *PLAIN, *DUAL),
+        algorithms=(*MOMENTUM, *PLAIN_STEPS, *DUAL),
         measures=("grad_norm_sq", "grad_norm_sq_w", "f_gap", "dist_sq"),
         aggregates=("mean", "last"),
         gossip=False,
@@ -323,7 +323,7 @@ INSTANCES = (
     FloorInstance(
         name="the way to the minimum",
         words="one objective, linear up to a parabola around 0, exact gradients",
-        algorithms=(*MOMENTUM, *PLAIN, KEPT, *DUAL),
+        algorithms=(*MOMENTUM, *PLAIN_STEPS, LASTING_MOMENTUM, *DUAL),
         measures=("grad_norm_sq", "grad_norm_sq_w", "f_gap"),
         aggregates=("mean", "last", "min"),
         gossip=False,
@@ -333,7 +333,7 @@ INSTANCES = (
     FloorInstance(
         name="a late slope",
         words="one objective, flat at the start and steep later, exact gradients",
-        algorithms=(*MOMENTUM, *PLAIN),
+        algorithms=(*MOMENTUM, *PLAIN_STEPS),
         measures=("grad_norm_sq",),
         aggregates=("last",),
         gossip=False,
@@ -346,7 +346,7 @@ INSTANCES = (
             "halves of the clients with gradients h'(x) + sigma_g and h'(x) - sigma_g,"
             " h'(x) = L max(r - abs(x), 0), exact gradients, start 0"
         ),
-        algorithms=(*MOMENTUM, *PLAIN, *DUAL),
+        algorithms=(*MOMENTUM, *PLAIN_STEPS, *DUAL),
         measures=("grad_norm_sq", "grad_norm_sq_w"),
         aggregates=("mean", "last", "min"),
         gossip=True,

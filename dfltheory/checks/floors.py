@@ -16,9 +16,9 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.checks.effective_steps import (
     DUAL,
-    KEPT,
+    LASTING_MOMENTUM,
     MOMENTUM,
-    PLAIN,
+    PLAIN_STEPS,
     FamilyConstants,
 )
 from dfltheory.checks.finding import AuditFinding, audit_check, error
@@ -89,11 +89,16 @@ def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
     names = theorem.scope.algorithms
     variants = dict(theorem.scope.hyperparameters)
     if variants.pop("keep_momentum", False) and "DFedAvgM" in names:
-        names = (KEPT,)
+        names = (LASTING_MOMENTUM,)
     for name in instance.algorithms:
         if name not in names:
             continue
-        if instance.everywhere or name not in (*PLAIN, *MOMENTUM, KEPT, *DUAL):
+        if instance.everywhere or name not in (
+            *PLAIN_STEPS,
+            *MOMENTUM,
+            LASTING_MOMENTUM,
+            *DUAL,
+        ):
             return name
         if any(_ADAPT_FIRST.get(n) != v for n, v in variants.items()):
             continue
@@ -150,7 +155,7 @@ def _numbers(theorem: Theorem, instance: FloorInstance) -> FamilyConstants:
         eta=eta,
         rho=size,
         rho0=size,
-        alpha=alpha if algorithm in (*MOMENTUM, KEPT) else 0 * alpha,
+        alpha=alpha if algorithm in (*MOMENTUM, LASTING_MOMENTUM) else 0 * alpha,
         lam_admm=eta * penalty if algorithm in DUAL else eta,
         size=size,
         lam=lam if instance.gossip or instance.everywhere else 0 * lam,

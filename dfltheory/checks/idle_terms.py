@@ -24,7 +24,7 @@ from dfltheory.checks.degrees import Degree
 
 DIRECTIONS = [d for d in itertools.product((0, 1, -1, 2, -2), repeat=3) if any(d)]
 """The exponents (a, b, d) of t that are tried."""
-ROUNDING = 1e-9
+IDLE_ROUNDING = 1e-9
 
 
 def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
@@ -45,7 +45,7 @@ def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
             degree.of_unit(scaling.of(theorem.expand(side)))
             for side in (c.left, c.right)
         )
-        kept &= left <= right + ROUNDING
+        kept &= left <= right + IDLE_ROUNDING
     return None if scaling.clashes else kept
 
 
@@ -83,16 +83,16 @@ def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
             for summand in summands:
                 found |= (
                     summand.parts
-                    if (kept & (summand.growth > wanted + ROUNDING)).any()
+                    if (kept & (summand.growth > wanted + IDLE_ROUNDING)).any()
                     else set()
                 )
         return frozenset(found)
     for summand in summands:
-        kept = kept & (summand.growth <= wanted + ROUNDING)
+        kept = kept & (summand.growth <= wanted + IDLE_ROUNDING)
         if not summand.positive:
-            kept = kept & (summand.growth >= wanted - ROUNDING)
+            kept = kept & (summand.growth >= wanted - IDLE_ROUNDING)
     for summand in summands:
-        if (kept & (summand.growth < wanted - ROUNDING)).any():
+        if (kept & (summand.growth < wanted - IDLE_ROUNDING)).any():
             found |= summand.parts
     return frozenset(found)
 
@@ -171,4 +171,4 @@ def _pieces(expr: Expr) -> Iterator[Expr]:
         yield expr
 
 
-__all__ = ["DIRECTIONS", "ROUNDING", "keeps_conditions", "parts_with_idle_terms"]
+__all__ = ["DIRECTIONS", "IDLE_ROUNDING", "keeps_conditions", "parts_with_idle_terms"]

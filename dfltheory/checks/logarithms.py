@@ -19,12 +19,12 @@ from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Condition
 from dfltheory.bounds.units import Expr
 
-Row = tuple[str, dict[str, Expr], float]
+LogarithmRow = tuple[str, dict[str, Expr], float]
 """(name of the condition, exponents a, log c) of ``c * product(x^a) <= 1``."""
 _TOLERANCE = 1e-9
 
 
-def rows_of(condition: Condition) -> Iterator[Row]:
+def rows_of(condition: Condition) -> Iterator[LogarithmRow]:
     """Yield what a condition says of each of its terms.
 
     Only terms that are products of powers yield a row.
@@ -54,18 +54,20 @@ def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
     return exponents, float(sp.log(constant))
 
 
-def _ranges(names: Sequence[str], glossary: Glossary) -> list[Row]:
-    counts: list[Row] = [
+def _ranges(names: Sequence[str], glossary: Glossary) -> list[LogarithmRow]:
+    counts: list[LogarithmRow] = [
         (f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if glossary[n].integer
     ]
-    shares: list[Row] = [
+    shares: list[LogarithmRow] = [
         (f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].high == 1
     ]
     return counts + shares
 
 
 def log_sum_lower_bound(
-    goal: Mapping[str, Expr], rows: Sequence[Row], glossary: Glossary = GLOSSARY
+    goal: Mapping[str, Expr],
+    rows: Sequence[LogarithmRow],
+    glossary: Glossary = GLOSSARY,
 ) -> tuple[float, dict[str, float]] | None:
     """Return the largest proved lower bound of ``sum(goal * log x)``.
 
@@ -125,4 +127,10 @@ def contradiction(
     return f"the product of {' and '.join(used)} says {np.exp(-answer.fun):.6g} <= 1"
 
 
-__all__ = ["Row", "contradiction", "log_sum_lower_bound", "monomial", "rows_of"]
+__all__ = [
+    "LogarithmRow",
+    "contradiction",
+    "log_sum_lower_bound",
+    "monomial",
+    "rows_of",
+]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import sympy as sp
 
 from dfltheory.bounds.clauses import LeftSide
-from dfltheory.bounds.measures import MEASURES, Measure
+from dfltheory.bounds.measures import KNOWN_MEASURES, Measure
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.checks.finding import AuditFinding, audit_check, warning
@@ -95,7 +95,7 @@ def _quoted_from(theorem: Theorem, registry: Registry) -> list[Theorem]:
 
 def _measure(left: LeftSide) -> Measure:
     """Return the measure of a left-hand side, or an empty one for a user's own."""
-    return MEASURES.get(left.measure, Measure(None))
+    return KNOWN_MEASURES.get(left.measure, Measure(None))
 
 
 def _is_same_quantity(one: LeftSide, other: LeftSide) -> bool:

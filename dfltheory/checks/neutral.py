@@ -14,7 +14,7 @@ from dfltheory.checks.common_case import CommonCase, at_values, common_case
 from dfltheory.checks.different_terms import different_terms
 from dfltheory.checks.finding import AuditFinding, audit_check, note
 
-ABSENT: dict[str, int] = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
+ABSENT_MECHANISMS: dict[str, int] = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
 """Mechanism -> the value at which it is absent."""
 _OF_PROOFS = ("lemma", "equation")
 _SMALLER = ("min", "mean")
@@ -24,7 +24,7 @@ _SMALLER = ("min", "mean")
 def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
     """Return whether there is a registered theorem on a simpler method."""
     return bool(_comparisons(theorem, registry)) or any(
-        _displays_without(theorem, name, registry) for name in ABSENT
+        _displays_without(theorem, name, registry) for name in ABSENT_MECHANISMS
     )
 
 
@@ -38,7 +38,7 @@ def check_neutral(
     """
     for other, case in _comparisons(theorem, registry):
         yield from _difference(case.place, other, *case.statements(theorem, other))
-    for name, value in ABSENT.items():
+    for name, value in ABSENT_MECHANISMS.items():
         others = _displays_without(theorem, name, registry)
         pairs = [(at_values(theorem, {name: value}), other) for other in others]
         if any(different_terms(*pair) == ([], []) for pair in pairs):
@@ -114,15 +114,16 @@ def _displays_without(theorem: Theorem, name: str, registry: Registry) -> list[T
     if name == "lam" or name not in theorem.needs:
         return []
     wanted = (theorem.kind, theorem.lhs.measure, theorem.lhs.aggregate)
-    kept = {other for other in ABSENT if other in theorem.needs} - {name}
+    kept = {other for other in ABSENT_MECHANISMS if other in theorem.needs} - {name}
     return [
         other
         for other in registry.peers(theorem)
         if (other.kind, other.lhs.measure, other.lhs.aggregate) == wanted
         and other.key != theorem.key
-        and {mechanism for mechanism in ABSENT if mechanism in other.needs} == kept
+        and {mechanism for mechanism in ABSENT_MECHANISMS if mechanism in other.needs}
+        == kept
         and joint_glossary(theorem, other) is not None
     ]
 
 
-__all__ = ["ABSENT", "check_neutral", "has_neutral"]
+__all__ = ["ABSENT_MECHANISMS", "check_neutral", "has_neutral"]

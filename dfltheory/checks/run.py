@@ -12,7 +12,7 @@ from dfltheory.checks.conditions import check_conditions, has_conditions
 from dfltheory.checks.corollaries import check_corollary, has_rate
 from dfltheory.checks.declared_steps import check_declared_steps, has_steps
 from dfltheory.checks.extremes import check_extremes, has_limits
-from dfltheory.checks.finding import ORDER, Applies, AuditFinding, always
+from dfltheory.checks.finding import SEVERITIES, Applies, AuditFinding, always
 from dfltheory.checks.floors import check_floors, has_floors
 from dfltheory.checks.measured import check_measured, has_left_source
 from dfltheory.checks.monotone import check_monotone, has_monotonicity
@@ -86,7 +86,7 @@ def audit_statement(
     for name, check in CHECKS.items():
         if not checks or name in checks:
             found += check(theorem, **_options(name, registry))
-    return sorted(found, key=lambda f: ORDER.index(f.severity))
+    return sorted(found, key=lambda f: SEVERITIES.index(f.severity))
 
 
 def audit(

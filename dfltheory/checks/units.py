@@ -38,18 +38,18 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import ONE, Expr, Unit, UnitInference
+from dfltheory.bounds.units import NO_UNIT, Expr, Unit, UnitInference
 from dfltheory.checks.degrees import Degree
 from dfltheory.checks.finding import AuditFinding, audit_check, error, warning
 from dfltheory.checks.idle_terms import (
     DIRECTIONS,
-    ROUNDING,
+    IDLE_ROUNDING,
     keeps_conditions,
     parts_with_idle_terms,
 )
 
 _BOUNDS_A_RUN = ("theorem", "corollary", "rate")
-Severity = Callable[..., AuditFinding]
+FindingBuilder = Callable[..., AuditFinding]
 """Builds a finding: :func:`error` or :func:`warning`."""
 
 
@@ -103,7 +103,11 @@ def _not_invariant(theorem: Theorem) -> Iterator[AuditFinding]:
 
 
 def _term(
-    theorem: Theorem, scaling: UnitInference, name: str, part: Expr, severity: Severity
+    theorem: Theorem,
+    scaling: UnitInference,
+    name: str,
+    part: Expr,
+    severity: FindingBuilder,
 ) -> Iterator[AuditFinding]:
     """Yield clashes inside one term of the bound, and a wrong unit.
 
@@ -137,7 +141,7 @@ def _definitions_of(theorem: Theorem, names: frozenset[str]) -> set[sp.Symbol]:
 
 
 def _clashes(
-    theorem: Theorem, scaling: UnitInference, place: str, severity: Severity
+    theorem: Theorem, scaling: UnitInference, place: str, severity: FindingBuilder
 ) -> Iterator[AuditFinding]:
     """Yield the clashes that were collected at one place, once each."""
     of_bound = place.startswith(("definition ", "term "))
@@ -151,7 +155,7 @@ def _clashes(
 
 
 def _not_invariant_finding(
-    severity: Severity, place: str, what: str, correction: str | None = None
+    severity: FindingBuilder, place: str, what: str, correction: str | None = None
 ) -> AuditFinding:
     """Return a finding of the given severity, :func:`error` or :func:`warning`."""
     return severity(place, f"not invariant under units: {what}", correction)
@@ -180,7 +184,9 @@ def scaling_limit(theorem: Theorem) -> Iterator[AuditFinding]:
         np.max([degree.of(t) for t in terms], axis=0),
     )
     below = theorem.kind == "lower bound"
-    refuted = kept & (right > left + ROUNDING if below else right < left - ROUNDING)
+    refuted = kept & (
+        right > left + IDLE_ROUNDING if below else right < left - IDLE_ROUNDING
+    )
     if refuted.any():
         i = int(np.argmax(refuted))
         grows, most = (
@@ -217,7 +223,7 @@ def _missing_factor(theorem: Theorem, missing: Unit) -> str | None:
     for count in (1, 2):
         for names in itertools.combinations(wanted, count):
             for exponents in itertools.product(powers, repeat=count):
-                unit = ONE
+                unit = NO_UNIT
                 for name, e in zip(names, exponents, strict=True):
                     unit = unit * theorem.glossary[name].unit ** e
                 if unit == missing:

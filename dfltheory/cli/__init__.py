@@ -38,7 +38,7 @@ from dfltheory.cli.guard import (
     usage_message,
 )
 from dfltheory.cli.new import new
-from dfltheory.cli.output import SETTINGS
+from dfltheory.cli.output import COMMAND_SETTINGS
 from dfltheory.cli.prove import prove
 from dfltheory.cli.referee import referee
 from dfltheory.cli.schema import schema
@@ -101,7 +101,7 @@ def add_command(
     with_values : bool
         Whether the command accepts several NAME=VALUE arguments after ``--set``.
     """
-    settings = SETTINGS if with_values else None
+    settings = COMMAND_SETTINGS if with_values else None
     register = app.command(
         cls=Command, context_settings=settings, rich_help_panel=group
     )

@@ -7,7 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from dfltheory.cli.output import AsJson, Trust, Values, assigned_values, emit
+from dfltheory.cli.output import (
+    AsJson,
+    TrustOption,
+    ValuesOption,
+    assigned_values,
+    emit,
+)
 from dfltheory.errors import InputError
 
 
@@ -30,7 +36,7 @@ def atlas(
         Path | None,
         typer.Option(help="An experiment file: hold its run against every theorem."),
     ] = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     truth: Annotated[
         bool,
         typer.Option(
@@ -40,7 +46,7 @@ def atlas(
             ),
         ),
     ] = False,
-    set_: Values = None,
+    set_: ValuesOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare all theorems about one left-hand side.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, Trust, emit, leave
+from dfltheory.cli.output import AsJson, TrustOption, emit, leave
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def audit(
             )
         ),
     ] = True,
-    trust: Trust = False,
+    trust: TrustOption = False,
     json: AsJson = False,
 ) -> None:
     """Audit a theorem.

@@ -12,12 +12,12 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.unstated import unstated
 from dfltheory.checks.finding import AuditFinding, Severity
 from dfltheory.errors import DFLTheoryError
-from dfltheory.verdicts.rounding import LEAST
+from dfltheory.verdicts.rounding import UNDERFLOW_LIMIT
 
 if TYPE_CHECKING:
     from dfltheory.counterexamples.finding import Finding as SearchFinding
 
-SECONDS = 5.0
+SEARCH_SECONDS = 5.0
 
 
 def searched(theorem: Theorem, reference: str) -> AuditFinding:
@@ -30,7 +30,7 @@ def searched(theorem: Theorem, reference: str) -> AuditFinding:
 
     command = f"dfltheory falsify {reference}"
     try:
-        result = engine.falsify(theorem, seconds=SECONDS)
+        result = engine.falsify(theorem, seconds=SEARCH_SECONDS)
     except DFLTheoryError as wrong:
         return _finding(theorem, "note", f"no search: {wrong}", command, {})
     counts = {"evaluations": result.evaluations, "ratio": result.ratio}
@@ -43,7 +43,7 @@ def searched(theorem: Theorem, reference: str) -> AuditFinding:
     if result.growing:
         return _finding(theorem, "warning", str(result.divergence), command, counts)
     message = (
-        f"a search of {SECONDS:g} s, {result.evaluations} problems, found no"
+        f"a search of {SEARCH_SECONDS:g} s, {result.evaluations} problems, found no"
         f" counterexample{_doubt(result)}, which proves nothing"
     )
     return _finding(theorem, "note", message, command, counts)
@@ -54,7 +54,7 @@ def _doubt(result: SearchFinding) -> str:
     if math.isnan(result.ratio):
         return (
             ", but could judge none of them: none meets the conditions with a bound"
-            f" above {LEAST:g}"
+            f" above {UNDERFLOW_LIMIT:g}"
         )
     if result.undecided:
         return f" that floating point can decide ({'; '.join(result.undecided)})"
@@ -96,4 +96,4 @@ def _finding(
     )
 
 
-__all__ = ["SECONDS", "left_open", "searched"]
+__all__ = ["SEARCH_SECONDS", "left_open", "searched"]

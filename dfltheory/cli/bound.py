@@ -10,9 +10,9 @@ import typer
 
 from dfltheory.cli.output import (
     AsJson,
-    Trust,
-    Value,
-    Values,
+    AssignedValue,
+    TrustOption,
+    ValuesOption,
     Variant,
     assigned_values,
     check_picture,
@@ -41,7 +41,7 @@ def bound(
         ),
     ] = None,
     variant: Variant = None,
-    set_: Values = None,
+    set_: ValuesOption = None,
     plot: Annotated[
         tuple[str, Path] | None,
         typer.Option(
@@ -83,7 +83,7 @@ def bound(
     out: Annotated[
         Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")
     ] = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     json: AsJson = False,
 ) -> None:
     """Evaluate a theorem: its bound, its terms, and its conditions.
@@ -179,7 +179,7 @@ def _plot(
 def _tabulate(
     theorem: Theorem,
     grid: list[str],
-    values: Mapping[str, Value],
+    values: Mapping[str, AssignedValue],
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -350,7 +350,9 @@ def _scope(scope: Scope) -> dict[str, str]:
     return {name: text for name, text in words.items() if text}
 
 
-def _evaluate(theorem: Theorem, values: Mapping[str, Value], as_json: bool) -> None:
+def _evaluate(
+    theorem: Theorem, values: Mapping[str, AssignedValue], as_json: bool
+) -> None:
     """Print the value of a bound, its terms, and its conditions."""
     conditions = theorem.check_conditions(**values)
     value = float(theorem.evaluate(where="ignore", **values))

@@ -10,8 +10,8 @@ import typer
 
 from dfltheory.cli.output import (
     AsJson,
-    Trust,
-    Value,
+    AssignedValue,
+    TrustOption,
     Variant,
     assigned_values,
     check_picture,
@@ -98,7 +98,7 @@ def compare(
     method: Annotated[
         str, typer.Option(help="student, or bootstrap (8 seeds or more).")
     ] = "student",
-    trust: Trust = False,
+    trust: TrustOption = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -198,7 +198,7 @@ def _measured(
     path: Path,
     theorem: Theorem,
     options: Mapping[str, Any],
-    values: Mapping[str, Value],
+    values: Mapping[str, AssignedValue],
 ) -> History:
     """Return the history for a table of measurements and options on the run."""
     from dfltheory.training.history import History
@@ -243,8 +243,8 @@ def _measured(
 
 
 def _divided(
-    name: str, values: Mapping[str, Value]
-) -> tuple[type[Algorithm], dict[str, Any], dict[str, Value]]:
+    name: str, values: Mapping[str, AssignedValue]
+) -> tuple[type[Algorithm], dict[str, Any], dict[str, AssignedValue]]:
     """Return the algorithm's class, its hyperparameters, and all other values."""
     from dataclasses import fields
 

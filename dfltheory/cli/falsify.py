@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dfltheory.cli.guard import keeping
-from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
+from dfltheory.cli.output import AsJson, TrustOption, Variant, emit, leave, on_the_line
 from dfltheory.cli.simplification import (
     AUTOMATIC,
     show_stored,
@@ -104,7 +104,7 @@ def falsify(
             ),
         ),
     ] = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     as_json: AsJson = False,
 ) -> None:
     """Search for a problem that meets a theorem's assumptions and violates its bound.

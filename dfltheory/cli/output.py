@@ -18,11 +18,11 @@ from dfltheory.files import json_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-Value = float | str
+AssignedValue = float | str
 """A value in NAME=VALUE: a number, a boolean or text."""
 FIELD_VALUE = "FIELD=VALUE"
 """Metavar of a ``--set`` that changes fields of an experiment file."""
-SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
+COMMAND_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": False}
 """Settings of commands whose --set accepts several NAME=VALUE arguments."""
 AsJson = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout and nothing else.")
@@ -33,7 +33,7 @@ Variant = Annotated[
         help="printed, appendix, corrected, ...; without it the first that there is."
     ),
 ]
-Values = Annotated[
+ValuesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="NAME=VALUE...", help="Values, by the glossary's names."
@@ -47,7 +47,7 @@ Change = Annotated[
         help="A field of the document, as run.rounds=10; repeatable.",
     ),
 ]
-Trust = Annotated[
+TrustOption = Annotated[
     bool,
     typer.Option(
         "--trust",
@@ -114,7 +114,7 @@ def console(width: int) -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else width)
 
 
-def assignments(items: list[str] | None) -> dict[str, Value]:
+def assignments(items: list[str] | None) -> dict[str, AssignedValue]:
     """Return the values of NAME=VALUE items by name.
 
     ["K=5", "eta=0.1"] becomes {"K": 5, "eta": 0.1}. Values are integers, floats or
@@ -125,7 +125,7 @@ def assignments(items: list[str] | None) -> dict[str, Value]:
     InputError
         An item has another form, or a name is given twice.
     """
-    values: dict[str, Value] = {}
+    values: dict[str, AssignedValue] = {}
     pairs = [item.partition("=") for item in items or []]
     names = [name.strip() for name, _, _ in pairs]
     for item, (left, sign, right) in zip(items or [], pairs, strict=True):
@@ -140,7 +140,7 @@ def assignments(items: list[str] | None) -> dict[str, Value]:
 
 def assigned_values(
     context: typer.Context, given: list[str] | None
-) -> dict[str, Value]:
+) -> dict[str, AssignedValue]:
     """Return the values of ``--set`` and of further NAME=VALUE arguments.
 
     Raises
@@ -273,7 +273,7 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
     return "topology.name", text
 
 
-def parsed_value(text: str) -> Value:
+def parsed_value(text: str) -> AssignedValue:
     """Return text as an integer, a float or a boolean if it has that form."""
     for kind in (int, float):
         try:

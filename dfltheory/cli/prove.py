@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, Trust, emit, leave
+from dfltheory.cli.output import AsJson, TrustOption, emit, leave
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def prove(
         Path | None,
         typer.Option(help="A file to write the proof to, for the second checker."),
     ] = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     json: AsJson = False,
 ) -> None:
     """Check the proof of a statement by the rules of the kernel.

@@ -10,13 +10,13 @@ import sympy as sp
 from dfltheory.bounds.tables import axis
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import admissible_steps, best_step, dominance, step_name
-from dfltheory.cli.output import Value
+from dfltheory.cli.output import AssignedValue
 from dfltheory.errors import InputError
 
 
 def answers(
     theorem: Theorem,
-    values: Mapping[str, Value],
+    values: Mapping[str, AssignedValue],
     steps: bool,
     derivatives: list[str],
     over: str | None,
@@ -59,7 +59,7 @@ def answers(
 
 
 def _steps(
-    theorem: Theorem, values: Mapping[str, Value]
+    theorem: Theorem, values: Mapping[str, AssignedValue]
 ) -> dict[str, dict[str, float | None]]:
     """Return the admissible interval and the best value of each step size.
 
@@ -83,7 +83,7 @@ def _steps(
 
 
 def _derivative(
-    theorem: Theorem, name: str, values: Mapping[str, Value]
+    theorem: Theorem, name: str, values: Mapping[str, AssignedValue]
 ) -> dict[str, object]:
     """Return the formula of a derivative of the bound, and its value.
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, Trust, Variant, emit, leave, on_the_line
+from dfltheory.cli.output import AsJson, TrustOption, Variant, emit, leave, on_the_line
 from dfltheory.errors import InputError
 
 
@@ -59,7 +59,7 @@ def referee(
         Path | None,
         typer.Option(help="The JSON file to write (claim.json next to the page)."),
     ] = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     json: AsJson = False,
 ) -> None:
     """Examine one statement and write a self-contained page and claim.json.

@@ -17,7 +17,7 @@ from dfltheory.cli.output import (
     AsJson,
     Change,
     Force,
-    Trust,
+    TrustOption,
     assignments,
     console,
     emit,
@@ -54,7 +54,7 @@ def sweep(
         ),
     ] = None,
     change: Change = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     force: Force = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed cells again.")

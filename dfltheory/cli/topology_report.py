@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dfltheory.graphs import Report, SpectralReport
     from dfltheory.graphs.matrices import Matrix
 
-Document = dict[str, Any]
+ReportDocument = dict[str, Any]
 """The report as JSON-compatible data."""
 LARGEST_BUILT = 20_000
 """Up to this number of clients the graph is built and its matrix checked even if a
@@ -26,8 +26,8 @@ closed form is known.
 
 
 def describe_large(
-    name: str, m: int, rule: str | None, Q: int, options: Document
-) -> Document | None:
+    name: str, m: int, rule: str | None, Q: int, options: ReportDocument
+) -> ReportDocument | None:
     """Return the document of a large topology from closed forms only.
 
     The result is None if the topology must be built.
@@ -45,8 +45,8 @@ def describe_large(
 
 
 def topology_document(
-    name: str, m: int, rule: str | None, Q: int, options: Document
-) -> tuple[Document, nx.Graph, Matrix]:
+    name: str, m: int, rule: str | None, Q: int, options: ReportDocument
+) -> tuple[ReportDocument, nx.Graph, Matrix]:
     """Build and check a topology; return its document, graph and matrix."""
     refuse_too_large(name, m, options)
     G = graphs.topology(name, m, **options)
@@ -69,7 +69,7 @@ def topology_document(
     return document | {"check": report_document(check), "ok": check.ok}, G, W
 
 
-def report_document(report: Report) -> Document:
+def report_document(report: Report) -> ReportDocument:
     """Return a check's report as JSON, with the theorems whose assumptions fail."""
     return {
         "ok": report.ok,
@@ -88,7 +88,7 @@ def draw_topology(G: nx.Graph, W: Matrix, rule: str, plot: Path) -> None:
     write_figure(plot_topology(G, W, f"{G.name}, {rule} weights"), plot)
 
 
-def description_text(document: Document) -> str:
+def description_text(document: ReportDocument) -> str:
     """Return the document as text."""
     d = document
     lines = [f"{d['topology']}: m = {d['m']}, {d['weights']} weights"]
@@ -132,7 +132,7 @@ def description_text(document: Document) -> str:
     return "\n".join(lines)
 
 
-def _check_lines(check: Document | None) -> list[str]:
+def _check_lines(check: ReportDocument | None) -> list[str]:
     """Return the lines on the checks of the matrix."""
     if check is None:
         return [
@@ -148,7 +148,9 @@ def _check_lines(check: Document | None) -> list[str]:
     return [*lines, f"    theorems that assume this: {', '.join(check['takes_away'])}"]
 
 
-def compare_gaps(names: list[str], sizes: list[int], rule: str | None) -> Document:
+def compare_gaps(
+    names: list[str], sizes: list[int], rule: str | None
+) -> ReportDocument:
     """Return the gaps of topologies at several sizes, and their fitted exponents."""
     if not names:
         raise InputError(
@@ -185,7 +187,7 @@ def compare_gaps(names: list[str], sizes: list[int], rule: str | None) -> Docume
     return {"m": sizes, "rows": rows}
 
 
-def comparison_text(document: Document) -> None:
+def comparison_text(document: ReportDocument) -> None:
     """Print the comparison as a table."""
     from rich.table import Table
 
@@ -213,20 +215,20 @@ def comparison_text(document: Document) -> None:
     terminal.print(table)
 
 
-def _head(name: str, m: int, rule: str, options: Document) -> Document:
+def _head(name: str, m: int, rule: str, options: ReportDocument) -> ReportDocument:
     document = {"topology": name, "m": m, "weights": rule}
     if graphs.topology_key(name.partition("(")[0]) in ("grid", "torus"):
         document["sides"] = list(check_sides(m, options.get("sides")))
     return document
 
 
-def _gossip(report: SpectralReport, Q: int) -> Document:
+def _gossip(report: SpectralReport, Q: int) -> ReportDocument:
     known = {n: getattr(report, n) for n in ("lam", "gap", "method", "error")}
     phi = graphs.phi(min(report.lam, 1.0), m=report.m, Q=Q)
     return known | {"Q": Q, "phi": phi, "mixing_time": graphs.mixing_rounds(report.gap)}
 
 
-def _push_sum(W: Matrix) -> Document:
+def _push_sum(W: Matrix) -> ReportDocument:
     computed, cited = graphs.push_sum_constants(W), graphs.cited_constants(W)
     return {
         "push_sum": {

@@ -17,7 +17,7 @@ from dfltheory.cli.output import (
     Data,
     Force,
     TaskOptions,
-    Trust,
+    TrustOption,
     assigned_values,
     changes,
     emit,
@@ -39,7 +39,7 @@ from dfltheory.files import check_writable
 if TYPE_CHECKING:
     from dfltheory.training.history import History
 
-FIELDS = {
+RUN_FIELDS = {
     **{name: f"{name}.name" for name in ("algorithm", "task")},
     **{name: f"run.{name}" for name in ("rounds", "seeds", "seed", "evaluate_every")},
     **{
@@ -177,7 +177,7 @@ def train(
             help="An experiment file (TOML, JSON); options change what it says.",
         ),
     ] = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     force: Force = False,
     measure_on: Annotated[
         int,
@@ -244,7 +244,7 @@ def train(
     further = {}
     for name, value in values.items():
         further[name if "." in name else f"algorithm.{name}"] = value
-    given = changes(context, FIELDS, option, further)
+    given = changes(context, RUN_FIELDS, option, further)
     if on_the_line(context, "alpha") or "alpha" in values:
         reject_ambiguous_alpha(given, task, config)
     if on_the_line(context, "dirichlet"):

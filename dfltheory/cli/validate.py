@@ -19,7 +19,7 @@ from dfltheory.cli.output import (
     Data,
     Force,
     TaskOptions,
-    Trust,
+    TrustOption,
     assignments,
     changes,
     emit,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.experiments.report import Study
 
-FIELDS = {
+STUDY_FIELDS = {
     **{name: f"run.{name}" for name in ("rounds", "seeds", "seed")},
     **{name: f"theorem.{name}" for name in ("key", "confidence", "method")},
     "task": "task.name",
@@ -46,7 +46,7 @@ FIELDS = {
     "steps": "theorem.steps",
 }
 """Fields of the options in the document of the study."""
-NETWORKS = ["ring", "torus", "exponential", "complete"]
+DEFAULT_NETWORKS = ["ring", "torus", "exponential", "complete"]
 
 
 def validate(
@@ -139,7 +139,7 @@ def validate(
         ),
     ] = None,
     change: Change = None,
-    trust: Trust = False,
+    trust: TrustOption = False,
     force: Force = False,
     confidence: Annotated[
         float, typer.Option(help="Of the two-sided interval.")
@@ -180,7 +180,7 @@ def validate(
         )
     if out is not None:
         check_writable(out, folder=True)
-    given = changes(context, FIELDS, option, assignments(change))
+    given = changes(context, STUDY_FIELDS, option, assignments(change))
     from dfltheory.experiments.cases import perform_all
     from dfltheory.experiments.experiment_file import load_document, read_experiment
     from dfltheory.experiments.report import Study
@@ -195,7 +195,7 @@ def validate(
         local_steps = k if on_the_line(context, "k") else None
         document = _default_document(key, local_steps, algorithm, given, trust)
         folder = Path()
-        networks = topology or NETWORKS
+        networks = topology or DEFAULT_NETWORKS
     _add_axis(
         document,
         given,

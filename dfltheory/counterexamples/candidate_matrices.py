@@ -151,7 +151,7 @@ def server(read: Reader, copies: bool) -> np.ndarray:
     return np.full((len(read.unit()), 2, 2), 0.5)
 
 
-KINDS: dict[str, tuple[int, Make]] = {
+MATRIX_KINDS: dict[str, tuple[int, Make]] = {
     "pair": (2, _pair),
     "circle": (3, _circle),
     "even circle": (4, _uniform_ring),
@@ -173,4 +173,4 @@ def whole_network(W: np.ndarray, copies: int) -> np.ndarray:
     return np.kron(W, np.full((copies, copies), 1 / copies))
 
 
-__all__ = ["KINDS", "Make", "digraphs", "matchings", "server", "whole_network"]
+__all__ = ["MATRIX_KINDS", "Make", "digraphs", "matchings", "server", "whole_network"]

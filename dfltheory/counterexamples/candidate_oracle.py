@@ -17,7 +17,7 @@ from dfltheory.algorithms.base import Mix, Oracle, Parameters, replace
 from dfltheory.algorithms.protocol import unknown_methods_rejected
 from dfltheory.counterexamples.batch import CandidateBatch
 
-ENVIRONMENT = "falsify"
+SEARCH_ENVIRONMENT = "falsify"
 
 
 class Candidates(Oracle):
@@ -27,7 +27,7 @@ class Candidates(Oracle):
     ``moments`` steps of a round are recorded.
     """
 
-    environment = ENVIRONMENT
+    environment = SEARCH_ENVIRONMENT
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class CandidatesMix(Mix):
     n.
     """
 
-    environment = ENVIRONMENT
+    environment = SEARCH_ENVIRONMENT
 
     def __init__(self, batch: CandidateBatch, runs: int, oracle: Candidates):
         self._batch, self._runs, self._oracle = batch, runs, oracle

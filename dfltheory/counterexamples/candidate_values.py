@@ -17,7 +17,7 @@ from dfltheory.graphs import push_sum_constants
 from dfltheory.verdicts.computed_values import computed_quantities
 from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.rounding import RoundingError
-from dfltheory.verdicts.run_values import PUSH_SUM, RecordedRun, run_values
+from dfltheory.verdicts.run_values import PUSH_SUM_CONSTANTS, RecordedRun, run_values
 from dfltheory.verdicts.value_sources import Source, Values
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class CounterexampleRun(RecordedRun):
             values.setdefault("B", values["S2"] ** 0.5)  # along the run
         if batch.period > 1 and "window" in theorem.needs:
             windows = push_sum_constants(self.run.topology)
-            values |= {name: getattr(windows, name) for name in PUSH_SUM}
+            values |= {name: getattr(windows, name) for name in PUSH_SUM_CONSTANTS}
         if batch.two_blocks:
             values["delta_u"] = self._of_candidate(theorem)["delta_u"]
         else:

@@ -49,13 +49,13 @@ RUN_LIMITS = ((4000, 40000), (20000, 80000))
 """Largest number of further runs, and of their rounds in total. The second pair is used
 if the mean exceeds the bound but its lower confidence limit does not.
 """
-CONFIDENCE = 0.999
+CERTIFICATE_CONFIDENCE = 0.999
 """Confidence of the lower limit, jointly over all numbers of runs that are tried."""
 FIRST_ROUNDS = 32
 """Number of rounds that the core runs if the whole run is known in closed form."""
-DEVIATIONS = 5.0
+MOST_STANDARD_ERRORS = 5.0
 """Largest difference of their mean from the closed form, in standard errors."""
-MARGIN = 1e-6
+CERTIFICATE_MARGIN = 1e-6
 """Relative rounding error that is allowed for the closed form."""
 SIGN_RUNS = 16
 """Number of runs that must agree if the result is the same for both signs of the noise.
@@ -101,19 +101,19 @@ def _certify_in_closed_form(
     """
     exact, values, run = _closed_form_sides(instance, theorem, blocks, FIRST_RUNS[-1])
     first = {**values, "T": float(run.rounds)}
-    core = noisy_result(run, theorem, first, CONFIDENCE)
+    core = noisy_result(run, theorem, first, CERTIFICATE_CONFIDENCE)
     span = theorem.lhs.rounds(run.rounds)
     samples = lowered_measure(run, theorem)[:, span.start : span.stop].mean(1)
     standard_error = float(samples.std(ddof=1)) / len(samples) ** 0.5
     formula = closed_form_left(theorem, blocks, values, run.rounds)
     deviation = abs(float(samples.mean()) - formula)
-    allowed = DEVIATIONS * standard_error
+    allowed = MOST_STANDARD_ERRORS * standard_error
     at_T = exact["ratio"] if deviation <= allowed else None
     obstacles, conditions = _check_scope(run, theorem, values)
-    if 1 < exact["ratio"] <= 1 + MARGIN:
+    if 1 < exact["ratio"] <= 1 + CERTIFICATE_MARGIN:
         obstacles.append(
             f"it exceeds the bound by a relative {exact['ratio'] - 1:.1g}, which may be"
-            f" a rounding error of the closed form (up to {MARGIN:g})"
+            f" a rounding error of the closed form (up to {CERTIFICATE_MARGIN:g})"
         )
     certificate = Certificate(exact, core, at_T, conditions, obstacles)
     return replace(certificate, undecided=_doubts(theorem, values, certificate))
@@ -210,7 +210,7 @@ def _decisive_evaluation(
     """Run the core with more rounds or runs until these cannot change the verdict."""
     T = instance.rounds
     numbers_of_runs = _numbers_of_runs(batch, T)
-    confidence = 1 - (1 - CONFIDENCE) / len(numbers_of_runs)
+    confidence = 1 - (1 - CERTIFICATE_CONFIDENCE) / len(numbers_of_runs)
     enough = _runs(T, *RUN_LIMITS[0]) if batch.is_random else numbers_of_runs[0]
     in_full = batch.is_random or (requires_schedule(theorem) and T <= SIMULATED)
     numbers_of_rounds = (T,) if in_full else CORE_ROUNDS

@@ -27,8 +27,8 @@ from dfltheory.counterexamples.shared_numbers import requires_schedule
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-HORIZONS = 10.0 ** np.arange(2, 17)
-STEPS = 10.0 ** np.arange(-7, 0)
+CLOSED_FORM_HORIZONS = 10.0 ** np.arange(2, 17)
+CLOSED_FORM_STEP_SIZES = 10.0 ** np.arange(-7, 0)
 """Step sizes that are tried if the statement has no schedule."""
 VALLEYS = (0.0, 1.0, 1e4, 1e8)
 """Values of f(x^0) - f* that are tried. If one is too small, its value without a valley
@@ -99,10 +99,10 @@ def _noise_grid(
     that are tried.
     """
     sizes = 10.0 ** np.arange(-4, 3)
-    steps = np.ones(1) if requires_schedule(theorem) else STEPS
+    steps = np.ones(1) if requires_schedule(theorem) else CLOSED_FORM_STEP_SIZES
     local = _local_steps(theorem, (1, 5, 50))
     grid = np.meshgrid(
-        sizes, sizes, counts, local, HORIZONS, steps, valleys, indexing="ij"
+        sizes, sizes, counts, local, CLOSED_FORM_HORIZONS, steps, valleys, indexing="ij"
     )
     sigma, s0, m, K, T, eta, valley = (axis.ravel() for axis in grid)
     largest_gradient = np.maximum(s0, sigma)
@@ -144,7 +144,7 @@ def two_parabolas(theorem: Theorem) -> float:
     """
     if not _plain_steps(theorem) or theorem.lhs.measure == "two_block_weighted":
         return 0.0
-    steps = np.ones(1) if requires_schedule(theorem) else STEPS
+    steps = np.ones(1) if requires_schedule(theorem) else CLOSED_FORM_STEP_SIZES
     curvatures = (0.5, 0.1, 0.01)
     local = _local_steps(theorem, (1, 2, 16, 256, 10**4, 10**6, 10**8))
     gossips = (1, 100, 10**4) if "Q" in theorem.needs else (1,)
@@ -245,9 +245,11 @@ def matrices_in_turn(theorem: Theorem) -> float:
     """
     if "windows" not in theorem.scope.sequence or not _plain_steps(theorem):
         return 0.0
-    steps = np.ones(1) if requires_schedule(theorem) else STEPS
+    steps = np.ones(1) if requires_schedule(theorem) else CLOSED_FORM_STEP_SIZES
     local = _local_steps(theorem, (1, 2, 16))
-    grid = np.meshgrid((0.5, 0.1, 0.01), local, HORIZONS, steps, indexing="ij")
+    grid = np.meshgrid(
+        (0.5, 0.1, 0.01), local, CLOSED_FORM_HORIZONS, steps, indexing="ij"
+    )
     k, K, T, eta = (axis.ravel() for axis in grid)
     known = {
         "m": 2,

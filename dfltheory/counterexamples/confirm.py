@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import mpmath
 
 from dfltheory.bounds.clauses import Condition
-from dfltheory.bounds.enclosures import DIGITS, Enclosure, Evaluation
-from dfltheory.bounds.evaluation import ROUNDING
+from dfltheory.bounds.enclosures import ENCLOSURE_DIGITS, Enclosure, Evaluation
+from dfltheory.bounds.evaluation import CONDITION_ROUNDING
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 
@@ -25,7 +25,7 @@ SMALLEST, LARGEST = 1e-290, 1e300
 """Bounds and sides of conditions outside of this range may be inaccurate because of
 underflow or overflow.
 """
-AGREEMENT = 1e-6
+BOUND_TOLERANCE = 1e-6
 """Largest relative deviation of a bound in floating point from the bound at 50 digits.
 """
 
@@ -106,7 +106,8 @@ def unconfirmed(
         for condition in theorem.conditions if conditions else ():
             if not _condition_holds(evaluation, condition):
                 reasons.append(
-                    f"condition {condition.name} is not confirmed at {DIGITS} digits"
+                    f"condition {condition.name} is not confirmed at {ENCLOSURE_DIGITS}"
+                    " digits"
                 )
     except InputError as error:
         reasons.append(str(error))
@@ -117,14 +118,14 @@ def _bound_obstacles(enclosure: Enclosure, bound: float, measured: float) -> lis
     """Return why the bound at 50 digits does not confirm a refutation."""
     reasons = []
     deviation = max(abs(enclosure.low - bound), abs(enclosure.high - bound))
-    if not deviation <= AGREEMENT * abs(enclosure.low):
+    if not deviation <= BOUND_TOLERANCE * abs(enclosure.low):
         reasons.append(
             f"the bound is {bound:.6g} in floating point and"
-            f" {mpmath.nstr(enclosure.high, 6)} at {DIGITS} digits"
+            f" {mpmath.nstr(enclosure.high, 6)} at {ENCLOSURE_DIGITS} digits"
         )
     if not measured > enclosure.high:
         reasons.append(
-            f"the measured value does not exceed the bound at {DIGITS} digits"
+            f"the measured value does not exceed the bound at {ENCLOSURE_DIGITS} digits"
         )
     return reasons
 
@@ -135,7 +136,9 @@ def _condition_holds(evaluation: Evaluation, condition: Condition) -> bool:
     right = evaluation.enclosure(condition.right)
     if condition.strict:
         return bool(left.high < right.low)
-    return bool(left.high <= right.low + ROUNDING * max(left.size, right.size))
+    return bool(
+        left.high <= right.low + CONDITION_ROUNDING * max(left.size, right.size)
+    )
 
 
 def _is_normal(value: float) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.training.history import History
 
-SIGNED = ("loss", "two_block_value")
+SIGNED_MEASURES = ("loss", "two_block_value")
 """Measures that may be negative, so that unknown rounds cannot count as 0."""
 SETTLED_ROUNDS = 200
 """Number of final rounds whose measure may take only a few distinct values if the state
@@ -101,7 +101,9 @@ def deterministic_result(
     best = max((rows[h] for h in sorted(reached)), key=itemgetter("ratio"))
     at_T = rows[T]["ratio"]
     left = theorem.lhs
-    refuted = left.aggregate == "max" and left.measure not in SIGNED and at_T > 1
+    refuted = (
+        left.aggregate == "max" and left.measure not in SIGNED_MEASURES and at_T > 1
+    )
     known_at_T = run.rounds >= T or is_stationary or refuted
     return {
         "rounds": run.rounds,

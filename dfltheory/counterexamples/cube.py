@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LEAST = 1e-5
+LEAST_STEP_FRACTION = 1e-5
 """Smallest fraction of the largest admissible step size."""
 
 
@@ -43,10 +43,13 @@ class Reader:
     def share(self) -> np.ndarray:
         """Return a fraction of the largest step size.
 
-        It is exactly 1 with probability 0.15, otherwise log-uniform in [``LEAST``, 1].
+        It is exactly 1 with probability 0.15, otherwise log-uniform in
+        [``LEAST_STEP_FRACTION``, 1].
         """
         u = self.unit()
-        return np.where(u > 0.85, 1.0, LEAST ** np.clip(1 - u / 0.85, 0, 1))
+        return np.where(
+            u > 0.85, 1.0, LEAST_STEP_FRACTION ** np.clip(1 - u / 0.85, 0, 1)
+        )
 
 
 __all__ = ["Reader"]

@@ -25,7 +25,7 @@ from dfltheory.counterexamples.reach import (
     searched_algorithm,
     searches_convex,
 )
-from dfltheory.counterexamples.shared_numbers import Shared, radius_field
+from dfltheory.counterexamples.shared_numbers import SharedNumbers, radius_field
 from dfltheory.counterexamples.splits import Splits
 from dfltheory.counterexamples.step_sizes import candidate_step_sizes
 
@@ -59,7 +59,7 @@ class DiscreteChoices:
 
 
 def decoded(
-    theorem: Theorem, read: Reader, layout: DiscreteChoices, shared: Shared
+    theorem: Theorem, read: Reader, layout: DiscreteChoices, shared: SharedNumbers
 ) -> CandidateBatch:
     """Return the candidates at the points of ``read``.
 

@@ -33,7 +33,7 @@ simulated steps.
 """
 DIVERGES = 0.2
 """A ratio counts as growing if its last two local exponents exceed this."""
-LEVELS = 0.8
+LEVELING_FACTOR = 0.8
 """A ratio levels off if its local exponent falls below this fraction of the preceding
 one.
 """
@@ -97,7 +97,7 @@ class Divergence:
         does not count.
         """
         slopes = _slopes(self.values, self.ratios)
-        levels_off = slopes[-1] < LEVELS * slopes[-2]
+        levels_off = slopes[-1] < LEVELING_FACTOR * slopes[-2]
         grows = (
             self.low > DIVERGES
             and not levels_off
@@ -239,7 +239,7 @@ def structural(parameter: str) -> bool:
     return set(parameter.split("*")) <= set(STRUCTURE)
 
 
-Point = tuple[float, float, float, Numbers]
+MeasuredMember = tuple[float, float, float, Numbers]
 """Factor, measured value, value of the expression, and quantities of a member."""
 
 
@@ -250,7 +250,7 @@ def _point(
     parameter: str,
     factor: float,
     late: Callable[[], bool],
-) -> Point | None:
+) -> MeasuredMember | None:
     """Return one member of a family as a point; None if it cannot be measured."""
     if late():
         return None
@@ -281,7 +281,7 @@ def _fit_family(
     member: Member,
     base: Numbers,
     parameter: str,
-    points: list[Point | None],
+    points: list[MeasuredMember | None],
 ) -> Divergence | None:
     """Return the family with its fitted exponent; None if a member is missing."""
     whole = [point for point in points if point is not None]
@@ -309,7 +309,7 @@ def _fit_family(
 
 
 def _outgrows_every_term(
-    theorem: Theorem, points: list[Point], values: Sequence[float]
+    theorem: Theorem, points: list[MeasuredMember], values: Sequence[float]
 ) -> bool:
     """Return whether the ratio grows relative to every term of the expression.
 
@@ -329,7 +329,7 @@ def _outgrows_every_term(
     )
 
 
-def _confirmed(theorem: Theorem, points: list[Point | None]) -> bool:
+def _confirmed(theorem: Theorem, points: list[MeasuredMember | None]) -> bool:
     """Return whether the evaluation at 50 digits confirms the expressions.
 
     It must confirm the conditions, too.

@@ -43,9 +43,9 @@ from dfltheory.training.instance import Instance
 
 Document = dict[str, Any]
 """The content of a file, after all fields have been checked."""
-FORMAT = 2
-KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome")
-BYTES = 2**21
+COUNTEREXAMPLE_FORMAT = 2
+FILE_KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.outcome")
+LARGEST_COUNTEREXAMPLE_FILE = 2**21
 """Maximum size of a file."""
 LARGE, SMALL = 1e9, 1e-12
 MOST_CLIENTS, LONGEST_PERIOD, LONGEST_LIST, MOST_STEPS = 64, 4, 64, 64
@@ -75,12 +75,13 @@ def read_document(
         The file is not such a document, has an older format, or has an invalid field,
         the first of which is reported.
     """
-    data = read_json(path, BYTES, parse_float)
+    data = read_json(path, LARGEST_COUNTEREXAMPLE_FILE, parse_float)
     with reading(path, "a counterexample"):
         try:
             if isinstance(data, dict) and data.get("format") == 1:
                 raise InputError(
-                    f"its format is 1, but this version reads format {FORMAT}: search"
+                    "its format is 1, but this version reads format"
+                    f" {COUNTEREXAMPLE_FORMAT}: search"
                     " again, or replay it with the version that wrote it"
                 )
             return _document(data, required)
@@ -229,8 +230,8 @@ _run: dict[str, Read] = {
 }
 _condition = record({"condition": _line, "slack": any_number, "holds": truth})
 _FIELDS: dict[str, Read] = {
-    "kind": one_of(*KINDS),
-    "format": whole(FORMAT, FORMAT),
+    "kind": one_of(*FILE_KINDS),
+    "format": whole(COUNTEREXAMPLE_FORMAT, COUNTEREXAMPLE_FORMAT),
     "command": _words,
     "file": maybe(_line),
     "key": _name,
@@ -281,4 +282,4 @@ def _document(data: object, required: tuple[str, ...]) -> Document:
     return document
 
 
-__all__ = ["FORMAT", "KINDS", "Document", "built", "read_document"]
+__all__ = ["COUNTEREXAMPLE_FORMAT", "FILE_KINDS", "Document", "built", "read_document"]

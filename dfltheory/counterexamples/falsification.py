@@ -25,13 +25,13 @@ from dfltheory.training.instance import Instance
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-TRIED = 6
+MOST_TRIED_FAMILIES = 6
 """Number of families whose best candidates the training core may evaluate, in order of
 fitness.
 """
 LONG_NOISE = "stationary noise, closed form"
 """Name of the problems of :mod:`.long_noise`."""
-COMMON = "common start"
+COMMON_START_READING = "common start"
 SEPARATE_STARTS = "separate starts"
 STATE_NOISE = "noise that depends on the state"
 
@@ -141,7 +141,7 @@ def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
     """
     own_scope = theorem.scope
     strict = replace(own_scope, common_start=True, samplewise=True)
-    scopes = {COMMON: strict}
+    scopes = {COMMON_START_READING: strict}
     if not own_scope.common_start and not theorem.order:
         scopes[SEPARATE_STARTS] = replace(strict, common_start=False)
     if not own_scope.samplewise and not theorem.order:
@@ -232,9 +232,9 @@ def _constants(
     )
 
 
-def _terms(theorem: Theorem, arms: list[Arm]) -> Terms:
+def _terms(theorem: Theorem, arms: list[Arm]) -> TermShares:
     """Return the best value in each niche, by term of the bound."""
-    terms: Terms = {}
+    terms: TermShares = {}
     count = len(theorem.parts)
     for k, name in enumerate(theorem.parts):
         terms[name] = {
@@ -256,13 +256,13 @@ def merge_families(
     return families
 
 
-Terms = dict[str, dict[str, float]]
+TermShares = dict[str, dict[str, float]]
 """``share`` and ``without`` of each term of the bound, see :class:`Finding`."""
 
 
-def largest_terms(searches: list[Terms]) -> Terms:
+def largest_terms(searches: list[TermShares]) -> TermShares:
     """Return the largest values of each term over several searches."""
-    largest: Terms = {}
+    largest: TermShares = {}
     for terms in searches:
         for name, row in terms.items():
             row_so_far = largest.setdefault(name, dict(row))
@@ -318,7 +318,7 @@ def best_of(
     is the best candidate that the core has evaluated; None if it has evaluated none.
     """
     first = None
-    for arm in arms[:TRIED]:
+    for arm in arms[:MOST_TRIED_FAMILIES]:
         point = arm.points[arm.best][None]
         scores = arm.evaluate(point)
         if not np.isfinite(scores.ratio[0]):
@@ -352,7 +352,7 @@ def _refuted_by_long_noise(
 
 
 __all__ = [
-    "COMMON",
+    "COMMON_START_READING",
     "SEPARATE_STARTS",
     "STATE_NOISE",
     "best_of",

@@ -11,11 +11,11 @@ from dfltheory.bounds import registry
 from dfltheory.bounds.document import theorem_to_document
 from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.divergence import Divergence
-from dfltheory.counterexamples.document import FORMAT, KINDS
+from dfltheory.counterexamples.document import COUNTEREXAMPLE_FORMAT, FILE_KINDS
 from dfltheory.errors import InputError
 from dfltheory.files import write_json
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.rounding import LEAST
+from dfltheory.verdicts.rounding import UNDERFLOW_LIMIT
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -133,8 +133,8 @@ class Finding:
             )
         document = self.to_dict()
         del document["families"]
-        kind = KINDS[self.divergence is not None]
-        write_json(path, {"kind": kind, "format": FORMAT, **document})
+        kind = FILE_KINDS[self.divergence is not None]
+        write_json(path, {"kind": kind, "format": COUNTEREXAMPLE_FORMAT, **document})
         return Path(path)
 
     def record(self, path: str | Path, command: str) -> Path:
@@ -142,7 +142,8 @@ class Finding:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_json(
             path,
-            {"kind": KINDS[2], "format": FORMAT, "command": command} | self.to_dict(),
+            {"kind": FILE_KINDS[2], "format": COUNTEREXAMPLE_FORMAT, "command": command}
+            | self.to_dict(),
         )
         return Path(path)
 
@@ -161,7 +162,8 @@ class Finding:
         if math.isnan(self.ratio):
             return (
                 f"{head}no candidate could be judged: no problem was found that"
-                f" satisfies the conditions and whose bound is above {LEAST:g}"
+                " satisfies the conditions and whose bound is above"
+                f" {UNDERFLOW_LIMIT:g}"
                 f" ({tail}). This proves nothing."
             )
         if not self.violated or self.certificate is None or self.instance is None:

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 LAST_ROUND = GLOSSARY["T"].symbol - 1
 """The last round of a left-hand side over all T rounds."""
-COMPARED = 4
+COMPARED_ROUNDS = 4
 """Number of rounds whose exact expectation is compared with the closed form."""
-AGREEMENT = 1e-9
+CLOSED_FORM_TOLERANCE = 1e-9
 """Largest relative difference between the two."""
 ROUNDED = 1e-12
 """Largest relative rounding error of a position, and of a row sum of W."""
@@ -224,11 +224,11 @@ def _stays_inside(batch: CandidateBatch, blocks: Blocks) -> bool:
 
 def _agrees(batch: CandidateBatch, blocks: Blocks) -> bool:
     """Return whether the first rounds' exact expectation is the closed form."""
-    path = simulate(batch, COMPARED)
+    path = simulate(batch, COMPARED_ROUNDS)
     for name, block in blocks.items():
-        exact = path.left[name][:COMPARED, 0]
+        exact = path.left[name][:COMPARED_ROUNDS, 0]
         formula = block.expected(np.arange(len(exact)))
-        if not np.allclose(exact, formula, rtol=AGREEMENT, atol=0.0):
+        if not np.allclose(exact, formula, rtol=CLOSED_FORM_TOLERANCE, atol=0.0):
             return False
     return True
 

@@ -15,7 +15,7 @@ import sympy as sp
 from dfltheory.bounds.scope import LAWS
 from dfltheory.constants import FRESH_ROUND, FRESH_STEP
 from dfltheory.counterexamples.candidate_matrices import (
-    KINDS,
+    MATRIX_KINDS,
     Make,
     matchings,
     server,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 _NAMES = ("delta", "C", "q", "window")
-Drawn = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
+DrawnNetworks = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
 NetworkLaw = Callable[[np.ndarray], str | None]
 """Returns why a matrix violates the law; None if it satisfies it."""
 
@@ -65,7 +65,7 @@ class CandidateNetwork:
 
     name: str
     m: int
-    draw: Callable[[Reader, bool], Drawn]
+    draw: Callable[[Reader, bool], DrawnNetworks]
     drawn: bool = False
     one_per_round: bool = False
     copies: int = 1
@@ -104,17 +104,19 @@ def candidate_networks(theorem: Theorem) -> list[CandidateNetwork]:
     pushes = searched_algorithm(theorem).mixing == "column-stochastic"
     law_function = None if isinstance(law, str) else law
     if law_function is None:
-        draws = [_draw(name, *KINDS[name], None) for name in _kinds(theorem, pushes)]
+        draws = [
+            _draw(name, *MATRIX_KINDS[name], None) for name in _kinds(theorem, pushes)
+        ]
         if groups_matter(theorem):
             pair = draws[0]
             for name, size in GROUPS.items():
                 draws.append(replace(pair, name=name, copies=size))
     else:
-        names = [name for name in KINDS if name not in TURNS]
+        names = [name for name in MATRIX_KINDS if name not in TURNS]
         if not pushes:
             names = [name for name in names if name not in PUSHED]
         draws = [
-            _draw(name, *KINDS[name], law_function)
+            _draw(name, *MATRIX_KINDS[name], law_function)
             for name in names
             if _fits(name, law_function)
         ]
@@ -150,7 +152,7 @@ def _all_obey(m: int, law: NetworkLaw | None) -> bool:
 def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> CandidateNetwork:
     """Return a kind of network from the function that returns its matrices."""
 
-    def draw(read: Reader, copies: bool) -> Drawn:
+    def draw(read: Reader, copies: bool) -> DrawnNetworks:
         W = make(read, copies)
         return _known(W if W.ndim == 4 else W[:, None], law)
 
@@ -205,7 +207,7 @@ def _matched(m: int, kind: str) -> CandidateNetwork:
     W = matchings(m)
     lam = np.sqrt(np.linalg.norm((W.swapaxes(1, 2) @ W).mean(0) - 1 / m, 2))
 
-    def draw(read: Reader, copies: bool) -> Drawn:
+    def draw(read: Reader, copies: bool) -> DrawnNetworks:
         ones = np.ones(len(read.u))
         return np.repeat(W[None], len(ones), 0), {"lam": lam * ones}, ones > 0
 
@@ -219,12 +221,12 @@ def _matched(m: int, kind: str) -> CandidateNetwork:
 
 def _fits(name: str, law: NetworkLaw) -> bool:
     """Return whether at least one of 64 draws satisfies the law."""
-    _, make = KINDS[name]
+    _, make = MATRIX_KINDS[name]
     read = Reader(np.random.default_rng(0).random((64, 8)))
     return any(law(W) is None for W in make(read, False))
 
 
-def _known(W: np.ndarray, law: NetworkLaw | None) -> Drawn:
+def _known(W: np.ndarray, law: NetworkLaw | None) -> DrawnNetworks:
     """Return the matrices with their constants by glossary name."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:
@@ -326,7 +328,7 @@ def _cited_graph(
 
 __all__ = [
     "CandidateNetwork",
-    "Drawn",
+    "DrawnNetworks",
     "group_means_suffice",
     "groups_matter",
     "candidate_networks",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Numbers = float | np.ndarray
+NumberOrArray = float | np.ndarray
 """A number of one problem, or an array of the numbers of many."""
 
 
@@ -38,26 +38,26 @@ class NoisyParabola:
         Number of clients whose models are averaged; 1 for personal parts.
     """
 
-    curvature: Numbers
-    distance: Numbers
-    sigma: Numbers
-    eta: Numbers
+    curvature: NumberOrArray
+    distance: NumberOrArray
+    sigma: NumberOrArray
+    eta: NumberOrArray
     K: int | np.ndarray
     averaged: int | np.ndarray
 
     @property
-    def limit(self) -> Numbers:
+    def limit(self) -> NumberOrArray:
         """E f'^2 in the limit t -> infinity."""
         step = self.eta * self.curvature
         return step * self.sigma**2 / (self.averaged * (2 - step))
 
-    def expected(self, t: Numbers) -> Numbers:
+    def expected(self, t: NumberOrArray) -> NumberOrArray:
         """Return E f'^2 before the rounds t = 0, 1, ..."""
         exponent = t * self._log_contraction
         start = (self.curvature * self.distance) ** 2
         return np.exp(exponent) * start - np.expm1(exponent) * self.limit
 
-    def mean(self, T: Numbers) -> Numbers:
+    def mean(self, T: NumberOrArray) -> NumberOrArray:
         """Return the mean of E f'^2 over the rounds 0, ..., T - 1."""
         total = np.expm1(T * self._log_contraction) / np.expm1(self._log_contraction)
         share = total / T
@@ -65,7 +65,7 @@ class NoisyParabola:
         return share * start + (1 - share) * self.limit
 
     @property
-    def _log_contraction(self) -> Numbers:
+    def _log_contraction(self) -> NumberOrArray:
         """The logarithm of q^2."""
         return 2 * self.K * np.log1p(-self.eta * self.curvature)
 

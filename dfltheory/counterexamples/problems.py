@@ -22,7 +22,7 @@ from dfltheory.tasks.noise import FiniteSupport
 from dfltheory.tasks.personal import Personal
 from dfltheory.tasks.synthetic import Synthetic
 
-Row = Sequence[float]
+NumberRow = Sequence[float]
 
 
 def _two_point_noise(sigma: float) -> FiniteSupport | float:
@@ -46,12 +46,12 @@ class RampTask(Synthetic):
 
     def __init__(
         self,
-        knots: Sequence[Row],
-        widths: Sequence[Row],
-        slopes: Sequence[Row],
-        left: Row,
+        knots: Sequence[NumberRow],
+        widths: Sequence[NumberRow],
+        slopes: Sequence[NumberRow],
+        left: NumberRow,
         sigma: float = 0.0,
-        led: Sequence[Row] = (),
+        led: Sequence[NumberRow] = (),
         curve: float = 0.0,
     ):
         self.problem = Ramps.one(knots, widths, slopes, left, curve=curve)
@@ -154,11 +154,11 @@ class SplitTask(Personal):
 
     def __init__(
         self,
-        knots: Sequence[Row],
-        widths: Sequence[Row],
-        slopes: Sequence[Row],
-        left: Row,
-        b: Row,
+        knots: Sequence[NumberRow],
+        widths: Sequence[NumberRow],
+        slopes: Sequence[NumberRow],
+        left: NumberRow,
+        b: NumberRow,
         h: float,
         k: float,
         p: float = 1.0,

@@ -38,8 +38,8 @@ MOST_ROUNDS, MOST_BITS = 5000, 30000
 """Limits of the computation: rounds, and bits of a number, which grow in each step."""
 OPTIONAL: Mapping[str, float] = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
 """Hyperparameters other than eta and K, with their defaults."""
-ALGORITHMS = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
-NEUTRAL = {"decay": 1, "weight_decay": 0, "participation": 1, "offset": None}
+SUPPORTED = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
+NO_EFFECT = {"decay": 1, "weight_decay": 0, "participation": 1, "offset": None}
 """Values at which a hyperparameter has no effect."""
 HALVES = [[0.5, 0.5], [0.5, 0.5]]
 """The mixing matrix of a server with two clients."""
@@ -229,16 +229,16 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
     hyperparameters = dict(instance["algorithm"])
     name, start = hyperparameters.pop("name"), [six_digits(row[0]) for row in run["x0"]]
     if ":" in name:
-        known = ", ".join(sorted(ALGORITHMS))
+        known = ", ".join(sorted(SUPPORTED))
         raise InputError(
             f"rational numbers are implemented for {known}, not for {name}"
         )
     active = {
         field: value
         for field, value in hyperparameters.items()
-        if field not in NEUTRAL or value != NEUTRAL[field]
+        if field not in NO_EFFECT or value != NO_EFFECT[field]
     }
-    other_steps = name not in ALGORITHMS or set(active) - {"eta", "K", *OPTIONAL}
+    other_steps = name not in SUPPORTED or set(active) - {"eta", "K", *OPTIONAL}
     added_noise = task.get("sigma") and not task.get("led")
     other_problem = (
         "b" in task or len(start) != 2 or theorem.lhs.measure not in GRADIENT_MEASURES

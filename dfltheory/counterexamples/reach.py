@@ -28,7 +28,7 @@ from dfltheory.verdicts.hyperparameters import (
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-MEASURES: dict[bool, tuple[str, ...]] = {
+SEARCHED_MEASURES: dict[bool, tuple[str, ...]] = {
     False: ("grad_norm_sq", "grad_norm_sq_w", "consensus", "loss", "f_gap", "dist_sq"),
     True: ("two_block", "two_block_next", "two_block_weighted"),
 }
@@ -264,7 +264,7 @@ def refuse_unsearchable(theorem: Theorem) -> None:
     """Raise InputError if the search cannot treat the statement."""
     scope, cls = theorem.scope, searched_algorithm(theorem)
     why = None
-    measures = MEASURES[scope.two_blocks]
+    measures = SEARCHED_MEASURES[scope.two_blocks]
     if theorem.lhs.measure not in measures:
         why = (
             f"bounds {theorem.lhs.measure}, and the search can measure only"
@@ -312,7 +312,7 @@ def refuse_unsearchable(theorem: Theorem) -> None:
 __all__ = [
     "CONVEX",
     "CodeNeededError",
-    "MEASURES",
+    "SEARCHED_MEASURES",
     "searched_algorithm",
     "refuse_unsearchable",
     "class_of",

@@ -20,12 +20,12 @@ from dfltheory.counterexamples.core import FULL, fixed_points, simulate
 from dfltheory.counterexamples.left_sides import LONG, measure_by_round
 from dfltheory.counterexamples.path_measures import Path
 from dfltheory.verdicts.measures import Numbers
-from dfltheory.verdicts.rounding import LEAST
+from dfltheory.verdicts.rounding import UNDERFLOW_LIMIT
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-FARTHEST = (10**12, 10**16)
+STATIONARY_HORIZONS = (10**12, 10**16)
 """Additional horizons of stationary candidates, for gradient measures only: the
 rounding error of other measures grows with the horizon.
 """
@@ -35,7 +35,7 @@ in full.
 """
 SHORT = (10, 30, 100, 300, 1000, 3000)
 """Shorter horizons that are tried for candidates with noise."""
-KEPT = 0.9
+RETAINED_RATIO = 0.9
 """Fraction of the ratio that a shorter horizon must retain."""
 INADMISSIBLE = -1e3
 FLOOR = 1e-9
@@ -95,7 +95,7 @@ def score(theorem: Theorem, batch: CandidateBatch, rounds: int, T: int = 0) -> S
         horizons = np.array([T])
     else:
         gradient = theorem.lhs.measure in GRADIENT_MEASURES
-        long_horizons = (*LONG, *FARTHEST) if gradient else LONG
+        long_horizons = (*LONG, *STATIONARY_HORIZONS) if gradient else LONG
         long = [far for far in long_horizons if far <= NOISY or not batch.is_random]
         short = np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int))
         horizons = np.array([1, *short, *long])  # T = 1 shows an index that is off by 1
@@ -116,7 +116,8 @@ def shortest_horizon(
 ) -> int:
     """Return a short horizon at which a candidate with noise keeps most of its ratio.
 
-    It is the first one in ``SHORT`` at which the ratio exceeds 1 and ``KEPT`` times
+    It is the first one in ``SHORT`` at which the ratio exceeds 1 and ``RETAINED_RATIO``
+    times
     ``ratio``; ``T`` if there is none. A short horizon saves time, since the training
     core simulates it in full.
     """
@@ -127,7 +128,7 @@ def shortest_horizon(
             break
         with np.errstate(all="ignore"):
             shorter_ratio = float(score(theorem, batch, shorter, shorter).ratio[0])
-        if shorter_ratio > 1 and shorter_ratio >= KEPT * ratio:
+        if shorter_ratio > 1 and shorter_ratio >= RETAINED_RATIO * ratio:
             return shorter
     return T
 
@@ -211,7 +212,7 @@ def judged(
     )
     bound = terms.sum(0)
     with np.errstate(all="ignore"):
-        ratio = np.where(valid & (bound > LEAST), left / bound, np.nan)
+        ratio = np.where(valid & (bound > UNDERFLOW_LIMIT), left / bound, np.nan)
         dominant = np.where(terms >= bound / 2, ratio, np.nan)
         others = np.stack([np.delete(terms, k, 0).sum(0) for k in range(len(terms))])
         without = np.where(np.isfinite(ratio) & (others > 0), left / others, np.nan)

@@ -18,12 +18,12 @@ from dfltheory.counterexamples.decoding import DiscreteChoices, decoded
 from dfltheory.counterexamples.families import problem_families
 from dfltheory.counterexamples.networks import (
     CandidateNetwork,
-    Drawn,
+    DrawnNetworks,
     candidate_networks,
 )
 from dfltheory.counterexamples.reach import hyperparameters, refuse_unsearchable
 from dfltheory.counterexamples.shared_numbers import (
-    Shared,
+    SharedNumbers,
     drawn_numbers,
     radius_field,
 )
@@ -34,14 +34,18 @@ if TYPE_CHECKING:
 Counts = dict[str, int]
 SIMULATED_ROUNDS = {False: 300, True: 400}
 """Rounds to simulate for one block and for two, if no schedule fixes the horizon."""
-COUNTS = {0: ((),), 1: ((1,), (2,), (5,)), 2: ((1, 1), (2, 1), (1, 3), (2, 3))}
+LOCAL_STEP_COUNTS = {
+    0: ((),),
+    1: ((1,), (2,), (5,)),
+    2: ((1, 1), (2, 1), (1, 3), (2, 3)),
+}
 """Numbers of local steps to try, by how many kinds of them there are."""
 PIECEWISE = {False: "piecewise linear", True: "piecewise linear, two blocks"}
 """Names of the problems that belong to no family, for one block and for two."""
 NUMERALS = {1: "one client", 2: "two clients", 3: "three clients", 4: "four clients"}
 
 
-def _no_numbers(rng: np.random.Generator) -> Shared:
+def _no_numbers(rng: np.random.Generator) -> SharedNumbers:
     """Return no shared numbers."""
     return {}
 
@@ -71,12 +75,12 @@ class SearchSpace:
     name: str
     dimension: int
     rounds: int
-    decode: Callable[[np.ndarray, Shared], CandidateBatch]
+    decode: Callable[[np.ndarray, SharedNumbers], CandidateBatch]
     counts: Counts
-    draw: Callable[[np.random.Generator], Shared] = _no_numbers
+    draw: Callable[[np.random.Generator], SharedNumbers] = _no_numbers
     T: int = 0
 
-    def horizon(self, shared: Shared) -> int:
+    def horizon(self, shared: SharedNumbers) -> int:
         """Return the fixed horizon of a batch; 0 selects the worst horizon."""
         return self.T or int(shared.get("T", 0))
 
@@ -115,7 +119,7 @@ def _counts(theorem: Theorem) -> list[Counts]:
     local = [name for name, q in whole.items() if q.neutral is None]
     base = {name: 1 for name, q in whole.items() if q.neutral is not None}
     size = len(local)
-    levels = COUNTS.get(size, ((1,) * size, (2,) * size))
+    levels = LOCAL_STEP_COUNTS.get(size, ((1,) * size, (2,) * size))
     return [base | dict(zip(local, level, strict=True)) for level in levels]
 
 
@@ -190,7 +194,7 @@ def _fitted_layouts(
 def _complete(network: CandidateNetwork) -> CandidateNetwork:
     """Return the same kind of network with lam = 0, as for identical clients."""
 
-    def draw(read: Reader, copies: bool) -> Drawn:
+    def draw(read: Reader, copies: bool) -> DrawnNetworks:
         return network.draw(read, True)
 
     return replace(network, draw=draw)
@@ -204,10 +208,10 @@ def _space(theorem: Theorem, layout: DiscreteChoices) -> SearchSpace:
     family, network = layout.family, layout.network
     radius = radius_field(hyperparameters(theorem)[0])
 
-    def decode(points: np.ndarray, shared: Shared) -> CandidateBatch:
+    def decode(points: np.ndarray, shared: SharedNumbers) -> CandidateBatch:
         return decoded(theorem, Reader(points), layout, shared)
 
-    def draw(rng: np.random.Generator) -> Shared:
+    def draw(rng: np.random.Generator) -> SharedNumbers:
         shared = drawn_numbers(theorem, rng, family)
         if radius in shared and family is not None:
             shared[radius] = float(family.sam)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
-Shared = dict[str, float]
+SharedNumbers = dict[str, float]
 SCHEDULED = 2000
 """Longest horizon of a schedule that is simulated in full. Longer ones need a
 stationary state.
@@ -38,10 +38,10 @@ def radius_field(free: dict[str, Quantity]) -> str | None:
 
 def drawn_numbers(
     theorem: Theorem, rng: np.random.Generator, family: Family | None
-) -> Shared:
+) -> SharedNumbers:
     """Draw the shared numbers."""
     free, _ = hyperparameters(theorem)
-    shared: Shared = {}
+    shared: SharedNumbers = {}
     first = True
     for name, quantity in free.items():
         if quantity.step and quantity.unit == STEP:
@@ -91,8 +91,8 @@ def _draw_horizon(rng: np.random.Generator, family: Family | None) -> float:
 
 
 def varied(
-    theorem: Theorem, shared: Shared, width: float, rng: np.random.Generator
-) -> Shared:
+    theorem: Theorem, shared: SharedNumbers, width: float, rng: np.random.Generator
+) -> SharedNumbers:
     """Return the shared numbers with a random change of each.
 
     Ratios and horizons are multiplied by a random factor; for numbers in [0, 1] it is
@@ -116,4 +116,10 @@ def varied(
     return new
 
 
-__all__ = ["Shared", "drawn_numbers", "radius_field", "requires_schedule", "varied"]
+__all__ = [
+    "SharedNumbers",
+    "drawn_numbers",
+    "radius_field",
+    "requires_schedule",
+    "varied",
+]

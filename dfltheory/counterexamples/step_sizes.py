@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from dfltheory.bounds.quantity import Quantity
     from dfltheory.bounds.theorem import Theorem
 
-MARGIN = 1e-9
+STEP_SIZE_MARGIN = 1e-9
 """Relative distance of the largest step size from the limit of the conditions."""
 OUTSIDE = 1e-3
 """Step size if the conditions admit none. The candidate's fitness then measures the
 violation.
 """
-GRID = 100 * 10.0 ** (-np.arange(0, 40) / 5)
+STEP_SIZE_GRID = 100 * 10.0 ** (-np.arange(0, 40) / 5)
 """Multiples that are tried first."""
 HALVINGS = 12
 """Number of bisection steps after the grid."""
@@ -115,7 +115,7 @@ def largest_multiple(
     It is at most 100, and ``OUTSIDE`` if no multiple is admitted.
     """
     P = len(next(iter(values.values())))
-    grid = np.repeat(GRID[:, None], P, axis=1)
+    grid = np.repeat(STEP_SIZE_GRID[:, None], P, axis=1)
     good = _is_admitted(theorem, towards, values, grid)
     top = good.argmax(0)
     high = grid[top, np.arange(P)]
@@ -124,7 +124,7 @@ def largest_multiple(
         middle = np.sqrt(low * high)
         inside = _is_admitted(theorem, towards, values, middle[None])[0]
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return np.where(good.any(0), low * (1 - MARGIN), OUTSIDE)
+    return np.where(good.any(0), low * (1 - STEP_SIZE_MARGIN), OUTSIDE)
 
 
 def _is_admitted(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dfltheory.exact.moments import Affine, Moments, Stage, backward
-from dfltheory.exact.network import Law
+from dfltheory.exact.network import MatrixDistribution
 
 
 class MeetingError(Exception):
@@ -182,7 +182,7 @@ class Step:
     """
 
     stages: list[Stage]
-    laws: list[list[Law]]
+    laws: list[list[MatrixDistribution]]
 
 
 __all__ = ["Blocks", "MeetingError", "Readings", "Square", "Step"]

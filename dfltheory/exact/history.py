@@ -25,7 +25,7 @@ from dfltheory.training.history import History
 if TYPE_CHECKING:
     from dfltheory.training.instance import Instance
 
-Form = Literal["auto", "dense", "low-rank"]
+CovarianceForm = Literal["auto", "dense", "low-rank"]
 _LARGE = 600
 """Size 2 m d above which ``auto`` selects the low-rank form for coupled coordinates.
 """
@@ -49,7 +49,7 @@ def exact_history(
     rounds: int = 100,
     x0: Tensor | ArrayLike | None = None,
     *,
-    form: Form = "auto",
+    form: CovarianceForm = "auto",
 ) -> ExactHistory:
     """Return exact expectations of the measures for t = 0..rounds.
 
@@ -80,8 +80,8 @@ def exact_history(
         If the recursion is not affine (SAM with rho > 0, masks, client sampling, random
         sequences of unknown distribution, other tasks).
     """
-    if form not in get_args(Form):
-        raise UnknownNameError("form", form, set(get_args(Form)))
+    if form not in get_args(CovarianceForm):
+        raise UnknownNameError("form", form, set(get_args(CovarianceForm)))
     rounds = whole_number("rounds", rounds, at_least=0)
     started = time.perf_counter()
     problem = problem_of(task)
@@ -116,7 +116,7 @@ def _measured(
     sequence: MixingSequence,
     x0: np.ndarray,
     rounds: int,
-    form: Form,
+    form: CovarianceForm,
     separate: bool = True,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return every measure of every round, and the final models (m, d)."""

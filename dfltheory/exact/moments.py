@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfltheory.exact.network import Law
+from dfltheory.exact.network import MatrixDistribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def apply(state: Moments, by: Affine) -> Moments:
     return Moments(mu, cov)
 
 
-def mix(sent: Moments, law: Law, mixed: int) -> Moments:
+def mix(sent: Moments, law: MatrixDistribution, mixed: int) -> Moments:
     """Return the moments after mixing, over the outcomes of W.
 
     The law of total covariance avoids differences of large numbers.
@@ -138,7 +138,9 @@ def mix_clients(W: np.ndarray, x: np.ndarray, mixed: int) -> np.ndarray:
     return out
 
 
-def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Moments:
+def one_round(
+    state: Moments, stages: list[Stage], laws: list[list[MatrixDistribution]]
+) -> Moments:
     """Return the moments of the state after one round.
 
     Parameters
@@ -157,7 +159,7 @@ def one_round(state: Moments, stages: list[Stage], laws: list[list[Law]]) -> Mom
 
 
 def backward(
-    rows: np.ndarray, stages: list[Stage], laws: list[list[Law]]
+    rows: np.ndarray, stages: list[Stage], laws: list[list[MatrixDistribution]]
 ) -> tuple[np.ndarray, float]:
     """Express linear functions of the state after a round by the state before it.
 

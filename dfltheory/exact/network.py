@@ -16,14 +16,14 @@ from dfltheory.graphs import MixingSequence, as_sequence
 from dfltheory.graphs.matrices import Matrix
 from dfltheory.graphs.sequences import has_one_draw_per_round
 
-Law = list[tuple[float, np.ndarray]]
+MatrixDistribution = list[tuple[float, np.ndarray]]
 
 
 @runtime_checkable
 class KnownLaw(Protocol):
     """A random sequence of matrices whose distribution is known."""
 
-    def law(self) -> Law:
+    def law(self) -> MatrixDistribution:
         """Return every outcome with its probability."""
         ...
 
@@ -80,7 +80,7 @@ class RandomMixing:
         square = sum(p * W.T @ W for p, W in self.law())
         return float(np.linalg.norm(square - 1 / self.m, 2))
 
-    def law(self) -> Law:
+    def law(self) -> MatrixDistribution:
         """Return every outcome with its probability."""
         return [
             (float(p), W) for p, W in zip(self.probabilities, self.matrices) if p > 0
@@ -136,7 +136,7 @@ def sequence_for(algorithm: Algorithm, m: int, topology: object) -> MixingSequen
     return sequence
 
 
-def law_of(sequence: MixingSequence, index: int) -> Law:
+def law_of(sequence: MixingSequence, index: int) -> MatrixDistribution:
     """Return the outcomes of the matrix with this index, with their probabilities."""
     if sequence.random:
         assert isinstance(sequence, KnownLaw)
@@ -144,7 +144,7 @@ def law_of(sequence: MixingSequence, index: int) -> Law:
     return [(1.0, dense(sequence.matrix(index, np.random.default_rng(0))))]
 
 
-def laws_of(sequence: MixingSequence, t: int, times: int) -> list[Law]:
+def laws_of(sequence: MixingSequence, t: int, times: int) -> list[MatrixDistribution]:
     """Return the distributions of the independent factors of a round's mixing.
 
     Parameters

@@ -14,7 +14,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Mix, Oracle
 from dfltheory.exact.problem import QuadraticProblem
 
-ENVIRONMENT = "exact_history"
+EXACT_ENVIRONMENT = "exact_history"
 
 
 class ProbeOracle(Oracle):
@@ -36,7 +36,7 @@ class ProbeOracle(Oracle):
         Number of minibatches drawn so far.
     """
 
-    environment = ENVIRONMENT
+    environment = EXACT_ENVIRONMENT
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class ProbeOracle(Oracle):
 class ProbeMix(Mix):
     """The mix of one round with prescribed products ``gossip(z, times, after)``."""
 
-    environment = ENVIRONMENT
+    environment = EXACT_ENVIRONMENT
 
     def __init__(self, gossip: Callable[[Tensor, int, int], Tensor]):
         self._prescribed = gossip

@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from dfltheory.schemas import Schema
-from dfltheory.verdicts.verdict import Kind
+from dfltheory.verdicts.verdict import VerdictKind
 
-FORMAT = 1
-Outcome = Literal["REFUTED", "NOT REFUTED SO FAR", "NOT APPLICABLE"]
+CLAIM_FORMAT = 1
+ClaimOutcome = Literal["REFUTED", "NOT REFUTED SO FAR", "NOT APPLICABLE"]
 SearchOutcome = Literal[
     "refuted",
     "ratio grows",
@@ -82,7 +82,7 @@ class VerdictRecord(Schema):
     seeds: int
     confidence: float
     hyperparameters: dict[str, float | int | str | bool]
-    kind: Kind
+    kind: VerdictKind
     reason: str
     ratio: float | None
     ratio_interval: list[float] | None
@@ -111,7 +111,7 @@ class ClaimDocument(Schema):
     """What names the statement in commands: a file or a key."""
     statement_hash: str
     """Of the canonical form; layout, prose and names of terms do not change it."""
-    outcome: Outcome
+    outcome: ClaimOutcome
     evidence: list[str]
     """What refutes the statement; empty if nothing does."""
     examined: list[str]
@@ -136,7 +136,7 @@ def claim_schema() -> dict[str, object]:
 
 
 __all__ = [
-    "FORMAT",
+    "CLAIM_FORMAT",
     "AuditRecord",
     "BudgetRecord",
     "ClaimDocument",

@@ -23,16 +23,16 @@ from dfltheory.experiments.claim_document import (
     SearchRecord,
     VerdictRecord,
 )
-from dfltheory.experiments.claim_report import ENOUGH, ClaimReport, SearchResult
+from dfltheory.experiments.claim_report import ENOUGH_RATIO, ClaimReport, SearchResult
 from dfltheory.experiments.negative_controls import Control
 from dfltheory.experiments.standard_problems import (
-    CONFIDENCE,
-    SEEDS,
+    STANDARD_CONFIDENCE,
+    STANDARD_SEEDS,
     StandardVerdict,
 )
 from dfltheory.files import json_value
 
-NOT_EXAMINED = (
+NEVER_EXAMINED = (
     "families of candidate problems other than those listed, and more candidates of"
     " these",
     "problems, networks, horizons and step sizes other than those of the three"
@@ -79,7 +79,7 @@ def claim_document(
         outcome=report.outcome(status),
         evidence=report.evidence(status),
         examined=report.examined,
-        not_examined=list(NOT_EXAMINED),
+        not_examined=list(NEVER_EXAMINED),
         status=json_value(status.to_dict()),
         budget=BudgetRecord(
             seconds=None if report.budget.candidates else report.budget.seconds,
@@ -153,7 +153,7 @@ def _control_record(
         candidates=result.candidates,
         seconds=result.seconds,
         largest_ratio=result.ratio,
-        command=f"{command} {report.budget.words} --enough {ENOUGH}",
+        command=f"{command} {report.budget.words} --enough {ENOUGH_RATIO}",
     )
 
 
@@ -170,8 +170,8 @@ def _verdict_record(result: StandardVerdict, reference: str) -> VerdictRecord:
         task=result.task,
         options=dict(result.options),
         rounds=result.rounds,
-        seeds=SEEDS,
-        confidence=CONFIDENCE,
+        seeds=STANDARD_SEEDS,
+        confidence=STANDARD_CONFIDENCE,
         hyperparameters=dict(result.hyperparameters),
         kind=result.kind,
         reason=result.reason,

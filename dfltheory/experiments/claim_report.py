@@ -20,7 +20,7 @@ from dfltheory.counterexamples.describe import excess_words
 from dfltheory.counterexamples.falsification import falsify
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.errors import DFLTheoryError, InputError, whole_number
-from dfltheory.experiments.claim_document import Outcome, SearchOutcome
+from dfltheory.experiments.claim_document import ClaimOutcome, SearchOutcome
 from dfltheory.experiments.negative_controls import Control, negative_controls
 from dfltheory.experiments.standard_problems import (
     StandardVerdict,
@@ -28,7 +28,7 @@ from dfltheory.experiments.standard_problems import (
 )
 from dfltheory.progress import reported, search_progress, silent
 
-ENOUGH = 1.01
+ENOUGH_RATIO = 1.01
 """Ratio at which the search of a control stops, since one refutation suffices."""
 
 Say = Callable[[str], None]
@@ -165,7 +165,7 @@ class ClaimReport:
         ]
         return evidence
 
-    def outcome(self, status: Status) -> Outcome:
+    def outcome(self, status: Status) -> ClaimOutcome:
         """Return REFUTED, NOT REFUTED SO FAR or NOT APPLICABLE."""
         if self.evidence(status):
             return "REFUTED"
@@ -230,7 +230,7 @@ def examine(theorem: Theorem, budget: Budget, say: Say = silent) -> ClaimReport:
             results.append((control, SearchResult("not run", _why_not(search))))
         else:
             results.append(
-                (control, _search(control.theorem, budget, ENOUGH, label, say))
+                (control, _search(control.theorem, budget, ENOUGH_RATIO, label, say))
             )
     with reported("verdicts on three standard problems", say) as update:
         verdicts = standard_verdicts(theorem, update)

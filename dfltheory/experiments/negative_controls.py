@@ -19,7 +19,12 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 
 _T, _M, _K, _LAM = (GLOSSARY[name].symbol for name in ("T", "m", "K", "lam"))
-POWERS: dict[str, Expr] = {"T": 1 / _T, "m": 1 / _M, "K": 1 / _K, "lam": 1 - _LAM}
+WEAKENING_FACTORS: dict[str, Expr] = {
+    "T": 1 / _T,
+    "m": 1 / _M,
+    "K": 1 / _K,
+    "lam": 1 - _LAM,
+}
 """Factor for the terms that contain a quantity; at most 1 over its whole range."""
 
 
@@ -46,7 +51,8 @@ def negative_controls(theorem: Theorem) -> list[Control]:
     """Return the controls of a statement, in a fixed order.
 
     The first one halves all terms, and if there are several, further ones halve one
-    term each. Then, for each of T, m, K and 1 - lam, the factor of ``POWERS``
+    term each. Then, for each of T, m, K and 1 - lam, the factor of
+    ``WEAKENING_FACTORS``
     multiplies the terms that contain the quantity. Statements in O(.) have only these
     powers, since their constants are not compared. Lower bounds have no controls.
     """
@@ -64,7 +70,7 @@ def _of(theorem: Theorem) -> Iterator[Control]:
             for name in theorem.parts:
                 change = f"term {name} multiplied by 1/2"
                 yield _changed(theorem, f"{name}_halved", change, half, [name])
-    for quantity, factor in POWERS.items():
+    for quantity, factor in WEAKENING_FACTORS.items():
         symbol = GLOSSARY[quantity].symbol
         names = [n for n, term in theorem.terms.items() if symbol in term.free_symbols]
         if names:
@@ -85,4 +91,4 @@ def _changed(
     return Control(name, change, replace(theorem, variant=variant, parts=parts))
 
 
-__all__ = ["POWERS", "Control", "negative_controls"]
+__all__ = ["WEAKENING_FACTORS", "Control", "negative_controls"]

@@ -28,7 +28,7 @@ MARKS = {
 }
 
 
-MEANINGS = {
+VERDICT_MEANINGS = {
     "holds": (
         "the whole confidence interval of the measured left-hand side is at or below"
         " the bound"
@@ -182,7 +182,7 @@ def latex_table(verdicts: Iterable[Verdict]) -> str:
 
 __all__ = [
     "MARKS",
-    "MEANINGS",
+    "VERDICT_MEANINGS",
     "constant_rows",
     "embedded",
     "reasons_of",

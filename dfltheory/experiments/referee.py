@@ -31,7 +31,7 @@ from dfltheory.checks.run import audit
 from dfltheory.counterexamples.describe import counterexample_lines, excess_words
 from dfltheory.counterexamples.saved import replay
 from dfltheory.errors import InputError
-from dfltheory.experiments.claim_records import NOT_EXAMINED, claim_document, versions
+from dfltheory.experiments.claim_records import NEVER_EXAMINED, claim_document, versions
 from dfltheory.experiments.claim_report import Budget, ClaimReport, examine
 from dfltheory.experiments.html_text import html_text, mathml
 from dfltheory.experiments.page_parts import page_template
@@ -147,7 +147,7 @@ def _page(
         report=report,
         outcome="" if report is None else report.outcome(status),
         evidence=[] if report is None else report.evidence(status),
-        not_examined=NOT_EXAMINED,
+        not_examined=NEVER_EXAMINED,
         statement=f"{reference or theorem.key} --variant {theorem.variant}",
     )
 

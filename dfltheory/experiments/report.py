@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from dfltheory.experiments.cases import Case, Outcome, installed_versions
 from dfltheory.experiments.page_parts import (
     MARKS,
-    MEANINGS,
+    VERDICT_MEANINGS,
     anchor,
     constant_rows,
     embedded,
@@ -247,7 +247,7 @@ def render(
         contents=_contents(study, figures, bool(further)),
         verdict_text=verdict_text,
         marks=MARKS,
-        meanings=MEANINGS,
+        meanings=VERDICT_MEANINGS,
         files=files,
     )
 

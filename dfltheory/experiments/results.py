@@ -39,7 +39,7 @@ from dfltheory.errors import (
     UnknownNameError,
     shown,
 )
-from dfltheory.experiments.verdict_documents import ABSENT, verdict_from_dict
+from dfltheory.experiments.verdict_documents import DEFAULT_FIELDS, verdict_from_dict
 from dfltheory.files import read_json, reading, replacing
 from dfltheory.training.document import short_label
 from dfltheory.verdicts.suggestions import suggestions_from_dict
@@ -333,7 +333,7 @@ def _verdict_columns(verdict: Mapping[str, Any]) -> dict[str, object]:
         if name not in GLOSSARY:
             columns[f"at.{name}"] = float(value)
     columns["estimated"] = ", ".join(verdict["estimated"])
-    status = verdict.get("status", ABSENT["status"])
+    status = verdict.get("status", DEFAULT_FIELDS["status"])
     columns["theorem_status"] = status_from_dict(status).kind
     for name, value in verdict["terms"].items():
         columns[f"term.{name}"] = float(value)

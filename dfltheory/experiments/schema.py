@@ -11,7 +11,12 @@ from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
 from dfltheory.own import own as load_own
 from dfltheory.schemas import Schema, fields_by_name
-from dfltheory.training.document import NAMED, SECTIONS, Name, section_model
+from dfltheory.training.document import (
+    NAMED_SECTIONS,
+    SECTIONS,
+    OptionName,
+    section_model,
+)
 from dfltheory.training.options import section_names
 from dfltheory.verdicts.admissible_steps import Step
 from dfltheory.verdicts.statistics import Method
@@ -26,7 +31,7 @@ class TheoremSection(Schema):
     Without this section there is no test.
     """
 
-    key: Name = Field(
+    key: OptionName = Field(
         description=(
             "the statement: a key listed by `dfltheory bound`, or FILE.py:NAME for one"
             " of your own"
@@ -125,7 +130,7 @@ def experiment_schema(own: Iterable[str] = ()) -> dict[str, object]:
     InputError
         If a reference is neither an algorithm nor a function or class.
     """
-    names = {title: section_names(title) for title in NAMED}
+    names = {title: section_names(title) for title in NAMED_SECTIONS}
     for reference in own:
         names[_section_of(reference)].append(reference)
     kinds = {title: model | None for title, model in FILE_SECTIONS.items()}
@@ -133,7 +138,7 @@ def experiment_schema(own: Iterable[str] = ()) -> dict[str, object]:
     for title, model in FILE_SECTIONS.items():
         section = schema["$defs"][model.__name__]
         section.pop("required", None)
-        if title in NAMED:
+        if title in NAMED_SECTIONS:
             _add_options(section, title, names[title])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

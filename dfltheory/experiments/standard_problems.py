@@ -27,18 +27,18 @@ from dfltheory.training.sections import make_network, make_task
 from dfltheory.verdicts.given_values import TWO_BLOCKS
 from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
 from dfltheory.verdicts.schedule import covered_algorithm, scheduled_algorithm
-from dfltheory.verdicts.verdict import Kind, Verdict
+from dfltheory.verdicts.verdict import Verdict, VerdictKind
 
-NETWORKS = ("ring", "exponential", "complete")
-CLIENTS = 16
-SEEDS = 8
-ROUNDS = (400, 4000)
+STANDARD_NETWORKS = ("ring", "exponential", "complete")
+STANDARD_CLIENTS = 16
+STANDARD_SEEDS = 8
+STANDARD_ROUNDS = (400, 4000)
 LOCAL_STEPS = 5
-CONFIDENCE = 0.999
+STANDARD_CONFIDENCE = 0.999
 """Confidence level of the intervals, which limits the probability of reporting a true
 statement as violated on each problem.
 """
-SETTINGS: tuple[dict[str, float], ...] = (
+STANDARD_OPTIONS: tuple[dict[str, float], ...] = (
     {},
     {"zeta": 0.0},
     {"zeta": 0.0, "sigma": 0.0},
@@ -46,7 +46,7 @@ SETTINGS: tuple[dict[str, float], ...] = (
 """Options of the task in the order they are tried; a task may lack some of them."""
 
 
-STEPS = ("0.1", "0.01")
+STANDARD_STEP_SIZES = ("0.1", "0.01")
 """Step sizes to try if neither schedule nor conditions determine any."""
 
 
@@ -93,7 +93,7 @@ class StandardVerdict:
     rounds: int
     hyperparameters: Mapping[str, float | str]
     verdict: Verdict | None
-    kind: Kind
+    kind: VerdictKind
     reason: str
 
     def command(self, reference: str) -> str:
@@ -107,7 +107,12 @@ class StandardVerdict:
         for name, value in self.options.items():
             words += ["--task-option", f"{name}={value!r}"]
         words += ["--topology", self.network, "--rounds", str(self.rounds)]
-        words += ["--seeds", str(SEEDS), "--confidence", str(CONFIDENCE)]
+        words += [
+            "--seeds",
+            str(STANDARD_SEEDS),
+            "--confidence",
+            str(STANDARD_CONFIDENCE),
+        ]
         for name, value in self.hyperparameters.items():
             words += ["--set", f"algorithm.{name}={value}"]
         return f"dfltheory validate {reference} {shlex.join(words)}"
@@ -119,7 +124,7 @@ def standard_verdicts(
     """Return the verdict on each of the three standard problems."""
     verdicts = []
     settings = list(_settings(theorem))
-    for network in NETWORKS:
+    for network in STANDARD_NETWORKS:
         result, position = _first_that_applies(theorem, network, settings, say)
         verdicts.append(result)
         settings = settings[position:]
@@ -161,9 +166,9 @@ def _settings(theorem: Theorem) -> Iterator[Setting]:
     steps = _steps(theorem)
     if theorem.order:
         # the constant is unknown in every setting
-        yield Setting({}, ROUNDS[0], steps[0])
+        yield Setting({}, STANDARD_ROUNDS[0], steps[0])
         return
-    for options, rounds, step in product(SETTINGS, ROUNDS, steps):
+    for options, rounds, step in product(STANDARD_OPTIONS, STANDARD_ROUNDS, steps):
         if set(options) <= set(known):
             yield Setting(options, rounds, step)
 
@@ -177,7 +182,7 @@ def _steps(theorem: Theorem) -> tuple[str, ...]:
         for symbol in theorem.expand(condition.slack).free_symbols
     }
     bounded = names & set(step_names(theorem.glossary))
-    return schedule + (("largest",) if bounded else STEPS)
+    return schedule + (("largest",) if bounded else STANDARD_STEP_SIZES)
 
 
 def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
@@ -186,12 +191,14 @@ def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
     hyperparameters: dict[str, float | str] = {}
     verdict, reason = None, ""
     try:
-        document = {"name": name, "m": CLIENTS, "seed": 0, **setting.options}
+        document = {"name": name, "m": STANDARD_CLIENTS, "seed": 0, **setting.options}
         task = make_task(document, None)
-        matrix = make_network({"name": network}, CLIENTS, None)
+        matrix = make_network({"name": network}, STANDARD_CLIENTS, None)
         algorithm = _algorithm(theorem, task, setting, matrix)
         hyperparameters = _changed_fields(algorithm)
-        instance = Instance(task, algorithm, matrix, setting.rounds, seeds=SEEDS)
+        instance = Instance(
+            task, algorithm, matrix, setting.rounds, seeds=STANDARD_SEEDS
+        )
         case = Case(
             instance=instance,
             group=theorem.key,
@@ -199,7 +206,7 @@ def _on(theorem: Theorem, network: str, setting: Setting) -> StandardVerdict:
             column=network,
             key=theorem,
             variants=None,
-            confidence=CONFIDENCE,
+            confidence=STANDARD_CONFIDENCE,
         )
         verdict = perform(case).verdicts[0]
     except DFLTheoryError as error:
@@ -250,4 +257,4 @@ def _changed_fields(algorithm: Algorithm) -> dict[str, float | str]:
     return changed
 
 
-__all__ = ["NETWORKS", "StandardVerdict", "standard_verdicts", "task_name"]
+__all__ = ["STANDARD_NETWORKS", "StandardVerdict", "standard_verdicts", "task_name"]

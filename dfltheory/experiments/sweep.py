@@ -27,7 +27,7 @@ from dfltheory.experiments.results import (
     read_record,
     write_results,
 )
-from dfltheory.experiments.sweep_workers import Job, Record, cell_results, connected
+from dfltheory.experiments.sweep_workers import CellRecord, Job, cell_results, connected
 from dfltheory.files import filling, remove_halves, replacing, write_json
 from dfltheory.progress import counted
 
@@ -180,7 +180,7 @@ def _keyed(experiment: Experiment) -> list[Job]:
     return list(work.items())
 
 
-def _store(folder: Path, key: str, record: Record, history: bytes | None) -> None:
+def _store(folder: Path, key: str, record: CellRecord, history: bytes | None) -> None:
     """Write a cell: the history first, since a record marks its cell as complete."""
     path = folder / CELLS / key
     if history is not None:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 Job = tuple[str, Cell]
 """A cell with its key."""
-Record = dict[str, Any]
+CellRecord = dict[str, Any]
 """The record of a cell, in JSON's types."""
-Finished = tuple[str, Record, bytes | None]
+Finished = tuple[str, CellRecord, bytes | None]
 """Key, record, and the history as a safetensors file (None if the cell failed)."""
 
 _THREADS = (
@@ -108,7 +108,7 @@ def run_cell(key: str, cell: Cell) -> Finished:
     return key, json_value(record), history
 
 
-def _identified(key: str, cell: Cell) -> Record:
+def _identified(key: str, cell: Cell) -> CellRecord:
     return {
         "key": key,
         "settings": dict(cell.settings),
@@ -117,7 +117,7 @@ def _identified(key: str, cell: Cell) -> Record:
     }
 
 
-def _failure(error: BaseException, trace: str = "") -> Record:
+def _failure(error: BaseException, trace: str = "") -> CellRecord:
     """Return the fields of a failed cell's record."""
     message = " ".join(str(error).split())
     details = {"type": type(error).__name__, "message": message, "traceback": trace}
@@ -129,7 +129,7 @@ def _result_of_lost_worker(key: str, cell: Cell, error: BaseException) -> Finish
     return key, _identified(key, cell) | _failure(error), None
 
 
-def _summary(run: History) -> Record:
+def _summary(run: History) -> CellRecord:
     """Return what the tidy table contains of a run.
 
     These are the constants, the network and the final measurements.

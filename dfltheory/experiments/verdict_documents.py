@@ -57,7 +57,7 @@ _VERDICT: dict[str, Read] = {
 """Readers of the fields of a saved verdict."""
 
 
-ABSENT: Mapping[str, object] = {
+DEFAULT_FIELDS: Mapping[str, object] = {
     "method": "student",
     "status": {"kind": "not examined"},
     "suggestions": {"alternatives": [], "largest_step": {}, "note": ""},
@@ -88,7 +88,9 @@ def verdict_from_dict(
     """
     try:
         must("verdict", document, isinstance(document, Mapping), "a table of fields")
-        raw = named("verdict", {**ABSENT, **json_value(document)}, _VERDICT, None)
+        raw = named(
+            "verdict", {**DEFAULT_FIELDS, **json_value(document)}, _VERDICT, None
+        )
         values = {
             name: read(f"verdict.{name}", raw[name]) for name, read in _VERDICT.items()
         }
@@ -115,4 +117,4 @@ def load_verdicts(path: str | Path) -> list[Verdict]:
         return [verdict_from_dict(item) for item in document]
 
 
-__all__ = ["ABSENT", "verdict_from_dict"]
+__all__ = ["DEFAULT_FIELDS", "verdict_from_dict"]

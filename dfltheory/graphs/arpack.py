@@ -9,12 +9,12 @@ import numpy as np
 
 from dfltheory.graphs.matrices import Matrix
 
-Product = Callable[[np.ndarray], np.ndarray]
+LinearOperatorProduct = Callable[[np.ndarray], np.ndarray]
 """The function x -> A x of a linear operator."""
 
 
 def arpack(
-    A: Matrix | Product,
+    A: Matrix | LinearOperatorProduct,
     m: int,
     k: int = 1,
     which: Literal["LA", "BE"] = "LA",

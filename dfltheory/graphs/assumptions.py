@@ -39,7 +39,7 @@ PUSH_SUM = {
 }
 """The laws that push-sum assumes of P^0, P^1, ..., by the names used in failures."""
 
-NETWORKS: dict[str, tuple[str, ...]] = {
+NETWORK_LAWS: dict[str, tuple[str, ...]] = {
     "definition 1": tuple(DEFINITION_1),
     "symmetric": ("shape", "finite", "range", "symmetry", "row sums", "column sums"),
     "doubly stochastic": DOUBLY_STOCHASTIC,
@@ -110,11 +110,11 @@ class Report:
 
     @property
     def breaks(self) -> tuple[str, ...]:
-        """Names of the network assumptions (keys of ``NETWORKS``) that fail."""
+        """Names of the network assumptions (keys of ``NETWORK_LAWS``) that fail."""
         broken = {failure.law for failure in self.failures}
         is_push_sum = self.assumption == "column-stochastic"
         names: list[str] = []
-        for name, laws in NETWORKS.items():
+        for name, laws in NETWORK_LAWS.items():
             same_kind = (name == "column-stochastic") is is_push_sum
             if same_kind and broken & set(laws):
                 names.append(name)
@@ -162,14 +162,16 @@ def select(laws: Iterable[str] | str | None, known: dict[str, str]) -> tuple[str
     if laws is None:
         return tuple(known)
     if isinstance(laws, str):
-        assumption = NETWORKS.get(laws)
+        assumption = NETWORK_LAWS.get(laws)
         if assumption is not None and set(assumption) <= set(known):
             return tuple(law for law in known if law in assumption)
     names = (laws,) if isinstance(laws, str) else tuple(laws)
     for name in names:
         if name not in known:
             assumptions = {
-                key for key, required in NETWORKS.items() if set(required) <= set(known)
+                key
+                for key, required in NETWORK_LAWS.items()
+                if set(required) <= set(known)
             }
             raise UnknownNameError("law", name, {*known, *assumptions})
     return tuple(law for law in known if law in names)

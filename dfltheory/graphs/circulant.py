@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from dfltheory.graphs.matrices import ROUNDING, Matrix, compress, is_sparse
+from dfltheory.graphs.matrices import ROUNDING_UNIT, Matrix, compress, is_sparse
 
 
 def group_kernel(W: Matrix) -> np.ndarray | None:
@@ -106,7 +106,10 @@ def _kernel(
     kernel[code[:width]] = S.data[:width]
     filled = np.zeros(m, dtype=bool)
     filled[code[:width]] = True
-    if not filled[code].all() or np.abs(S.data - kernel[code]).max() > 4 * ROUNDING:
+    if (
+        not filled[code].all()
+        or np.abs(S.data - kernel[code]).max() > 4 * ROUNDING_UNIT
+    ):
         return None
     if (np.bincount(code, minlength=m)[filled] != m).any():
         return None

@@ -34,7 +34,7 @@ from dfltheory.graphs.matrices import (
 )
 from dfltheory.graphs.spectral import NamedOptions, eigenvalues, read_network
 
-LARGEST_DENSE = 5000
+LARGEST_WITHOUT_CLOSED_FORM = 5000
 """Largest number of clients without a closed form (about half a minute)."""
 
 
@@ -186,8 +186,8 @@ def diameter(W: object) -> float:
     Raises
     ------
     GraphError
-        If W has more than :data:`LARGEST_DENSE` clients and its entries do not depend
-        only on client differences.
+        If W has more than :data:`LARGEST_WITHOUT_CLOSED_FORM` clients and its entries
+        do not depend only on client differences.
     """
     A = _in_rows(read_network(W)[0])
     m = A.shape[0]
@@ -316,10 +316,11 @@ def _in_rows(A: Matrix) -> sp.csr_array:
 
 
 def _refuse_above_dense(m: int, what: str) -> None:
-    if m > LARGEST_DENSE:
+    if m > LARGEST_WITHOUT_CLOSED_FORM:
         raise GraphError(
             f"{what} of {m} clients has no closed form for this W, and takes minutes"
-            f" and gigabytes above {LARGEST_DENSE} clients: use fewer clients, or a"
+            f" and gigabytes above {LARGEST_WITHOUT_CLOSED_FORM} clients: use fewer"
+            " clients, or a"
             " complete graph, ring, torus or hypercube"
         )
 

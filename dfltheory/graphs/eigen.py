@@ -13,7 +13,7 @@ from dfltheory.graphs.arpack import arpack
 from dfltheory.graphs.circulant import circulant_kernel, group_kernel
 from dfltheory.graphs.connectivity import components
 from dfltheory.graphs.matrices import (
-    ROUNDING,
+    ROUNDING_UNIT,
     Matrix,
     asymmetry,
     compress,
@@ -32,7 +32,7 @@ LARGEST_WITHOUT_FORM = 100_000
 LARGEST_LINKS = 2_000_000
 """Largest number of links without a closed form."""
 
-EPS = ROUNDING
+EPS = ROUNDING_UNIT
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ EDGE_LISTS = (".edgelist", ".edges", ".el")
 SUFFIXES = (".npy", ".npz", ".csv", ".txt", ".mtx", *EDGE_LISTS)
 
 # Limits of the sizes that a file declares; they are checked before memory is allocated.
-NUMBERS = 2**28
+MOST_ENTRIES = 2**28
 """Largest number of entries of a matrix: 2 GiB of float64, 16,384 dense clients."""
-CLIENTS = 10**7
+MOST_SPARSE_CLIENTS = 10**7
 """Largest number of clients of a sparse matrix."""
 IDLE = 2**16
 """Largest number of clients of a sparse matrix with fewer entries than clients."""
@@ -30,7 +30,7 @@ LINKS = 2**22
 """Largest number of lines of an edge list, comments included."""
 TEXT = 2**29
 """Largest number of bytes of a text file."""
-NAME = 100
+LONGEST_CLIENT_NAME = 100
 """Largest number of characters of the name of a client."""
 
 Raw = np.ndarray | sp.csr_array | sp.csc_array | sp.coo_array | sp.coo_matrix | Graph
@@ -143,9 +143,9 @@ def _load_mtx(path: Path) -> Raw:
 
     rows, columns, entries, form, *_ = mminfo(path)
     for size in (rows, columns):
-        _check_limit(path, "clients", size, CLIENTS)
+        _check_limit(path, "clients", size, MOST_SPARSE_CLIENTS)
     numbers = rows * columns if form == "array" else entries
-    _check_limit(path, "numbers", numbers, NUMBERS)
+    _check_limit(path, "numbers", numbers, MOST_ENTRIES)
     file_size = path.stat().st_size
     _check_limit(path, f"entries in {file_size} bytes", entries, file_size // 2)
     if form != "array":
@@ -155,12 +155,12 @@ def _load_mtx(path: Path) -> Raw:
 
 def _load_npy(path: Path) -> np.ndarray:
     with path.open("rb") as stream:
-        check_npy(path, stream, path.stat().st_size, NUMBERS)
+        check_npy(path, stream, path.stat().st_size, MOST_ENTRIES)
     return np.load(path, allow_pickle=False)
 
 
 def _load_npz(path: Path) -> Raw:
-    names = check_npz(path, NUMBERS)
+    names = check_npz(path, MOST_ENTRIES)
     if "format" in names:
         return _load_sparse(path)
     if len(names) != 1:
@@ -183,7 +183,7 @@ def _load_sparse(path: Path) -> Raw:
     if W.format not in SPARSE:
         known = ", ".join(SPARSE)
         raise InputError(f"{path}: sparse format {W.format}: save one of {known}")
-    _check_limit(path, "clients", max(W.shape), CLIENTS)
+    _check_limit(path, "clients", max(W.shape), MOST_SPARSE_CLIENTS)
     _check_idle_clients(path, max(W.shape), W.nnz)
     if W.format != "coo":  # scipy checks the indices of coo itself
         W.check_format(full_check=True)
@@ -276,10 +276,12 @@ def _read_links(path: Path) -> np.ndarray:
             f"{path}: {words.shape[1]} words in each line: write `u v` or `u v weight`"
         )
     for name in set(words[:, :2].ravel()):
-        if len(name) > NAME or not name.isprintable():  # names appear on terminals
+        if (
+            len(name) > LONGEST_CLIENT_NAME or not name.isprintable()
+        ):  # names appear on terminals
             raise InputError(
                 f"{path}: the client name {_shorten(name)!r} must be printable and have"
-                f" 1 to {NAME} characters"
+                f" 1 to {LONGEST_CLIENT_NAME} characters"
             )
     return words
 

@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from dfltheory.errors import GraphError, InputError, whole_number
 from dfltheory.graphs.graph_types import Graph, edges_with, weights_by_sender
 
-Result = TypeVar("Result")
+MatrixResult = TypeVar("MatrixResult")
 Matrix = np.ndarray | sp.csr_array
 """A square float64 matrix, dense or CSR."""
 
-ROUNDING = float(np.finfo(float).eps)
+ROUNDING_UNIT = float(np.finfo(float).eps)
 """The rounding unit of float64."""
 
 LARGEST_DENSE = 20_000
@@ -110,7 +110,7 @@ def read_matrix(W: object, what: str = "the mixing matrix") -> tuple[Matrix, flo
         If the shape or type is wrong. Values are not checked.
     """
     if is_graph(W):
-        return _from_networkx(W), ROUNDING
+        return _from_networkx(W), ROUNDING_UNIT
     if type(W).__module__.split(".")[0] == "torch":
         return _from_torch(W, what)
     if is_sparse(W):
@@ -285,10 +285,10 @@ def check_clients(m: object) -> int:
 
 def call(
     what: str,
-    f: Callable[..., Result],
+    f: Callable[..., MatrixResult],
     subject: object,
     options: Mapping[str, object],
-) -> Result:
+) -> MatrixResult:
     """Call a function with keyword options, after checking their names.
 
     Parameters
@@ -356,9 +356,9 @@ def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
     _check_square(tuple(W.shape), what)
     if W.dtype.is_complex:
         raise GraphError(f"{what} is complex: weights are real numbers")
-    eps = ROUNDING
+    eps = ROUNDING_UNIT
     if W.dtype.is_floating_point:
-        eps = max(float(torch.finfo(W.dtype).eps), ROUNDING)
+        eps = max(float(torch.finfo(W.dtype).eps), ROUNDING_UNIT)
     values = W.detach().cpu().double()
     if values.layout == torch.strided:
         return values.numpy(), eps
@@ -387,4 +387,8 @@ def _check_real(dtype: np.dtype, what: str) -> None:
 
 def _eps(dtype: np.dtype) -> float:
     """Return the rounding unit of a type, at least that of float64."""
-    return max(float(np.finfo(dtype).eps), ROUNDING) if dtype.kind == "f" else ROUNDING
+    return (
+        max(float(np.finfo(dtype).eps), ROUNDING_UNIT)
+        if dtype.kind == "f"
+        else ROUNDING_UNIT
+    )

@@ -24,7 +24,7 @@ from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.arpack import arpack
 from dfltheory.graphs.connectivity import window as smallest_window
 from dfltheory.graphs.matrices import (
-    ROUNDING,
+    ROUNDING_UNIT,
     Matrix,
     entries,
     entry_tolerance,
@@ -221,7 +221,7 @@ def sigma_2(P: Matrix, w: np.ndarray, w_next: np.ndarray) -> float:
 
 
 def require_column_stochastic(
-    P: Matrix, what: str = "P", eps: float = ROUNDING
+    P: Matrix, what: str = "P", eps: float = ROUNDING_UNIT
 ) -> None:
     """Raise an error unless P is nonnegative and its columns sum to 1.
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from dfltheory.errors import InputError, whole_number
 from dfltheory.graphs.matrices import check_clients
 
-MOST_LINKS = 10**9
+MOST_LINKS_PER_ROUND = 10**9
 """Largest number of links of a round; as numpy arrays they take about 16 GB."""
 
 
@@ -30,10 +30,10 @@ def check_links(name: str, m: int, k: int) -> None:
         If m or k is not a positive integer, or there are too many links.
     """
     links = check_clients(m) * min(whole_number("k", k, at_least=1), max(m - 1, 1))
-    if links > MOST_LINKS:
+    if links > MOST_LINKS_PER_ROUND:
         raise InputError(
             f"{name}: a round with m = {m} and k = {k} has {links:.3g} links; at most"
-            f" {MOST_LINKS:.0e} are allowed"
+            f" {MOST_LINKS_PER_ROUND:.0e} are allowed"
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dfltheory.constants import FRESH_ROUND, SEQUENCES
 from dfltheory.errors import GraphError, InputError, checked_name
-from dfltheory.graphs.matrices import ROUNDING, Matrix, as_matrix
+from dfltheory.graphs.matrices import ROUNDING_UNIT, Matrix, as_matrix
 
 
 @runtime_checkable
@@ -67,7 +67,7 @@ class Periodic:
 
     Ws: tuple[Matrix, ...]
     name: str = "periodic"
-    eps: float = ROUNDING
+    eps: float = ROUNDING_UNIT
     random: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class Constant(Periodic):
         Rounding unit of its original type.
     """
 
-    def __init__(self, W: Matrix, name: str = "constant", eps: float = ROUNDING):
+    def __init__(self, W: Matrix, name: str = "constant", eps: float = ROUNDING_UNIT):
         super().__init__((W,), name, eps)
 
     @property
@@ -145,7 +145,7 @@ class UserSequence:
     m: int
     random: bool = False
     name: str = "user"
-    eps: float = ROUNDING
+    eps: float = ROUNDING_UNIT
     kind: str | None = None
 
     def matrix(
@@ -178,7 +178,7 @@ class Rounds:
 
     matrices: list[Matrix]
     exact: bool
-    eps: float = ROUNDING
+    eps: float = ROUNDING_UNIT
 
 
 def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
@@ -234,7 +234,7 @@ def distinct(matrices: Iterable[Matrix]) -> dict[int, Matrix]:
 
 def rounding(sequence: MixingSequence) -> float:
     """Return the rounding unit of a sequence; by default that of float64."""
-    return getattr(sequence, "eps", ROUNDING)
+    return getattr(sequence, "eps", ROUNDING_UNIT)
 
 
 def period_of(sequence: MixingSequence) -> int | None:

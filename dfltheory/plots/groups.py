@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dfltheory.bounds.measures import MEASURES
+from dfltheory.bounds.measures import KNOWN_MEASURES
 from dfltheory.errors import InputError
 from dfltheory.plots import look
 from dfltheory.plots.horizons import VerdictLike
@@ -118,7 +118,7 @@ def left_sides_label(verdicts: Sequence[VerdictLike]) -> str:
     if len(by_left_side(verdicts)) == 1:
         return formula(theorem)
     measures = {verdict.theorem.lhs.measure for verdict in verdicts}
-    known = MEASURES.get(theorem.lhs.measure)
+    known = KNOWN_MEASURES.get(theorem.lhs.measure)
     if len(measures) == 1 and known is not None and known.latex:
         text = typeset(rf"\mathbb{{E}}\,{known.latex}")
         if is_formula(text):

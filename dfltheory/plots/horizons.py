@@ -109,11 +109,11 @@ def _schedule_depends_on_horizon(thm: Theorem) -> bool:
     return any(_T in thm.schedule[name].free_symbols for name in thm.scheduled)
 
 
-Limits = tuple[Floats, Floats, Floats]
+BandLimits = tuple[Floats, Floats, Floats]
 """Estimate, lower limit and upper limit at each horizon."""
 
 
-def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
+def running_left_hand_side(left: LeftHandSide, confidence: float) -> BandLimits:
     """Return the left-hand side at each horizon, with confidence limits.
 
     The lower limits are based on e-values and remain below the estimate however
@@ -156,7 +156,7 @@ def running_left_hand_side(left: LeftHandSide, confidence: float) -> Limits:
     return estimate, np.minimum.accumulate(low), high
 
 
-def mean_band(left: LeftHandSide, confidence: float) -> Limits:
+def mean_band(left: LeftHandSide, confidence: float) -> BandLimits:
     """Return the left-hand side at each horizon with Student's two-sided interval.
 
     For a minimum or maximum over rounds, the interval is that of the mean at the round
@@ -225,7 +225,7 @@ def _limits_of_running_maximum(
     columns: Floats,
     estimate: Floats,
     tail: float,
-) -> Limits:
+) -> BandLimits:
     """Return the estimate and limits of max_{t <= h} E Y_t at each horizon h.
 
     The lower limits hold simultaneously in all rounds, because the round with the

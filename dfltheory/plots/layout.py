@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dfltheory.errors import InputError
-from dfltheory.plots.look import GRID, ONE_COLUMN, TWO_COLUMNS, style
+from dfltheory.plots.look import GRID_STYLE, ONE_COLUMN, TWO_COLUMNS, style
 from dfltheory.plots.notation import TEXT_SIZE, text_width, wrapped
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def axes(ax: Axes | None, columns: int = 1) -> Axes:
         raise InputError(f"columns = {columns!r} must be 1 or 2, the columns of a page")
     width = ONE_COLUMN if columns == 1 else TWO_COLUMNS
     new = plt.figure(figsize=(width, 2.9), layout="constrained").gca()
-    new.grid(True, **GRID)  # also for ticks created outside of the style context
+    new.grid(True, **GRID_STYLE)  # also for ticks created outside of the style context
     return new
 
 

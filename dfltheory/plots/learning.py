@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Spread = Literal["interval", "seeds", "clients"]
 Horizontal = Literal["rounds", "sent_models", "sent_scalars", "sent_bits"]
 
-LEVELS = (0.1, 0.9)
+BAND_QUANTILES = (0.1, 0.9)
 """Lower and upper quantile over clients of a band."""
 OF_CLIENTS = {
     "client_accuracy": "test accuracy",
@@ -119,7 +119,7 @@ def learning_curves(
             else:
                 low, high = _limits(metric, samples, mean, half)
                 if band == "clients":
-                    low, high = _quantiles(run, metric, LEVELS)
+                    low, high = _quantiles(run, metric, BAND_QUANTILES)
                 styled.fill_between(
                     places, low, high, color=color, alpha=0.15, linewidth=0
                 )
@@ -170,7 +170,7 @@ def clients(
         if each:
             styled.plot(t, values, color="0.6", linewidth=0.5, zorder=1)
             styled.plot([], [], color="0.6", linewidth=0.5, label="each client")
-        low, high = _quantiles(run, metric, LEVELS)
+        low, high = _quantiles(run, metric, BAND_QUANTILES)
         styled.fill_between(
             t,
             low,

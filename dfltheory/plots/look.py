@@ -113,7 +113,7 @@ _DASHES: tuple[Dashes, ...] = (
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-GRID = {"color": "0.9", "linewidth": 0.5}
+GRID_STYLE = {"color": "0.9", "linewidth": 0.5}
 """Style of the grid lines of new axes."""
 TRUETYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}
 """matplotlib settings that embed TrueType fonts; publishers reject Type 3."""
@@ -134,7 +134,7 @@ _STYLE: dict[str, object] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    **{f"grid.{name}": value for name, value in GRID.items()},
+    **{f"grid.{name}": value for name, value in GRID_STYLE.items()},
     "axes.axisbelow": True,
     "lines.linewidth": 1.3,
     "legend.frameon": False,

@@ -15,7 +15,7 @@ import sympy as sp
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.proof_steps import (
-    LARGEST,
+    MOST_CLAIM_TERMS,
     ProofStep,
     expanded_size,
     proof_step_names,
@@ -29,7 +29,7 @@ from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs.deduction import Deduction, Witness
 from dfltheory.proofs.hypotheses import Hypothesis
-from dfltheory.proofs.linear_facts import ONE, LinearFact, scalings
+from dfltheory.proofs.linear_facts import ONE_MOMENT, LinearFact, scalings
 from dfltheory.proofs.moment_text import text_of
 from dfltheory.proofs.moments import Demand, Moment, form, sq
 from dfltheory.proofs.step_corrections import Correction, corrections
@@ -38,7 +38,7 @@ from dfltheory.proofs.step_points import Point
 from dfltheory.proofs.step_region import StepRegion
 from dfltheory.proofs.step_rounds import round_of, single_step
 
-Outcome = Literal["follows", "assumed", "does not follow", "not decided"]
+StepOutcome = Literal["follows", "assumed", "does not follow", "not decided"]
 MOST_MOMENTS = 30
 """Most moments in a step with its premises."""
 
@@ -61,7 +61,7 @@ class JudgedStep:
 
     name: str
     step: ProofStep
-    outcome: Outcome
+    outcome: StepOutcome
     reason: str = ""
     witness: Witness | None = None
     point: Point | None = None
@@ -114,7 +114,7 @@ class DeclaredProof:
             return False
         bound = self._coefficient(self.theorem.bound)
         last = self.claims[self.names[-1]]
-        stated = form(({ONE: bound}, sp.S.One))
+        stated = form(({ONE_MOMENT: bound}, sp.S.One))
         return last.left == {self.stated_gradient(): 1} and last.right == stated
 
     def stated_gradient(self) -> Moment:
@@ -182,8 +182,8 @@ class DeclaredProof:
         coefficient = self.theorem.expand(sp.sympify(expr)).subs(self._neutral)
         if self._round is not None and self._round.single:
             coefficient = coefficient.subs(k, 0)
-        if expanded_size(coefficient) > LARGEST:
-            raise InputError(f"a coefficient has more than {LARGEST} terms")
+        if expanded_size(coefficient) > MOST_CLAIM_TERMS:
+            raise InputError(f"a coefficient has more than {MOST_CLAIM_TERMS} terms")
         return coefficient
 
     def _read_claims(self) -> dict[str, LinearFact]:
@@ -199,7 +199,7 @@ class DeclaredProof:
 
     def _by_moment(self, side: Mapping[str, Expr]) -> dict[Moment, Expr]:
         """Return the coefficients of named moments; an empty name is 1."""
-        named = {"": ONE, **self.moments}
+        named = {"": ONE_MOMENT, **self.moments}
         return {named[name]: c for name, c in side.items()}
 
     def _region_of_steps(self) -> StepRegion:
@@ -270,7 +270,7 @@ class DeclaredProof:
         sign = ">" if demand.strict else ">="
         reason = f"the rule needs {demand.expr} {sign} 0 ({demand.why})"
         point = self._region.negative_at(demand.expr, demand.strict)
-        outcome: Outcome = "not decided" if point is None else "does not follow"
+        outcome: StepOutcome = "not decided" if point is None else "does not follow"
         return JudgedStep(name, step, outcome, reason, point=point, uses=uses)
 
     def _judge_deduction(
@@ -286,7 +286,7 @@ class DeclaredProof:
         moments: dict[Moment, None] = {}
         for slack in (*claims, *slacks):
             moments |= dict.fromkeys(slack)
-        if len({*moments, ONE}) > MOST_MOMENTS:
+        if len({*moments, ONE_MOMENT}) > MOST_MOMENTS:
             reason = f"the step has more than {MOST_MOMENTS} moments"
             return JudgedStep(name, step, "not decided", reason, uses=uses)
         slacks += scalings(moments)

@@ -22,10 +22,10 @@ from sympy.polys.matrices import DomainMatrix
 from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from dfltheory.bounds.units import Expr
-from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.linear_facts import ONE_MOMENT
 from dfltheory.proofs.linear_programs import scalar_product
 from dfltheory.proofs.moment_rows import (
-    SIGNED,
+    SIGNED_MOMENTS,
     MomentRows,
     counterexample,
     left_over,
@@ -38,7 +38,7 @@ from dfltheory.proofs.step_region import StepRegion
 
 Slack = Mapping[Moment, Expr]
 """A linear form that is not negative where an inequality holds."""
-Numbers = dict[Moment, Fraction]
+MomentNumbers = dict[Moment, Fraction]
 
 _GENERIC = 4
 """Points at which multipliers are computed."""
@@ -59,7 +59,7 @@ class Witness:
     """
 
     point: Point
-    values: Numbers
+    values: MomentNumbers
     left_over: Fraction
     symbols: frozenset[sp.Symbol]
 
@@ -89,7 +89,7 @@ class Deduction:
         moments = dict.fromkeys(claim)
         for premise in self.premises:
             moments |= dict.fromkeys(premise)
-        moments[ONE] = None
+        moments[ONE_MOMENT] = None
         self.moments = tuple(moments)
 
     def witness(self) -> Witness | None:
@@ -162,7 +162,7 @@ class Deduction:
         for moment, coefficient in self.rest(multipliers).items():
             if coefficient == 0:
                 continue
-            if moment.kind in SIGNED or not self.region.holds(coefficient):
+            if moment.kind in SIGNED_MOMENTS or not self.region.holds(coefficient):
                 return False
         return True
 
@@ -175,7 +175,7 @@ class Deduction:
         rows = self._rows(point, value_at)
         columns = zip(*rows, strict=True)
         pinned = [place for place, column in enumerate(columns) if None in column]
-        if self.moments.index(ONE) in pinned:
+        if self.moments.index(ONE_MOMENT) in pinned:
             return None
         claim, *premises = map(_with_zeros, rows)
         return MomentRows(self.moments, claim, tuple(premises), tuple(pinned))
@@ -265,7 +265,7 @@ class Deduction:
     def _may_change(self, moment: Moment) -> bool:
         """Return whether a moment is on the claim's right-hand side, or constant."""
         right = moment in self.claim and moment not in self.left
-        return moment.kind not in SIGNED and (right or moment == ONE)
+        return moment.kind not in SIGNED_MOMENTS and (right or moment == ONE_MOMENT)
 
     def _is_of_claim(self, row: int) -> bool:
         return self.moments[row] in self.claim

@@ -25,7 +25,7 @@ from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.moments import Lag, is_zero
 from dfltheory.proofs.script import Range, Script
 
-WEIGHTS = "M"
+WEIGHTS_NAME = "M"
 """The name of the weights of a sum; a proof has one kind of weights at most."""
 
 
@@ -174,7 +174,7 @@ class FlatStatement:
         sums = [weights.weight, weights.total, weights.squares]
         parts = [self.expr(x) for x in sums]
         parts += map(self._closed_form, (total_symbol, total_before, weights.squared))
-        self.lines.append(f"weights {WEIGHTS} | {' | '.join(parts)}")
+        self.lines.append(f"weights {WEIGHTS_NAME} | {' | '.join(parts)}")
 
     def _closed_form(self, total: Expr | None) -> str:
         return "-" if total is None else self.expr(total)

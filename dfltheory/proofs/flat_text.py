@@ -18,7 +18,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 from dfltheory.proofs.facts import without_sign
-from dfltheory.proofs.flat_statement import WEIGHTS, FlatStatement
+from dfltheory.proofs.flat_statement import WEIGHTS_NAME, FlatStatement
 from dfltheory.proofs.kernel import Fact
 from dfltheory.proofs.moments import (
     PLAIN,
@@ -175,7 +175,7 @@ class FlatProof(FlatStatement):
 
 
 def _weights(weights: Lag) -> str:
-    return '"1"' if weights == PLAIN else WEIGHTS
+    return '"1"' if weights == PLAIN else WEIGHTS_NAME
 
 
 def _chain(out: FlatProof, fact: Fact) -> None:

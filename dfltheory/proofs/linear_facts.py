@@ -31,7 +31,7 @@ from dfltheory.proofs.moments import (
     one,
 )
 
-ONE = one("")
+ONE_MOMENT = one("")
 """The number 1, with which all constants are collected."""
 
 
@@ -91,7 +91,7 @@ class LinearFact:
 def _without_sign_or_label(moment: Moment) -> Moment:
     """Return a moment up to its sign, and the constant without its label."""
     if moment.kind == "one":
-        return ONE
+        return ONE_MOMENT
     if moment.kind in ("sq", "root") and _has_minus_sign(moment.vec):
         return replace(moment, vec=-moment.vec)
     return moment
@@ -195,4 +195,4 @@ def _expressions(arguments: Iterable[object]) -> set[Expr]:
     return expressions
 
 
-__all__ = ["ONE", "LinearFact", "from_claim", "scalings"]
+__all__ = ["ONE_MOMENT", "LinearFact", "from_claim", "scalings"]

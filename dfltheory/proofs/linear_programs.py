@@ -8,13 +8,13 @@ from fractions import Fraction
 import sympy as sp
 from sympy.solvers.simplex import InfeasibleLPError, UnboundedLPError, linprog
 
-Row = Sequence[Fraction]
-Rows = Sequence[tuple[Row, Fraction]]
+FractionRow = Sequence[Fraction]
+Rows = Sequence[tuple[FractionRow, Fraction]]
 Bounds = tuple[int | None, int | None]
 
 
 def minimum(
-    costs: Row,
+    costs: FractionRow,
     at_most: Rows,
     equal: Rows = (),
     bounds: Sequence[Bounds] | None = None,
@@ -44,7 +44,7 @@ def minimum(
     return _fraction(least), [_fraction(value) for value in minimizer]
 
 
-def scalar_product(one: Row, other: Row) -> Fraction:
+def scalar_product(one: FractionRow, other: FractionRow) -> Fraction:
     """Return the sum of the products of the entries of two rows."""
     products = [x * y for x, y in zip(one, other, strict=True)]
     return sum(products, Fraction(0))
@@ -59,7 +59,7 @@ def _system(rows: Rows) -> tuple[sp.Matrix | None, sp.Matrix | None]:
     return sp.Matrix(coefficients), sp.Matrix(limits)
 
 
-def _numbers(row: Row) -> list[sp.Expr]:
+def _numbers(row: FractionRow) -> list[sp.Expr]:
     return [sp.Rational(value.numerator, value.denominator) for value in row]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 
-from dfltheory.proofs.linear_facts import ONE
+from dfltheory.proofs.linear_facts import ONE_MOMENT
 from dfltheory.proofs.linear_programs import Rows, minimum, scalar_product
 from dfltheory.proofs.moments import Moment
 
@@ -21,7 +21,7 @@ _BOXES = (10, 10**4, 10**9)
 _SIZES = tuple(map(Fraction, (1, "1/10", 10)))
 _QUOTIENTS, _MOST_PAIRS = 6, 2
 """Values of a root that are tried together with its square."""
-SIGNED = ("value", "inner")
+SIGNED_MOMENTS = ("value", "inner")
 """Kinds of moments that may be negative."""
 
 
@@ -73,7 +73,7 @@ def _constraints_of_multipliers(
     for place, moment in enumerate(at_point.moments):
         row = [premise[place] for premise in at_point.premises]
         row += [-Fraction(place == loose_place) for loose_place in loose]
-        rows = equal if moment.kind in SIGNED else at_most
+        rows = equal if moment.kind in SIGNED_MOMENTS else at_most
         rows.append((row, at_point.claim[place]))
     return at_most, equal
 
@@ -162,7 +162,7 @@ def _tried_sizes(at_point: MomentRows, count: int) -> list[tuple[Fraction, ...]]
     """
     numbers = {abs(x) for premise in at_point.premises for x in premise if x}
     quotients = sorted({Fraction(1), *numbers})[:_QUOTIENTS]
-    constant = at_point.moments.index(ONE)
+    constant = at_point.moments.index(ONE_MOMENT)
     constants = {abs(premise[constant]) for premise in at_point.premises}
     tried: list[tuple[Fraction, ...]] = []
     for size in (*sorted(constants - {0}), *_SIZES):
@@ -210,7 +210,7 @@ def _counterexample_within(
     at_point: MomentRows, fixed: Mapping[int, Fraction], largest: int
 ) -> list[Fraction] | None:
     """Return such values of size ``largest`` at most."""
-    constant = at_point.moments.index(ONE)
+    constant = at_point.moments.index(ONE_MOMENT)
     known = dict.fromkeys(at_point.pinned, Fraction(0))
     known |= {constant: Fraction(1), **fixed}
     negated = [[-value for value in premise] for premise in at_point.premises]
@@ -222,7 +222,7 @@ def _counterexample_within(
         equal.append((unit_row, value))
     bounds = []
     for moment in at_point.moments:
-        least = -largest if moment.kind in SIGNED else 0
+        least = -largest if moment.kind in SIGNED_MOMENTS else 0
         bounds.append((least, largest))
     solution = minimum(at_point.claim, at_most, equal, bounds)
     if solution is None or solution[0] >= 0:
@@ -234,7 +234,7 @@ def _counterexample_within(
 
 
 __all__ = [
-    "SIGNED",
+    "SIGNED_MOMENTS",
     "MomentRows",
     "counterexample",
     "left_over",

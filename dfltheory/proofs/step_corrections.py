@@ -11,8 +11,8 @@ import sympy as sp
 from dfltheory.bounds.formula_writer import write_formula
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.deduction import Deduction, Witness
-from dfltheory.proofs.linear_facts import ONE
-from dfltheory.proofs.moment_rows import SIGNED
+from dfltheory.proofs.linear_facts import ONE_MOMENT
+from dfltheory.proofs.moment_rows import SIGNED_MOMENTS
 from dfltheory.proofs.moments import Moment
 from dfltheory.proofs.step_points import Point, value_at
 from dfltheory.proofs.step_region import StepRegion
@@ -103,9 +103,9 @@ def _is_of_this_form(deduction: Deduction, rest: Mapping[Moment, Expr]) -> bool:
     """Return whether only the claim's right-hand side lacks something."""
     for moment, coefficient in rest.items():
         is_of_right_side = moment in deduction.claim and moment not in deduction.left
-        if coefficient == 0 or is_of_right_side or moment == ONE:
+        if coefficient == 0 or is_of_right_side or moment == ONE_MOMENT:
             continue
-        if moment.kind in SIGNED or not deduction.region.holds(coefficient):
+        if moment.kind in SIGNED_MOMENTS or not deduction.region.holds(coefficient):
             return False
     return True
 

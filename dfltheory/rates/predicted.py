@@ -56,7 +56,7 @@ _NEGLIGIBLE = 0.01
 _FASTEST = 50
 """Size of a local exponent at 10^12 above which a term is exponential."""
 
-Order = Fraction | float
+GrowthOrder = Fraction | float
 """An exponent: a fraction, or -inf."""
 Verdict = Literal["consistent", "worse", "undecided"]
 
@@ -249,7 +249,7 @@ def predicted_transient(
 
 
 @lru_cache(maxsize=4096)
-def order(theorem: Theorem, row: Monomial, vary: str) -> Order:
+def order(theorem: Theorem, row: Monomial, vary: str) -> GrowthOrder:
     """Return the exponent of a monomial in a quantity; the others have typical values.
 
     Factors may be functions of the quantity, such as 1 - lam^Q of 1 - lam, so the

@@ -13,7 +13,7 @@ from dfltheory.rates.predicted import Verdict, judge, predicted_transient
 from dfltheory.rates.varied import with_value
 from dfltheory.training.instance import Instance
 
-FAR = 10**13
+FAR_HORIZON = 10**13
 """Horizon at which only the slowest term of the left-hand side remains."""
 _SETTLED = 0.01
 """Largest error of the local exponent in T at which only the slowest term remains.
@@ -107,17 +107,17 @@ def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
         )
         return math.nan if value is None else value
 
-    far = left_hand_side(FAR)
+    far = left_hand_side(FAR_HORIZON)
     if not far > 0:
         return None
-    slope = math.log(far / left_hand_side(FAR // 16)) / math.log(16)
+    slope = math.log(far / left_hand_side(FAR_HORIZON // 16)) / math.log(16)
     if not abs(slope - decay) < _SETTLED:
         return None
 
     def linear(rounds: int) -> bool:
-        return left_hand_side(rounds) <= 2 * far * (rounds / FAR) ** decay
+        return left_hand_side(rounds) <= 2 * far * (rounds / FAR_HORIZON) ** decay
 
-    high = FAR
+    high = FAR_HORIZON
     while high > 1 and linear(max(high // 10, 1)):
         high = max(high // 10, 1)
     low = max(high // 10, 1)

@@ -12,14 +12,14 @@ from dfltheory.errors import InputError, checked_name
 from dfltheory.randomness import uniform_numbers
 from dfltheory.tasks.data_sets import Examples, examples_of, is_data_set
 
-Row = tuple[Tensor, Tensor, Tensor, Tensor]
+ExampleArrays = tuple[Tensor, Tensor, Tensor, Tensor]
 """All inputs, all targets, and the number of examples and first index of each client.
 """
 
 
 def in_a_row(
     clients: Sequence[Examples], what: str, dtype: torch.dtype, device: torch.device
-) -> Row:
+) -> ExampleArrays:
     """Concatenate the examples of all clients.
 
     Parameters
@@ -85,7 +85,7 @@ def tests_in_a_row(
     m: int,
     dtype: torch.dtype,
     device: torch.device,
-) -> Row | None:
+) -> ExampleArrays | None:
     """Return test sets as :func:`in_a_row` returns examples; None without a test set.
 
     Parameters

@@ -24,7 +24,7 @@ from dfltheory.number_ranges import (
 from dfltheory.tasks import estimate
 from dfltheory.tasks.data_sets import Examples
 from dfltheory.tasks.images import ImageSet, Normalize, load_images
-from dfltheory.tasks.partition import Kind, partition_labels
+from dfltheory.tasks.partition import PartitionKind, partition_labels
 from dfltheory.tasks.supervised import Supervised
 
 _MODEL = {
@@ -45,7 +45,7 @@ def image_task(
     name: str | ImageSet,
     m: PositiveInt = 10,
     model: str | nn.Module | None = None,
-    partition: Kind = "iid",
+    partition: PartitionKind = "iid",
     alpha: PositiveFloat = 0.3,
     classes_per_client: PositiveInt = 2,
     batch: PositiveInt | None = 20,
@@ -164,7 +164,7 @@ def image_task(
 def digits(
     m: int = 10,
     model: str | nn.Module | None = None,
-    partition: Kind = "iid",
+    partition: PartitionKind = "iid",
     **options: Any,
 ) -> Supervised:
     """Return the task of the bundled handwritten digits, divided over m clients.

@@ -11,7 +11,7 @@ from pathlib import Path
 from dfltheory.errors import DataError, checked_name
 from dfltheory.tasks.formats import OTHER_IMAGES, tiny_imagenet_index
 
-ENVIRONMENT = "DFLTHEORY_DATA_ROOT"
+DATA_ROOT_VARIABLE = "DFLTHEORY_DATA_ROOT"
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     """
     caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     path = Path(
-        root or os.environ.get(ENVIRONMENT) or caches / "dfltheory"
+        root or os.environ.get(DATA_ROOT_VARIABLE) or caches / "dfltheory"
     ).expanduser()
     if path.exists() and not path.is_dir():
         raise DataError(f"the data root {path} is a file: it must be a folder")
@@ -215,7 +215,8 @@ def require(name: str, root: str | os.PathLike[str] | None = None) -> Path:
             hint = f"; {OTHER_IMAGES}"
             if state.state == "missing":
                 hint = (
-                    f", or point --data-root or ${ENVIRONMENT} at a folder that has"
+                    f", or point --data-root or ${DATA_ROOT_VARIABLE} at a folder that"
+                    " has"
                     f" {SETS[name].folder}"
                 )
             raise DataError(

@@ -26,7 +26,7 @@ from dfltheory.errors import DataError
 Pixels = NDArray[np.uint8]
 Labels = NDArray[np.int64]
 
-LARGEST = 2**29
+LARGEST_IMAGE_FILE = 2**29
 """Largest uncompressed file size in bytes: three times the largest official one."""
 
 OTHER_IMAGES = (
@@ -65,9 +65,10 @@ def _read_at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
 
 
 def _refuse_large(path: Path, what: str, size: int) -> None:
-    if size > LARGEST:
+    if size > LARGEST_IMAGE_FILE:
         raise DataError(
-            f"{path} {what} {size:.3g} bytes: no official file has more than {LARGEST}"
+            f"{path} {what} {size:.3g} bytes: no official file has more than"
+            f" {LARGEST_IMAGE_FILE}"
         )
 
 
@@ -157,7 +158,7 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
     """
     path = Path(path)
     with _open(path) as stream:
-        raw = _read_at_most(stream, LARGEST + 1)
+        raw = _read_at_most(stream, LARGEST_IMAGE_FILE + 1)
     _refuse_large(path, "contains at least", len(raw))
     constants: list[Constant] = []
     by_key: dict[bytes, list[Constant]] = {}
@@ -267,12 +268,12 @@ def read_cifar(
 
 _LARGEST_TEXT = 10**7
 
-Index = tuple[list[str], list[tuple[Path, int]], list[tuple[Path, int]]]
+ImageIndex = tuple[list[str], list[tuple[Path, int]], list[tuple[Path, int]]]
 
 
 def tiny_imagenet_index(
     folder: Path, classes: int = 200, per_class: int = 500, held_out: int = 10_000
-) -> Index:
+) -> ImageIndex:
     """Return the classes and files of Tiny-ImageNet, after checking their numbers.
 
     Links are followed, because a user who can create links can also copy files.

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dfltheory.errors import InputError
 from dfltheory.tasks.batching import Loop, Loss, dense_layers
-from dfltheory.tasks.examples import Epochs, Row, iid
+from dfltheory.tasks.examples import Epochs, ExampleArrays, iid
 from dfltheory.tasks.modules import Layout
 from dfltheory.tasks.task import Clients, Task, number_of
 
@@ -123,7 +123,7 @@ class MinibatchTask(Task[Batch]):
     augment: Callable[[Tensor, Sequence[torch.Generator]], Tensor] | None
     measured: Self | None = None
     _classes: int
-    _test: Row | None
+    _test: ExampleArrays | None
     _single: Loop
 
     @property

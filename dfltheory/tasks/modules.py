@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dfltheory.errors import InputError
 
-Result = TypeVar("Result")
+CallResult = TypeVar("CallResult")
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def refuse_mismatch(
     return out
 
 
-def _or_refused(what: str, call: Callable[[], Result]) -> Result:
+def _or_refused(what: str, call: Callable[[], CallResult]) -> CallResult:
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.filterwarnings("error", message="Using a target size")

@@ -22,11 +22,11 @@ from dfltheory.number_ranges import (
 )
 from dfltheory.own import own
 from dfltheory.tasks import sizes
-from dfltheory.tasks.partition import Kind
+from dfltheory.tasks.partition import PartitionKind
 from dfltheory.tasks.sources import supervised_from
 from dfltheory.tasks.supervised import Supervised
 
-Examples = tuple[np.ndarray, np.ndarray]
+LabeledArrays = tuple[np.ndarray, np.ndarray]
 """Inputs (n, ...) and targets (n, ...)."""
 
 MOST_CLASSES = 100_000
@@ -37,7 +37,7 @@ def npz(
     data: Path,
     model: str | nn.Module = "softmax",
     m: PositiveInt | None = None,
-    partition: Kind = "iid",
+    partition: PartitionKind = "iid",
     alpha: PositiveFloat = 0.3,
     classes_per_client: PositiveInt = 2,
     batch: PositiveInt | None = 20,
@@ -133,7 +133,9 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         ) from error
 
 
-def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examples]:
+def _clients(
+    data: Path, arrays: dict[str, np.ndarray]
+) -> LabeledArrays | list[LabeledArrays]:
     """Return one pair (X, y), or one for each client."""
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf" or array.ndim == 0:
@@ -173,7 +175,9 @@ def _clients(data: Path, arrays: dict[str, np.ndarray]) -> Examples | list[Examp
     return [(X[client == i], y[client == i]) for i in numbers]
 
 
-def _network(model: str | nn.Module, clients: list[Examples], seed: int) -> nn.Module:
+def _network(
+    model: str | nn.Module, clients: list[LabeledArrays], seed: int
+) -> nn.Module:
     # preserve the caller's random state
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

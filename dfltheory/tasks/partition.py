@@ -17,7 +17,7 @@ from dfltheory.errors import InputError, checked_name, whole_number
 
 _IMAGES_AT_ONCE = 4096
 
-Kind = Literal["iid", "dirichlet", "dirichlet_by_image", "shards"]
+PartitionKind = Literal["iid", "dirichlet", "dirichlet_by_image", "shards"]
 Indices = NDArray[np.int64]
 
 
@@ -35,7 +35,7 @@ class Partition:
         Number of each label among each client's training and test examples.
     """
 
-    kind: Kind
+    kind: PartitionKind
     train: tuple[Indices, ...]
     test: tuple[Indices, ...]
     counts: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Partition:
 def partition_labels(
     labels: ArrayLike,
     m: int,
-    kind: Kind = "iid",
+    kind: PartitionKind = "iid",
     *,
     alpha: float = 0.3,
     classes_per_client: int = 2,
@@ -121,7 +121,7 @@ def partition_labels(
     t = np.zeros(0, np.int64)
     if test_labels is not None:
         t = _labels(test_labels, "test labels")
-    checked_name("partition", kind, get_args(Kind))
+    checked_name("partition", kind, get_args(PartitionKind))
     whole_number("a partition's seed", seed, at_least=0)
     for name, value in (("m", m), ("classes_per_client", classes_per_client)):
         whole_number(f"a partition's {name}", value, at_least=1)

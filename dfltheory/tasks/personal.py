@@ -20,7 +20,7 @@ from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
 from dfltheory.tasks.coupled_minimum import Coupling, coupled_floor
 from dfltheory.tasks.noise import Gaussian
 from dfltheory.tasks.sizes import refuse_beyond_memory
-from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix, of_size
+from dfltheory.tasks.synthetic import NumbersLike, Placement, Synthetic, matrix, of_size
 
 
 class BlockGaussian(Gaussian):
@@ -120,8 +120,8 @@ class Coupled(Personal):
 
     def __init__(
         self,
-        a: Values,
-        b: Values,
+        a: NumbersLike,
+        b: NumbersLike,
         h_u: float = 1.0,
         h_v: float = 1.0,
         k: float = 0.5,

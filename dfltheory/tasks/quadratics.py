@@ -13,7 +13,7 @@ from torch import Tensor
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
 from dfltheory.tasks.noise import NoiseLike
-from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix
+from dfltheory.tasks.synthetic import NumbersLike, Placement, Synthetic, matrix
 
 
 class Quadratic(Synthetic):
@@ -51,8 +51,8 @@ class Quadratic(Synthetic):
 
     def __init__(
         self,
-        A: Values,
-        b: Values,
+        A: NumbersLike,
+        b: NumbersLike,
         noise: NoiseLike = 0.0,
         *,
         dtype: torch.dtype = torch.float64,
@@ -69,8 +69,8 @@ class Quadratic(Synthetic):
     @classmethod
     def diagonal(
         cls,
-        h: Values,
-        b: Values,
+        h: NumbersLike,
+        b: NumbersLike,
         noise: NoiseLike = 0.0,
         **options: Unpack[Placement],
     ) -> Quadratic:

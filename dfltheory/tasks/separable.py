@@ -18,7 +18,7 @@ from dfltheory.errors import InputError
 from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
 from dfltheory.tasks.noise import NoiseLike
 from dfltheory.tasks.sizes import refuse_beyond_memory
-from dfltheory.tasks.synthetic import Placement, Synthetic, Values, matrix, of_size
+from dfltheory.tasks.synthetic import NumbersLike, Placement, Synthetic, matrix, of_size
 
 
 class Separable(Synthetic):
@@ -29,7 +29,7 @@ class Separable(Synthetic):
 
     x_star: Tensor
 
-    def __init__(self, c: Values, noise: NoiseLike, **options: Unpack[Placement]):
+    def __init__(self, c: NumbersLike, noise: NoiseLike, **options: Unpack[Placement]):
         c = matrix(c, "the centers")
         m, d = c.shape
         super().__init__(m, d, noise, **options)
@@ -69,7 +69,7 @@ class Sinusoidal(Separable):
 
     def __init__(
         self,
-        c: Values,
+        c: NumbersLike,
         a: float = 1.0,
         w: float = 1.0,
         noise: NoiseLike = 0.0,
@@ -145,7 +145,7 @@ class Clipped(Separable):
 
     def __init__(
         self,
-        c: Values,
+        c: NumbersLike,
         h: float = 1.0,
         r: float = 1.0,
         noise: NoiseLike = 0.0,

@@ -11,7 +11,7 @@ from torch import nn
 from dfltheory.errors import InputError
 from dfltheory.tasks import estimate
 from dfltheory.tasks.data_sets import examples_of
-from dfltheory.tasks.partition import Kind, partition_labels
+from dfltheory.tasks.partition import PartitionKind, partition_labels
 from dfltheory.tasks.supervised import Supervised
 
 
@@ -23,7 +23,7 @@ def supervised_from(
     targets: str = "label",
     test: object = None,
     m: int | None = None,
-    partition: Kind = "iid",
+    partition: PartitionKind = "iid",
     alpha: float = 0.3,
     classes_per_client: int = 2,
     seed: int = 0,

@@ -15,7 +15,7 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.noise import NoiseLike, as_noise
 from dfltheory.tasks.task import Task
 
-Values = ArrayLike | Tensor
+NumbersLike = ArrayLike | Tensor
 """A tensor, an array, nested sequences of numbers, or one number."""
 
 
@@ -26,7 +26,7 @@ class Placement(TypedDict, total=False):
     device: torch.device | str
 
 
-def full_precision(value: Values) -> Tensor:
+def full_precision(value: NumbersLike) -> Tensor:
     """Convert a value to a tensor in full precision.
 
     The conversion uses numpy, because torch rounds Python floats to float32.
@@ -41,7 +41,7 @@ def full_precision(value: Values) -> Tensor:
         ) from None
 
 
-def matrix(value: Values, name: str) -> Tensor:
+def matrix(value: NumbersLike, name: str) -> Tensor:
     """Convert a value to a tensor (m, k), with one row for each client."""
     rows = full_precision(value)
     if rows.ndim != 2:
@@ -140,7 +140,7 @@ class Synthetic(Task[Tensor]):
         loss = self.client_loss(x)
         return loss if batch is None else loss + (batch * x).sum(-1)
 
-    def _tensor(self, value: Values, name: str) -> Tensor:
+    def _tensor(self, value: NumbersLike, name: str) -> Tensor:
         """Convert a value to a finite tensor of this task's dtype and device."""
         tensor = full_precision(value)
         if tensor.is_complex():

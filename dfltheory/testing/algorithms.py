@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError, checked_name
 from dfltheory.testing.problem import (
-    ROUNDS,
+    TESTED_ROUNDS,
     M,
     initial_models,
     make_test_task,
@@ -49,7 +49,7 @@ Its arguments are initial models x (m, d), a :data:`ClientGradient`, the mixing 
 """
 
 
-CHECKS: dict[str, Callable[[Algorithm], None]] = {
+ALGORITHM_CHECKS: dict[str, Callable[[Algorithm], None]] = {
     "inputs unchanged": check_inputs_unchanged,
     "in pieces": check_in_pieces,
     "resumed": check_resumed,
@@ -125,13 +125,13 @@ def check_algorithm(
             f"algorithm = {algorithm!r} must be an instance of Algorithm with its"
             " hyperparameters, for example Own(eta=0.1)"
         )
-    names = list(CHECKS) if checks is None else list(checks)
+    names = list(ALGORITHM_CHECKS) if checks is None else list(checks)
     for name in names:
-        checked_name("check", name, CHECKS)
+        checked_name("check", name, ALGORITHM_CHECKS)
     failures: list[str] = []
     for name in names:
         try:
-            CHECKS[name](algorithm)
+            ALGORITHM_CHECKS[name](algorithm)
         except AssertionError as error:
             failures.append(f"{name}: {error}")
         except Exception as error:
@@ -141,7 +141,8 @@ def check_algorithm(
         difference = _difference_from_twin(algorithm, twin)
         if not difference <= 1e-10:
             failures.append(
-                f"twin: the models differ by {difference:.2g} after {ROUNDS} rounds"
+                f"twin: the models differ by {difference:.2g} after {TESTED_ROUNDS}"
+                " rounds"
             )
     if failures:
         class_name = type(algorithm).__name__
@@ -164,11 +165,11 @@ def _difference_from_twin(algorithm: Algorithm, twin: Twin) -> float:
         return gradient(x)[0, i].numpy()
 
     W = matrix_for(algorithm)
-    run = train(algorithm, task, W, ROUNDS, x0=x0, progress=False)
+    run = train(algorithm, task, W, TESTED_ROUNDS, x0=x0, progress=False)
     if W is None:
         W = np.full((M, M), 1 / M)
-    models = np.asarray(twin(x0.numpy().copy(), client_gradient, W, ROUNDS))
+    models = np.asarray(twin(x0.numpy().copy(), client_gradient, W, TESTED_ROUNDS))
     return float(np.abs(models - run.x[0]).max())
 
 
-__all__ = ["CHECKS", "Twin", "check_algorithm"]
+__all__ = ["ALGORITHM_CHECKS", "Twin", "check_algorithm"]

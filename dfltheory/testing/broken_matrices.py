@@ -155,7 +155,7 @@ _LAWS_BY_NAME = ("shape", "column sums", "graph", "links")
 _PUSH_SUM_LAWS = ("finite", "column sums", "range", "self-weights", "connectivity")
 
 Nodes = list[int]
-Place = tuple[int, int]
+MatrixEntry = tuple[int, int]
 
 
 def _draw_user_miss(
@@ -203,14 +203,14 @@ def _periodic_ring(m: int) -> NearMiss:
     return NearMiss(W, "spectrum", (0, 0))
 
 
-def _break_row_sum(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+def _break_row_sum(W: np.ndarray, nodes: Nodes, size: float) -> MatrixEntry:
     """Increase a self-weight."""
     i = nodes[0]
     W[i, i] += size
     return (i, i)
 
 
-def _break_column_sum(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+def _break_column_sum(W: np.ndarray, nodes: Nodes, size: float) -> MatrixEntry:
     """Shift weight within a row."""
     i, j, k = nodes
     W[i, j] += size
@@ -218,7 +218,7 @@ def _break_column_sum(W: np.ndarray, nodes: Nodes, size: float) -> Place:
     return (i, j)
 
 
-def _break_symmetry(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+def _break_symmetry(W: np.ndarray, nodes: Nodes, size: float) -> MatrixEntry:
     """Shift weight along a cycle of three nodes, which preserves all sums."""
     i, j, k = nodes
     for start, end in ((i, j), (j, k), (k, i)):
@@ -227,14 +227,14 @@ def _break_symmetry(W: np.ndarray, nodes: Nodes, size: float) -> Place:
     return (i, j)
 
 
-def _break_range(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+def _break_range(W: np.ndarray, nodes: Nodes, size: float) -> MatrixEntry:
     """Make a weight negative and add its amount to the diagonal."""
     i, j = nodes[:2]
     _move_to_diagonal(W, i, j, W[i, j] + size)
     return (i, j)
 
 
-def _break_self_weight(W: np.ndarray, nodes: Nodes, size: float) -> Place:
+def _break_self_weight(W: np.ndarray, nodes: Nodes, size: float) -> MatrixEntry:
     """Distribute the smallest self-weight over the edges of its node.
 
     The self-weights of the other nodes decrease by the same amounts.
@@ -248,7 +248,7 @@ def _break_self_weight(W: np.ndarray, nodes: Nodes, size: float) -> Place:
     return (i, i)
 
 
-_WAYS_TO_BREAK: dict[str, Callable[[np.ndarray, Nodes, float], Place]] = {
+_WAYS_TO_BREAK: dict[str, Callable[[np.ndarray, Nodes, float], MatrixEntry]] = {
     "row sums": _break_row_sum,
     "column sums": _break_column_sum,
     "symmetry": _break_symmetry,

@@ -23,11 +23,11 @@ from dfltheory.training.setup import EqualWeights
 
 M = 5
 """Number of clients."""
-ROUNDS = 4
+TESTED_ROUNDS = 4
 """Number of rounds."""
 ROOT_SEED = 3
-SEEDS = range(2)
-ORDER = [3, 0, 4, 1, 2]
+TESTED_SEEDS = range(2)
+PERMUTATION = [3, 0, 4, 1, 2]
 """A permutation of the clients: position k holds client ORDER[k]."""
 
 
@@ -198,7 +198,9 @@ def make_round(
     sequences: dict[str, MixingSequence] = {MIX: Constant(W)}
     for name, law in algorithm.further.items():
         sequences[name] = EqualWeights(Constant(W), law)
-    network = RunNetwork(sequences, algorithm, SEEDS, ROOT_SEED, like, strict=False)
+    network = RunNetwork(
+        sequences, algorithm, TESTED_SEEDS, ROOT_SEED, like, strict=False
+    )
     return kind(network, t)
 
 
@@ -229,7 +231,9 @@ def make_oracle(
     RoundOracle
         The argument ``grad`` of ``local_update``.
     """
-    return kind(task, RunGenerators(ROOT_SEED, SEEDS), t, ROUNDS, share, mix)
+    return kind(
+        task, RunGenerators(ROOT_SEED, TESTED_SEEDS), t, TESTED_ROUNDS, share, mix
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -279,7 +283,7 @@ def simulate_rounds(
     mix = make_round(algorithm, task, 0, W, round_kind)
     if x0 is None:
         x0 = initial_models(algorithm, task)
-    state = algorithm.init(x0, make_oracle(task, mix, ROUNDS, kind=oracle_kind))
+    state = algorithm.init(x0, make_oracle(task, mix, TESTED_ROUNDS, kind=oracle_kind))
     for t in range(rounds):
         mix = make_round(algorithm, task, t, W, round_kind)
         oracle = make_oracle(task, mix, t, share, oracle_kind)
@@ -295,7 +299,7 @@ def state_fields(state: State) -> dict[str, object]:
 
 
 def record_states(algorithm: Algorithm, task: Task, **options: Any) -> list[State]:
-    """Train for ``ROUNDS`` rounds and return the states after each round.
+    """Train for ``TESTED_ROUNDS`` rounds and return the states after each round.
 
     Parameters
     ----------
@@ -323,12 +327,12 @@ def record_states(algorithm: Algorithm, task: Task, **options: Any) -> list[Stat
         algorithm,
         task,
         topology_for(algorithm),
-        ROUNDS,
+        TESTED_ROUNDS,
         seeds,
         seed=ROOT_SEED,
         progress=False,
         callbacks=callbacks,
-        evaluate_every=ROUNDS,
+        evaluate_every=TESTED_ROUNDS,
         **options,
     )
     return history

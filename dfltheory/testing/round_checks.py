@@ -13,8 +13,8 @@ from dfltheory.algorithms.base import MIX, Algorithm, State
 from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.task import Task
 from dfltheory.testing.problem import (
-    ORDER,
-    ROUNDS,
+    PERMUTATION,
+    TESTED_ROUNDS,
     M,
     assert_equal,
     initial_models,
@@ -40,7 +40,7 @@ def check_inputs_unchanged(algorithm: Algorithm) -> None:
         x0 = initial_models(algorithm, task)
         copy_of_x0 = x0.clone()
         mix = make_round(algorithm, task, 0, matrix_for(algorithm))
-        state = algorithm.init(x0, make_oracle(task, mix, ROUNDS))
+        state = algorithm.init(x0, make_oracle(task, mix, TESTED_ROUNDS))
 
         def communicate(state: State, grad: RoundOracle, mix: RoundMix = mix) -> State:
             return algorithm.communicate(state, mix)
@@ -201,7 +201,7 @@ class _RenumberedRound(RoundMix):
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         """Return uniform numbers in the order of the permuted clients."""
-        return super().uniform(shape)[:, ORDER]
+        return super().uniform(shape)[:, PERMUTATION]
 
 
 class _RenumberedOracle(RoundOracle):
@@ -218,11 +218,11 @@ class _RenumberedOracle(RoundOracle):
     ):
         super().__init__(task, generators, t, horizon, share, mix)
         if self.active is not None:
-            self.active = self.active[:, ORDER]
+            self.active = self.active[:, PERMUTATION]
 
     def uniform(self, shape: tuple[int, ...]) -> Tensor:
         """Return uniform numbers in the order of the permuted clients."""
-        return super().uniform(shape)[:, ORDER]
+        return super().uniform(shape)[:, PERMUTATION]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -238,7 +238,7 @@ def _final_state(
     algorithm: Algorithm, W: np.ndarray, share: float, *, renumbered: bool
 ) -> _FinalState:
     """Run three rounds with the clients in the original or in the permuted order."""
-    order = ORDER if renumbered else list(range(M))
+    order = PERMUTATION if renumbered else list(range(M))
     oracle_kind = _RenumberedOracle if renumbered else RoundOracle
     round_kind = _RenumberedRound if renumbered else RoundMix
     task = make_test_task(batch=None, order=order)
@@ -252,7 +252,7 @@ def _final_state(
         oracle_kind,
         round_kind,
     )
-    oracle = make_oracle(task, last.mix, ROUNDS, kind=oracle_kind)
+    oracle = make_oracle(task, last.mix, TESTED_ROUNDS, kind=oracle_kind)
     fields = state_fields(algorithm.finish(last.after, oracle))
     edges = last.mix.edges
     arcs = [
@@ -278,7 +278,7 @@ def check_names_of_clients(algorithm: Algorithm) -> None:
             if isinstance(value, Tensor) and name in renumbered.per_edge:
                 expected = value[:, arc_places]
             elif isinstance(value, Tensor) and value.ndim >= 2 and value.shape[1] == M:
-                expected = value[:, ORDER]
+                expected = value[:, PERMUTATION]
             field = f"state.{name} with renumbered clients"
             assert_equal(renumbered.fields[name], expected, field, advice)
 

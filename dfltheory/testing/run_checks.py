@@ -16,7 +16,7 @@ from dfltheory.errors import InputError
 from dfltheory.randomness import RunGenerators
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.testing.problem import (
-    ROUNDS,
+    TESTED_ROUNDS,
     M,
     assert_equal,
     assert_equal_histories,
@@ -51,7 +51,7 @@ def check_resumed(algorithm: Algorithm) -> None:
     new_instance = dataclasses.replace(algorithm)
 
     def stop_before_last_round(t: int, state: State, recorder: object) -> bool:
-        return t == ROUNDS - 1
+        return t == TESTED_ROUNDS - 1
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.ckpt"
@@ -142,12 +142,14 @@ def check_stationary_point(algorithm: Algorithm) -> None:
     task = Quadratic(np.ones(3), np.tile(minimizer, (M, 1)))
     start = torch.as_tensor(minimizer).expand(1, M, 3).clone()
     mix = make_round(algorithm, task, 0, matrix_for(algorithm))
-    oracle = RoundOracle(task, RunGenerators(3, [0]), ROUNDS, ROUNDS, mix=mix)
+    oracle = RoundOracle(
+        task, RunGenerators(3, [0]), TESTED_ROUNDS, TESTED_ROUNDS, mix=mix
+    )
     first = algorithm.init(start, oracle)
     if not torch.equal(algorithm.models(first), start):
         return  # the models do not start at x0, for example because of masks
     W = matrix_for(algorithm)
-    run = train(algorithm, task, W, ROUNDS, x0=start, progress=False)
+    run = train(algorithm, task, W, TESTED_ROUNDS, x0=start, progress=False)
     distance = float(np.abs(run.x - minimizer).max())
     assert distance <= 1e-6, (
         f"a common minimizer moves by {distance:.2g} with mixing ="
@@ -167,7 +169,7 @@ def check_divergence(algorithm: Algorithm) -> None:
                 algorithm,
                 task,
                 matrix_for(algorithm),
-                ROUNDS,
+                TESTED_ROUNDS,
                 x0=x0,
                 progress=False,
             )

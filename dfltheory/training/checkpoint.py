@@ -29,7 +29,7 @@ from dfltheory.training.records import AlgorithmRecord, recorded
 log = logging.getLogger("dfltheory")
 
 _KIND = "dfltheory.Checkpoint"
-SECONDS = 10.0
+SAVE_SECONDS = 10.0
 """Seconds between two saves if ``every`` is None; each save syncs the disk."""
 
 RunIdentity = TypedDict(
@@ -127,7 +127,7 @@ class Checkpoint:
         if t == rounds:
             return True
         if self.every is None:
-            return idle >= SECONDS
+            return idle >= SAVE_SECONDS
         return t % self.every == 0
 
     def save(

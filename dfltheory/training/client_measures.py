@@ -56,7 +56,7 @@ def client_loss(task: Task, models: Tensor, mean: Tensor) -> Tensor:
     return task.client_loss(models)
 
 
-NAMED: dict[str, Metric] = {
+NAMED_METRICS: dict[str, Metric] = {
     "client_accuracy": client_accuracy,
     "client_loss": client_loss,
 }
@@ -94,7 +94,7 @@ def over_clients(values: Floats, levels: float | Sequence[float]) -> Floats:
 
 
 __all__ = [
-    "NAMED",
+    "NAMED_METRICS",
     "SUMMARIES",
     "Metric",
     "client_accuracy",

@@ -67,17 +67,18 @@ def _known_weight_rule(rule: str) -> str:
 
 
 ClientMetric = Literal["client_accuracy", "client_loss"]
-Name = Annotated[str, AfterValidator(_reject_blank)]
+OptionName = Annotated[str, AfterValidator(_reject_blank)]
 WeightRule = Annotated[str, AfterValidator(_known_weight_rule)]
-Matrix = Annotated[list[list[float]], Field(min_length=1), AfterValidator(_square)]
+MatrixRows = Annotated[list[list[float]], Field(min_length=1), AfterValidator(_square)]
 Count = Annotated[int, Field(ge=1)]
-Index = Annotated[int, Field(ge=0)]
+ClientIndex = Annotated[int, Field(ge=0)]
 Seeds = Annotated[
-    Count | Annotated[list[Index], Field(min_length=1)], AfterValidator(_different)
+    Count | Annotated[list[ClientIndex], Field(min_length=1)],
+    AfterValidator(_different),
 ]
-Point = Annotated[list[float], Field(min_length=1)]
+ModelPoint = Annotated[list[float], Field(min_length=1)]
 Start = Annotated[
-    list[float | Annotated[list[float | Point], Field(min_length=1)]],
+    list[float | Annotated[list[float | ModelPoint], Field(min_length=1)]],
     Field(min_length=1),
     AfterValidator(_one_shape),
 ]
@@ -89,7 +90,7 @@ Start = Annotated[
 class TaskSection(Schema):
     """The learning problem. All further keys are options of the named task."""
 
-    name: Name = Field(
+    name: OptionName = Field(
         description=(
             "which task, as `dfltheory train --help` lists them; MODULE:NAME or"
             " FILE.py:NAME for a function or class of your own that makes one"
@@ -105,23 +106,23 @@ class TopologySection(Schema):
     network.
     """
 
-    name: Name | None = Field(
+    name: OptionName | None = Field(
         None, description="which topology, as `dfltheory topology` lists them"
     )
-    file: Name | None = Field(
+    file: OptionName | None = Field(
         None,
         description=(
             "in place of a name, a mixing matrix or edge list; the path is relative to"
             " the experiment file"
         ),
     )
-    matrix: Matrix | None = Field(
+    matrix: MatrixRows | None = Field(
         None,
         description=(
             "in place of a name or file, the mixing matrix itself, as a list of rows"
         ),
     )
-    matrices: Annotated[list[Matrix], Field(min_length=1)] | None = Field(
+    matrices: Annotated[list[MatrixRows], Field(min_length=1)] | None = Field(
         None,
         description=(
             "in place of a matrix, a list of those of a period of rounds, which is"
@@ -143,7 +144,7 @@ class AlgorithmSection(Schema):
     All further keys are its hyperparameters, in the papers' notation.
     """
 
-    name: Name = Field(
+    name: OptionName = Field(
         description=(
             "which algorithm, lower case, as in dfedsam; MODULE:CLASS or FILE.py:CLASS"
             " for your own"
@@ -162,7 +163,7 @@ class RunSection(Schema):
             " confidence intervals are over them"
         ),
     )
-    seed: Index = Field(
+    seed: ClientIndex = Field(
         0, description="root seed of the runs (the task has a seed of its own)"
     )
     x0: Start | None = Field(
@@ -194,7 +195,7 @@ SECTIONS: dict[str, type[Schema]] = {
     "run": RunSection,
 }
 """The sections that describe one run, in their customary order."""
-NAMED = ("task", "topology", "algorithm")
+NAMED_SECTIONS = ("task", "topology", "algorithm")
 """The sections whose further keys are options of the object given by ``name``."""
 
 
@@ -202,7 +203,7 @@ NAMED = ("task", "topology", "algorithm")
 
 
 def section_model(title: str, name: str) -> type[Schema]:
-    """Return the model of a section of ``NAMED``, including the options of its object.
+    """Return the model of a named section, including the options of its object.
 
     Raises
     ------
@@ -292,7 +293,7 @@ def _read_section(
     The options of an unknown name cannot be checked, but the section's own fields are.
     """
     model: type[Schema] | None = own_fields
-    if title in NAMED and _has_options(given, own_fields):
+    if title in NAMED_SECTIONS and _has_options(given, own_fields):
         name, model = given.get("name"), None
         if isinstance(name, str) and name.strip():
             with problems.collecting():
@@ -349,9 +350,9 @@ def short_label(value: object) -> str:
 
 
 __all__ = [
-    "NAMED",
+    "NAMED_SECTIONS",
     "SECTIONS",
-    "Name",
+    "OptionName",
     "Table",
     "read_sections",
     "section_model",

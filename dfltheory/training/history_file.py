@@ -27,9 +27,9 @@ from dfltheory.errors import LARGEST_WHOLE
 from dfltheory.training import storage, stored_arrays
 from dfltheory.training.facts import NetworkFacts
 from dfltheory.training.records import algorithm_of
-from dfltheory.training.run_measures import MEASURES, RunFacts
+from dfltheory.training.run_measures import HISTORY_MEASURES, RunFacts
 
-Record = TypeVar("Record")
+RecordType = TypeVar("RecordType")
 
 ARRAYS = (
     "x",
@@ -52,7 +52,7 @@ SCALARS = {
     "seconds": number(),
     "chance": truth,
 }
-STATED = mapping(number(), 10**4, line(1000))
+STATED_READER = mapping(number(), 10**4, line(1000))
 _FACTS = record(
     {
         "precision": one_of("float64", "float32", "float16", "bfloat16"),
@@ -101,13 +101,15 @@ def fields_of_file(
     values |= {
         name: read(f"{path}: {name}", document[name]) for name, read in SCALARS.items()
     }
-    values |= {name: measures.pop(name) for name in MEASURES if name in measures}
+    values |= {
+        name: measures.pop(name) for name in HISTORY_MEASURES if name in measures
+    }
     values.setdefault("accuracy", None)
     elsewhere = "stated" in document
     ended = elsewhere or values["diverged_at"] is not None
     stored_arrays.check_history(arrays, values["rounds"], ended)
     if elsewhere:
-        values["stated"] = STATED(f"{path}: stated", document["stated"])
+        values["stated"] = STATED_READER(f"{path}: stated", document["stated"])
         unknown = np.full((len(values["x"]), len(values["rounds_measured"])), np.nan)
         for name in ("grad_norm_sq", "consensus", "loss"):
             values.setdefault(name, unknown)
@@ -118,8 +120,8 @@ def fields_of_file(
 
 
 def _read_record(
-    document: Mapping[str, object] | None, kind: Callable[..., Record]
-) -> Record | None:
+    document: Mapping[str, object] | None, kind: Callable[..., RecordType]
+) -> RecordType | None:
     """Return a record of the given class, or None for None."""
     return None if document is None else kind(**document)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dfltheory.errors import InputError, MissingExtraError, shown
 from dfltheory.training.measurement_rows import (
     COLUMNS,
-    NAME,
+    LONGEST_COLUMN_NAME,
     RESERVED,
     ROWS,
     RowTable,
@@ -28,9 +28,9 @@ from dfltheory.training.measurement_rows import (
     refuse_place,
 )
 
-BYTES = 2**28
+LARGEST_MEASUREMENT_FILE = 2**28
 """Largest size of a text file, and of the unpacked content of a Parquet file."""
-NUMBERS = frozenset(
+NUMBER_TYPES = frozenset(
     {
         "double",
         "float",
@@ -106,8 +106,10 @@ def _check_file(path: Path) -> None:
     if not path.is_file():
         raise InputError(f"{path} is not a regular file")
     size = path.stat().st_size
-    if size > BYTES:
-        raise InputError(f"{path} has {size:,} bytes: at most {BYTES:,} are read")
+    if size > LARGEST_MEASUREMENT_FILE:
+        raise InputError(
+            f"{path} has {size:,} bytes: at most {LARGEST_MEASUREMENT_FILE:,} are read"
+        )
 
 
 # -- formats ---------------------------------------------------------------------------
@@ -141,7 +143,7 @@ def _read_csv(path: Path) -> RowTable:
 
 def _reject_long_lines(path: Path, lines: TextIO) -> Iterator[str]:
     """Yield lines, and reject lines that are too long to be held in memory."""
-    longest = COLUMNS * (NAME + 100)
+    longest = COLUMNS * (LONGEST_COLUMN_NAME + 100)
     number = 0
     while line := lines.readline(longest + 1):
         number += 1
@@ -212,13 +214,14 @@ def _parquet_table(path: Path, file: Any) -> RowTable:
         raise InputError(f"{path} has {metadata.num_rows:,} rows: at most {ROWS:,}")
     groups = range(metadata.num_row_groups)
     size = sum(metadata.row_group(k).total_byte_size for k in groups)
-    if size > BYTES:
+    if size > LARGEST_MEASUREMENT_FILE:
         raise InputError(
-            f"{path} unpacks to {size:,} bytes: at most {BYTES:,} are read"
+            f"{path} unpacks to {size:,} bytes: at most {LARGEST_MEASUREMENT_FILE:,}"
+            " are read"
         )
     names = checked_names(path, 1, list(file.schema_arrow.names))
     for name, kind in zip(names, file.schema_arrow.types, strict=True):
-        if str(kind) not in NUMBERS:
+        if str(kind) not in NUMBER_TYPES:
             refuse_place(path, 1, f"the type {kind} is not a number", name)
     table = RowTable(path, names)
     count = 0
@@ -308,7 +311,7 @@ def _check_rounds(
 
 
 __all__ = [
-    "BYTES",
+    "LARGEST_MEASUREMENT_FILE",
     "COLUMNS",
     "RESERVED",
     "ROWS",

@@ -15,7 +15,7 @@ ROWS = 2 * 10**6
 """Largest number of rows."""
 COLUMNS = 100
 """Largest number of columns."""
-NAME = 100
+LONGEST_COLUMN_NAME = 100
 """Largest number of characters of a column's name."""
 INDEX = ("seed", "round")
 RESERVED = frozenset(
@@ -89,7 +89,7 @@ def refuse_place(path: Path, line: int, reason: str, column: str = "") -> NoRetu
     column : str
         Name of the column; empty if the whole line is wrong.
     """
-    place = f", column {shown(column, NAME)}" if column else ""
+    place = f", column {shown(column, LONGEST_COLUMN_NAME)}" if column else ""
     raise InputError(f"{path}, line {line}{place}: {reason}") from None
 
 
@@ -98,8 +98,13 @@ def checked_names(path: Path, line: int, names: list[str]) -> tuple[str, ...]:
     if len(names) > COLUMNS:
         refuse_place(path, line, f"{len(names)} columns: at most {COLUMNS} are read")
     for name in names:
-        if not 0 < len(name) <= NAME or not name.isprintable():
-            refuse_place(path, line, f"a name must have 1 to {NAME} characters", name)
+        if not 0 < len(name) <= LONGEST_COLUMN_NAME or not name.isprintable():
+            refuse_place(
+                path,
+                line,
+                f"a name must have 1 to {LONGEST_COLUMN_NAME} characters",
+                name,
+            )
         if name in RESERVED:
             refuse_place(
                 path, line, "this name describes a run: rename the measure", name
@@ -149,7 +154,7 @@ def _quoted(cell: object) -> str:
 __all__ = [
     "COLUMNS",
     "INDEX",
-    "NAME",
+    "LONGEST_COLUMN_NAME",
     "RESERVED",
     "ROWS",
     "RowTable",

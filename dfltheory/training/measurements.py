@@ -31,7 +31,7 @@ from dfltheory.version import __version__
 
 Floats = NDArray[np.float64]
 
-LARGEST = sys.float_info.max
+LARGEST_FLOAT = sys.float_info.max
 MOST_CLIENTS = 10**9
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")
@@ -312,7 +312,11 @@ def _mapping(name: str, values: object) -> dict[str, Any]:
 def _check_constant(name: str, value: object) -> None:
     """Raise InputError unless a constant is one finite number in its range."""
     is_number = isinstance(value, (int, float, np.integer, np.floating))
-    if isinstance(value, bool) or not is_number or not -LARGEST <= value <= LARGEST:
+    if (
+        isinstance(value, bool)
+        or not is_number
+        or not -LARGEST_FLOAT <= value <= LARGEST_FLOAT
+    ):
         raise InputError(f"{name} = {value!r:.60} must be one finite number")
     if not isinstance(name, str) or not name.isidentifier():
         raise InputError(f"a constant is called {name!r:.60}: use its glossary name")

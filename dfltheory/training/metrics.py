@@ -16,7 +16,7 @@ from torch import Tensor
 from dfltheory.algorithms.base import Algorithm, State
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
-from dfltheory.training.client_measures import NAMED, Metric, summaries
+from dfltheory.training.client_measures import NAMED_METRICS, Metric, summaries
 from dfltheory.training.divergence import JUDGED, Scale
 from dfltheory.training.mixing import RunNetwork
 from dfltheory.training.norms import norm, spread, squared_norm
@@ -98,7 +98,7 @@ class Recorder:
         self.task, self.algorithm, self.network = task, algorithm, network
         self.metrics: dict[str, Metric] = {}
         for selected in metrics:
-            metric = NAMED[selected] if isinstance(selected, str) else selected
+            metric = NAMED_METRICS[selected] if isinstance(selected, str) else selected
             name = getattr(metric, "__name__", type(metric).__name__)
             if name in self.metrics:
                 raise InputError(
@@ -151,7 +151,7 @@ class Recorder:
         accuracy = task.accuracy(mean)
         if accuracy is not None:
             measured["accuracy"] = accuracy
-        if self.metrics.get("client_accuracy") is not NAMED["client_accuracy"]:
+        if self.metrics.get("client_accuracy") is not NAMED_METRICS["client_accuracy"]:
             client_accuracy = task.client_accuracy(models)
             if client_accuracy is not None:
                 measured["client_accuracy"] = client_accuracy.mean(-1)

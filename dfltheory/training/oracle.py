@@ -14,7 +14,7 @@ from dfltheory.algorithms.base import Edges, Mix, Oracle, sampled
 from dfltheory.randomness import RunGenerators, may_draw, uniform_numbers
 from dfltheory.tasks.task import Clients, Task
 
-Drawn = TypeVar("Drawn")
+DrawnSample = TypeVar("DrawnSample")
 
 
 class RoundOracle(Oracle):
@@ -123,7 +123,7 @@ class RoundOracle(Oracle):
         for name in self._task.oracle_methods:
             setattr(self, name, getattr(self._task, name))
 
-    def _next(self, draw: Callable[[], Drawn]) -> Drawn:
+    def _next(self, draw: Callable[[], DrawnSample]) -> DrawnSample:
         """Return the next draw for all clients.
 
         If this oracle is for some clients, the draw is stored for the other ones.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
+HISTORY_MEASURES = ("grad_norm_sq", "consensus", "loss", "accuracy")
 """Measures that are fields of a history."""
 KNOWN_CONSTANTS = "_known_constants"
 """Attribute that stores the constants; None until they are read from the task."""
@@ -228,7 +228,7 @@ class RunMeasures:
 
     def measures(self) -> dict[str, np.ndarray]:
         """Return every recorded measure by name, (S, len(rounds_measured)) each."""
-        by_name = {name: getattr(self, name) for name in MEASURES}
+        by_name = {name: getattr(self, name) for name in HISTORY_MEASURES}
         recorded = {name: array for name, array in by_name.items() if array is not None}
         if self.stated is not None:  # measures that were not supplied are NaN
             recorded = {n: v for n, v in recorded.items() if not np.isnan(v).all()}
@@ -301,4 +301,4 @@ class RunMeasures:
         return pd.concat(parts, ignore_index=True)
 
 
-__all__ = ["KNOWN_CONSTANTS", "MEASURES", "RunFacts", "RunMeasures"]
+__all__ = ["KNOWN_CONSTANTS", "HISTORY_MEASURES", "RunFacts", "RunMeasures"]

@@ -29,7 +29,7 @@ from dfltheory.graphs.sequences import period_of
 from dfltheory.graphs.weights import column_stochastic_of, metropolis_of
 from dfltheory.randomness import torch_generator
 from dfltheory.tasks.task import Task
-from dfltheory.training.client_measures import NAMED, Metric
+from dfltheory.training.client_measures import NAMED_METRICS, Metric
 from dfltheory.training.laws import Laws
 from dfltheory.training.local import is_storable
 
@@ -89,13 +89,14 @@ def metrics_of(values: Iterable[Metric | str]) -> list[Metric | str]:
     """Check an iterable of functions and names of metrics, and return it as a list."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(
-            f"metrics must be a list of functions or of the names {', '.join(NAMED)},"
+            "metrics must be a list of functions or of the names"
+            f" {', '.join(NAMED_METRICS)},"
             f" not {values!r}"
         )
     listed = list(values)
     for name in listed:
         if isinstance(name, str):
-            checked_name("metric", name, NAMED)
+            checked_name("metric", name, NAMED_METRICS)
     functions("metrics", [value for value in listed if not isinstance(value, str)])
     return listed
 

@@ -18,7 +18,7 @@ from dfltheory.errors import InputError
 
 Floats = NDArray[np.float64]
 
-DIGITS = 1e-6
+WRITTEN_ROUNDING = 1e-6
 """Relative rounding of numbers written in files."""
 OF_EQUAL_VALUES = 1e-3
 """Largest difference of two values of the same quantity, relative to their terms."""
@@ -71,7 +71,7 @@ class StatedRun:
     @property
     def tolerance(self) -> float:
         """Relative rounding error of a stated or measured value."""
-        return max(DIGITS, 32 * self.eps)
+        return max(WRITTEN_ROUNDING, 32 * self.eps)
 
     # -- the objective -----------------------------------------------------------------
 

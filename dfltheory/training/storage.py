@@ -22,7 +22,7 @@ from dfltheory.documents import short_text
 from dfltheory.errors import DataError, InputError
 from dfltheory.files import reading, replacing
 
-Value = TypeVar("Value")
+StoredValue = TypeVar("StoredValue")
 
 
 def write_tensors(
@@ -171,7 +171,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Tensor], An
         return tensors | shared, document
 
 
-def under(group: str, values: Mapping[str, Value]) -> dict[str, Value]:
+def under(group: str, values: Mapping[str, StoredValue]) -> dict[str, StoredValue]:
     """Return the values whose names start with group/, without this prefix."""
     prefix = f"{group}/"
     return {

@@ -10,7 +10,7 @@ import numpy as np
 
 from dfltheory import graphs
 from dfltheory.bounds.clauses import symbol_names
-from dfltheory.bounds.evaluation import ROUNDING
+from dfltheory.bounds.evaluation import CONDITION_ROUNDING
 from dfltheory.bounds.symbols import step_names
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.tuning import all_hold, interval
@@ -174,7 +174,7 @@ def largest_steps(
         )
     # the margin that rounding admits is kept for changes of units
     return {
-        name: float(step * (admissible_factors.high * (1 - ROUNDING)))
+        name: float(step * (admissible_factors.high * (1 - CONDITION_ROUNDING)))
         for name, step in steps.items()
     }
 

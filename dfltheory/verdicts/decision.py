@@ -17,7 +17,7 @@ from dfltheory.verdicts.left_hand_side import (
 )
 from dfltheory.verdicts.measures import Array
 from dfltheory.verdicts.statistics import Interval
-from dfltheory.verdicts.verdict import ASSUMED, Kind
+from dfltheory.verdicts.verdict import ASSUMED, VerdictKind
 
 
 class Bounds(NamedTuple):
@@ -34,7 +34,7 @@ class Bounds(NamedTuple):
 class Decision(NamedTuple):
     """A kind, its reason, and about how many seeds would decide it, if known."""
 
-    kind: Kind
+    kind: VerdictKind
     reason: str
     seeds: int | None = None
 

@@ -15,10 +15,10 @@ from mpmath import mpf
 from numpy.typing import ArrayLike
 
 from dfltheory.bounds.clauses import Condition, Number
-from dfltheory.bounds.enclosures import DIGITS, Enclosure, Evaluation
+from dfltheory.bounds.enclosures import ENCLOSURE_DIGITS, Enclosure, Evaluation
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
-from dfltheory.verdicts.rounding import LEAST
+from dfltheory.verdicts.rounding import UNDERFLOW_LIMIT
 from dfltheory.verdicts.starts import points_of_starts
 
 AGREEMENT = 1e-9
@@ -68,7 +68,7 @@ def underflows(
 
     Whether 0 is exact is decided by the formula, in numbers without a least exponent.
     """
-    small = np.abs(np.asarray(bound, dtype=float)) < LEAST
+    small = np.abs(np.asarray(bound, dtype=float)) < UNDERFLOW_LIMIT
     if not small.any():
         return False
     columns = [np.asarray(values[name], dtype=float) for name in theorem.needs]
@@ -89,13 +89,13 @@ def _lost_at(theorem: Theorem, point: Mapping[str, float], high: float) -> str |
     if exact.high > mpf(high) and not _agree(high, exact):
         return (
             f"the bound is at most {high:.3g} in floating point, which loses digits,"
-            f" and {float(exact.high):.3g} at {DIGITS} digits"
+            f" and {float(exact.high):.3g} at {ENCLOSURE_DIGITS} digits"
         )
     for condition, left, right in theorem.condition_sides(**point):
         if not _confirmed(evaluation, condition, float(left), float(right)):
             return (
                 f"condition {condition.name} holds in floating point, which loses"
-                f" digits, and fails at {DIGITS} digits"
+                f" digits, and fails at {ENCLOSURE_DIGITS} digits"
             )
     return None
 

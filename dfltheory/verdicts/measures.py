@@ -167,9 +167,9 @@ def stated_digits(run: History) -> float:
 
     0 for a run of this package, whose numbers have all their digits.
     """
-    from dfltheory.training.stated_values import DIGITS
+    from dfltheory.training.stated_values import WRITTEN_ROUNDING
 
-    return 0.0 if run.stated is None else DIGITS
+    return 0.0 if run.stated is None else WRITTEN_ROUNDING
 
 
 # -- the objective of a theorem

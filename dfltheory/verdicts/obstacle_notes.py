@@ -27,7 +27,7 @@ from dfltheory.verdicts.run_values import run_values
 MOST_KEYS = 4
 """Largest number of other statements that a note lists."""
 
-RULES = {
+WEIGHTS_FOR_LAWS = {
     "definition 1": ("connected", "metropolis"),
     "symmetric": ("connected", "metropolis"),
     "doubly stochastic": ("connected", "metropolis"),
@@ -129,8 +129,8 @@ def connected_network(theorem: Theorem) -> str:
     law = theorem.scope.network
     if not isinstance(law, str):
         return "take a connected network whose matrices obey the law of the theorem"
-    law = law if law in RULES else "symmetric"
-    graph, rule = RULES[law]
+    law = law if law in WEIGHTS_FOR_LAWS else "symmetric"
+    graph, rule = WEIGHTS_FOR_LAWS[law]
     return (
         f"the network must be {graph} (then lam < 1), with weights that are"
         f" {LAWS[law]}: dfl.graphs.{rule}(graph), or --weights {rule}"

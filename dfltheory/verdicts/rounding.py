@@ -19,7 +19,7 @@ moves a model by that share of its step.
 
 Every error is relative to a magnitude of the run (:class:`~.measures.Sizes`), so that
 units do not matter. The only absolute numbers are those of the floating-point format:
-squares below :data:`LEAST` count as zero.
+squares below :data:`UNDERFLOW_LIMIT` count as zero.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.verdicts.measures import Array, Numbers
 from dfltheory.verdicts.run_sizes import Sizes
 
-LEAST = 1e-290
+UNDERFLOW_LIMIT = 1e-290
 """Squares, and bounds on them, below this have lost digits to underflow, or their
 factors may have.
 """
@@ -61,7 +61,7 @@ class RoundingError:
     def lowered(self, values: ArrayLike) -> Array:
         """Return the least true values that rounding could have turned into these.
 
-        0 below :data:`LEAST`, or if the error is not bounded.
+        0 below :data:`UNDERFLOW_LIMIT`, or if the error is not bounded.
         """
         if not self.bounded:
             return np.zeros(np.shape(values))
@@ -70,7 +70,7 @@ class RoundingError:
             measured * (1 - np.minimum(self.relative, 1.0)) - self.shift, 0.0
         )
         least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
-        return np.where(least < LEAST, 0.0, least)
+        return np.where(least < UNDERFLOW_LIMIT, 0.0, least)
 
     def raised(self, values: ArrayLike) -> Array:
         """Return the largest true values that rounding could have turned into these."""
@@ -382,7 +382,7 @@ def bound_error(
 
 
 __all__ = [
-    "LEAST",
+    "UNDERFLOW_LIMIT",
     "RoundingError",
     "bound_error",
     "measure_error",

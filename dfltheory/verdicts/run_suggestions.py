@@ -32,7 +32,7 @@ from dfltheory.verdicts.network_scope import covered_sequences
 from dfltheory.verdicts.obstacle_notes import note_on
 from dfltheory.verdicts.run_values import RunValues, run_values
 from dfltheory.verdicts.suggestion_search import NOTHING_HELPS, Derive, suggest
-from dfltheory.verdicts.suggestions import Change, Suggestion, Suggestions, Values
+from dfltheory.verdicts.suggestions import Change, NumberValues, Suggestion, Suggestions
 
 
 def suggestions_for(
@@ -176,7 +176,7 @@ def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
         if math.isclose(mean, known.get(name, math.nan)):
             followed.append(name)
 
-    def derive(changed: Values) -> dict[str, Number]:
+    def derive(changed: NumberValues) -> dict[str, Number]:
         independent_changes = {n: v for n, v in changed.items() if n not in followed}
         derived_values = source.derived(theorem, independent_changes)
         return {

@@ -37,7 +37,7 @@ from dfltheory.verdicts.value_sources import Source, Values
 if TYPE_CHECKING:
     from dfltheory.training.history import History
 
-PUSH_SUM = frozenset({"delta", "C", "q", "window"})
+PUSH_SUM_CONSTANTS = frozenset({"delta", "C", "q", "window"})
 """Constants of push-sum on a network."""
 
 
@@ -205,7 +205,7 @@ def _complete_values(
     values = {name: value for name, value in constants.items() if value is not None}
     if gap is not None:
         values["f0_gap"] = gap.value
-    if PUSH_SUM & set(theorem.needs) - set(values):
+    if PUSH_SUM_CONSTANTS & set(theorem.needs) - set(values):
         values = {**source.push_sum_constants(theorem), **values}
     if source.refutes and theorem.scope.push_sum == "cited":
         values = with_larger(values, source.cited_push_sum())

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dfltheory.confidence import mean_lower_limits, standard_errors, upper_limits
 
-ENOUGH = 8
+ENOUGH_SEEDS = 8
 """Fewest seeds with which single rounds are compared, and with which the bootstrap is
 used.
 """
@@ -94,7 +94,7 @@ def _upper_limits_of_minimum(
     limits = _least_until(horizons, known + 1, samples[:, known].mean(axis=0))
     if samples.shape[0] < 2:
         return limits
-    ends, candidates = averages(samples, samples.shape[0] < ENOUGH)
+    ends, candidates = averages(samples, samples.shape[0] < ENOUGH_SEEDS)
     errors = standard_errors(candidates)
     random = (np.ptp(candidates, axis=0) > 0) & np.isfinite(errors)
     ends, candidates = ends[random], candidates[:, random]
@@ -215,4 +215,4 @@ def averages(
         length *= 2
 
 
-__all__ = ["ENOUGH", "averages", "simultaneous_tail", "upper_of_minimum"]
+__all__ = ["ENOUGH_SEEDS", "averages", "simultaneous_tail", "upper_of_minimum"]

@@ -57,7 +57,7 @@ from dfltheory.confidence import upper_limits
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.simultaneous_limits import (
-    ENOUGH,
+    ENOUGH_SEEDS,
     upper_of_minimum,
 )
 
@@ -250,9 +250,10 @@ def checked_method(method: str, seeds: int) -> Method:
     """Return the method of that name; InputError if it needs more seeds."""
     if method not in get_args(Method):
         raise UnknownNameError("method", method, set(get_args(Method)))
-    if method == "bootstrap" and seeds < ENOUGH:
+    if method == "bootstrap" and seeds < ENOUGH_SEEDS:
         raise InputError(
-            f"the bootstrap needs {ENOUGH} seeds or more, not {seeds}: use student"
+            f"the bootstrap needs {ENOUGH_SEEDS} seeds or more, not {seeds}: use"
+            " student"
         )
     return cast(Method, method)
 

@@ -29,9 +29,9 @@ from dfltheory.bounds.tuning import (
 from dfltheory.errors import InputError
 from dfltheory.verdicts.suggestions import (
     Change,
+    NumberValues,
     Suggestion,
     Suggestions,
-    Values,
     number_text,
 )
 from dfltheory.verdicts.tried_values import (
@@ -43,10 +43,10 @@ from dfltheory.verdicts.tried_values import (
     tried_values,
 )
 
-Derive = Callable[[Values], Mapping[str, Number]]
+Derive = Callable[[NumberValues], Mapping[str, Number]]
 """Returns quantities that are computed from others, as rho0 from rho and T."""
 
-HYPERPARAMETERS = ("T", "rho", "rho0", "Q", "K", "K_u", "K_v", "alpha")
+CHOSEN_QUANTITIES = ("T", "rho", "rho0", "Q", "K", "K_u", "K_v", "alpha")
 """Quantities of the glossary that a user chooses, in addition to step sizes."""
 
 NOTHING_HELPS = "no change of this run helps"
@@ -58,7 +58,7 @@ _SAME = 1e-6
 
 def suggest(
     theorem: Theorem,
-    values: Values,
+    values: NumberValues,
     *,
     names: Collection[str] | None = None,
     derive: Derive | None = None,
@@ -75,7 +75,7 @@ def suggest(
         the statement itself fixes by its schedule.
     names : collection of str, optional
         The quantities that may be changed, T and hyperparameters of the algorithm; by
-        default T, the step sizes and :data:`HYPERPARAMETERS`.
+        default T, the step sizes and :data:`CHOSEN_QUANTITIES`.
     derive : callable, optional
         Returns quantities that are computed from the others.
 
@@ -106,7 +106,7 @@ class _Search:
     def __init__(
         self,
         theorem: Theorem,
-        values: Values,
+        values: NumberValues,
         names: Collection[str] | None,
         derive: Derive | None,
     ):
@@ -116,12 +116,12 @@ class _Search:
         conditions = [theorem.expand(c.slack) for c in theorem.conditions]
         self.in_conditions = symbol_names(conditions)
         self.followed = self._followed_steps()
-        allowed = {*HYPERPARAMETERS, *theorem.step_names} if names is None else names
+        allowed = {*CHOSEN_QUANTITIES, *theorem.step_names} if names is None else names
         reached = set(self.in_conditions)
         for step in self.followed:
             if step in reached or step not in theorem.needs:
                 reached |= symbol_names([self._rule(step)])
-        order = ("T", *theorem.step_names, *HYPERPARAMETERS[1:], *sorted(allowed))
+        order = ("T", *theorem.step_names, *CHOSEN_QUANTITIES[1:], *sorted(allowed))
         self.names = [
             name
             for name in dict.fromkeys(order)
@@ -157,14 +157,14 @@ class _Search:
                 followed.append(name)
         return tuple(sorted(followed))
 
-    def _scheduled_value(self, name: str, values: Values) -> Number:
+    def _scheduled_value(self, name: str, values: NumberValues) -> Number:
         rule = self._rule(name)
         symbols = sorted(rule.free_symbols, key=str)
         numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
         with np.errstate(all="ignore"):
             return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
 
-    def at(self, changes: Values) -> dict[str, Number]:
+    def at(self, changes: NumberValues) -> dict[str, Number]:
         """All values after some changes, which may be arrays."""
         values = {**self.values, **changes}
         for name in self.followed:
@@ -175,7 +175,7 @@ class _Search:
             values.update(self.derive(values))
         return {name: values[name] for name in self.theorem.needs}
 
-    def tied(self, changes: Values, values: Values) -> dict[str, Number]:
+    def tied(self, changes: NumberValues, values: NumberValues) -> dict[str, Number]:
         """Step sizes that a condition ties to a changed one by an equality."""
         step_sizes: dict[str, Number] = {}
         for name in set(changes) & set(self.theorem.step_names):
@@ -189,10 +189,10 @@ class _Search:
                     step_sizes[tied_name] = formula(*numbers)
         return step_sizes
 
-    def _rule_is_known(self, name: str, values: Values) -> bool:
+    def _rule_is_known(self, name: str, values: NumberValues) -> bool:
         return symbol_names([self._rule(name)]) <= set(values)
 
-    def holds(self, changes: Values) -> NDArray[np.bool_]:
+    def holds(self, changes: NumberValues) -> NDArray[np.bool_]:
         """Whether every condition holds, at each of the changed values."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in changes.values()))
         with suppress(InputError, KeyError):
@@ -276,7 +276,7 @@ class _Search:
                 scheduled[name] = self._with_few_digits(name, value, chosen)
         return Suggestion(changes, scheduled, tied)
 
-    def _with_few_digits(self, name: str, value: float, chosen: Values) -> float:
+    def _with_few_digits(self, name: str, value: float, chosen: NumberValues) -> float:
         """Return a scheduled value with 8 digits, if every condition holds there."""
         rounded = float(f"{value:.8g}")
         if name in self.theorem.needs and not self.holds({**chosen, name: rounded}):

@@ -10,7 +10,7 @@ from typing import Any
 from dfltheory.bounds.clauses import Number
 from dfltheory.errors import InputError
 
-Values = Mapping[str, Number]
+NumberValues = Mapping[str, Number]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dfltheory.bounds.theorem import Theorem
 
-Kind = Literal["holds", "violated", "undecided", "vacuous", "not applicable"]
+VerdictKind = Literal["holds", "violated", "undecided", "vacuous", "not applicable"]
 
 ASSUMED = {
     "exact": "exact: computed without sampling, so there is no interval",
@@ -103,7 +103,7 @@ class Verdict:
         The measurements; None of a verdict that was read from a file without its run.
     """
 
-    kind: Kind
+    kind: VerdictKind
     key: str
     variant: str
     reason: str
@@ -196,4 +196,4 @@ def general_status(status: Status) -> str:
     return f"the statement is {str(status).replace('refuted', 'refuted in general', 1)}"
 
 
-__all__ = ["ASSUMED", "Kind", "Verdict", "general_status"]
+__all__ = ["ASSUMED", "VerdictKind", "Verdict", "general_status"]

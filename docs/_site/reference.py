@@ -29,7 +29,7 @@ PACKAGES = (
 FURTHER = {
     "bounds": (
         "dfltheory.bounds.units.unit",
-        "dfltheory.bounds.measures.MEASURES",
+        "dfltheory.bounds.measures.KNOWN_MEASURES",
     ),
 }
 """Names of modules inside a package that guides use."""

@@ -13,7 +13,7 @@ from dfltheory.algorithms.compressed import CHOCOSGD
 from dfltheory.algorithms.compressors import QSGD, RandK, Sign, TopK
 from dfltheory.randomness import Generators, uniform_numbers
 from dfltheory.testing import check_algorithm
-from dfltheory.testing.algorithms import CHECKS
+from dfltheory.testing.algorithms import ALGORITHM_CHECKS
 from dfltheory.training import train
 from tests.algorithms.problems import Rows, ring_matrix
 
@@ -180,7 +180,7 @@ def test_choco_sgd_keeps_the_public_contract_with_chance_of_its_own(name):
 
     They differ until the estimates, which start at 0, have reached them.
     """
-    checks = [check for check in CHECKS if check != "stationary point"]
+    checks = [check for check in ALGORITHM_CHECKS if check != "stationary point"]
     check_algorithm(
         CHOCOSGD(eta=0.1, gamma=0.2, compressor=name, share=0.5), checks=checks
     )

@@ -205,7 +205,7 @@ def test_travel_is_the_way_of_a_round_under_a_constant_gradient(name):
 
 
 def test_travel_of_a_kept_velocity_is_the_limit():
-    at = numbers(algorithm=effective_steps.KEPT, alpha=Fraction(3, 4))
+    at = numbers(algorithm=effective_steps.LASTING_MOMENTUM, alpha=Fraction(3, 4))
     algorithm = dfl.algorithms.DFedAvgM(eta=1 / 64, K=2, alpha=0.75, keep_momentum=True)
     task = Clipped(np.zeros((4, 1)), h=1.0, r=1.0)
     run = dfl.train(algorithm, task, halves(4, 0.75), 60, x0=np.array([1000.0]))

@@ -37,7 +37,7 @@ SET = [
     "sigma_g=1",
     "f0_gap=1",
 ]
-STORED = json.loads(status.FILE.read_text(encoding="utf-8"))["statements"]
+STORED = json.loads(status.STATUS_FILE.read_text(encoding="utf-8"))["statements"]
 SEARCHES = statuses.read(statuses.SEARCHES)
 
 

@@ -17,7 +17,7 @@ EQUAL = comparison_conditions("equal clients", SYMBOL["sigma_g"], "==", sp.S.Zer
     [((SYMBOL["eta"] * SYMBOL["sigma_g"]) ** 2, False), (SYMBOL["f0_gap"], True)],
 )
 def test_search_says_whether_it_could_judge_a_candidate(monkeypatch, bound, judged):
-    monkeypatch.setattr(audit_search, "SECONDS", 0.5)
+    monkeypatch.setattr(audit_search, "SEARCH_SECONDS", 0.5)
     measure = "f_gap" if judged else "consensus"
     theorem = statement(
         measure,

@@ -11,7 +11,10 @@ import pytest
 
 from dfltheory import cli
 from dfltheory.counterexamples import certify, replay
-from dfltheory.counterexamples.document import BYTES, read_document
+from dfltheory.counterexamples.document import (
+    LARGEST_COUNTEREXAMPLE_FILE,
+    read_document,
+)
 from dfltheory.errors import DFLTheoryError
 from tests.hostile import places, put
 from tests.hostile import refused as refused_by
@@ -242,7 +245,7 @@ def test_whole_numbers_of_a_problem_may_be_written_without_a_decimal_point(tmp_p
         "\x00",
         "[]",
         "3",
-        " " * (BYTES + 1),
+        " " * (LARGEST_COUNTEREXAMPLE_FILE + 1),
     ],
 )
 def test_replay_rejects_documents_that_are_no_object_in_one_line(text, tmp_path):

@@ -23,7 +23,7 @@ from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.document import built
 from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.ramps import Ramps
-from dfltheory.counterexamples.reach import MEASURES
+from dfltheory.counterexamples.reach import SEARCHED_MEASURES
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError
 from dfltheory.graphs import RandomMatching, mean_square_contraction
@@ -221,7 +221,7 @@ def test_statements_about_random_networks_in_the_registry_are_searched_over_them
             kinds.setdefault((str(theorem.scope), theorem.lhs.measure, asked), theorem)
     assert any(FRESH_STEP in theorem.scope.sequence for theorem in kinds.values())
     for theorem in kinds.values():
-        if theorem.lhs.measure not in MEASURES[theorem.scope.two_blocks]:
+        if theorem.lhs.measure not in SEARCHED_MEASURES[theorem.scope.two_blocks]:
             continue
         try:
             names = [family.name for family in search_spaces(theorem)]

@@ -20,7 +20,7 @@ from dfltheory.counterexamples.candidate_matrices import digraphs
 from dfltheory.counterexamples.growth import kinds
 from dfltheory.counterexamples.networks import candidate_networks
 from dfltheory.counterexamples.reach import (
-    MEASURES,
+    SEARCHED_MEASURES,
     hyperparameters,
     searched_algorithm,
     unknown,
@@ -252,9 +252,9 @@ def test_every_statement_with_constants_has_candidates_that_meet_its_conditions(
 
     theorem, inside = dfl.bounds.get(key, variant), 0
     rng = np.random.default_rng(0)
-    if theorem.lhs.measure not in MEASURES[theorem.scope.two_blocks] or unknown(
-        theorem
-    ):
+    if theorem.lhs.measure not in SEARCHED_MEASURES[
+        theorem.scope.two_blocks
+    ] or unknown(theorem):
         with pytest.raises(
             InputError, match=r"can measure only|cannot compute"
         ) as refused:

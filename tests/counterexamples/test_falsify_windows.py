@@ -7,7 +7,7 @@ import pytest
 
 import dfltheory as dfl
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.candidate_matrices import KINDS
+from dfltheory.counterexamples.candidate_matrices import MATRIX_KINDS
 from dfltheory.counterexamples.certify import certify
 from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.cube import Reader
@@ -36,7 +36,7 @@ def two_clients(W, algorithm):
 
 def test_matrices_that_take_turns_are_those_of_the_training_core():
     read = Reader(np.array([[0.9, 0.4]]))
-    W = KINDS["in turn"][1](read, False)
+    W = MATRIX_KINDS["in turn"][1](read, False)
     batch = two_clients(W, dfl.algorithms.SGP(eta=0.1))
     path = simulate(batch, 9)
     history = batch.alone(0, batch.x0, 9).run(progress=False)
@@ -52,7 +52,7 @@ def test_matrices_that_take_turns_are_those_of_the_training_core():
 
 
 def test_matchings_in_turn_connect_four_clients_in_two_rounds_and_in_none():
-    (W,) = KINDS["matchings"][1](Reader(np.array([[0.5]])), False)
+    (W,) = MATRIX_KINDS["matchings"][1](Reader(np.array([[0.5]])), False)
     share = 1e-3 * 970**0.5
     expected = (1 - share) * np.eye(4)
     for i, j in ((0, 1), (1, 0), (2, 3), (3, 2)):

@@ -268,7 +268,7 @@ def test_unknown_rounds_of_a_measure_with_a_sign_do_not_count_as_zero(monkeypatc
     theorem = bounds.get("dfedadmm.theorem_1", "corrected_no_bounded_gradients")
     changed = replace(theorem, lhs=replace(theorem.lhs, aggregate="max"))
     instance = built(STILL_MOVING, theorem.scope.algorithms)
-    monkeypatch.setattr(core_evaluation, "SIGNED", (theorem.lhs.measure,))
+    monkeypatch.setattr(core_evaluation, "SIGNED_MEASURES", (theorem.lhs.measure,))
     monkeypatch.setattr(certify, "CORE_ROUNDS", (300,))
     certificate = certify.certify(instance, changed)
     assert certificate.core_at_horizon is None

@@ -27,7 +27,7 @@ from dfltheory.training.options import (
     options_of,
     section_names,
 )
-from dfltheory.verdicts.simultaneous_limits import ENOUGH
+from dfltheory.verdicts.simultaneous_limits import ENOUGH_SEEDS
 from dfltheory.verdicts.statistics import Method
 from tests.experiments.documents import BASE, KEY, changed
 from validation.pages.config import MARK, fields_page, meaning, renew, words
@@ -201,7 +201,8 @@ def test_verdicts_use_the_files_method():
     for method in get_args(Method):
         cell = only(
             changed(
-                theorem=theorem | {"method": method}, run={"seeds": ENOUGH, "rounds": 3}
+                theorem=theorem | {"method": method},
+                run={"seeds": ENOUGH_SEEDS, "rounds": 3},
             )
         )
         (verdicts[method],) = perform(cell.case()).verdicts

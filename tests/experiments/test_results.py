@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfltheory as dfl
-from dfltheory.bounds.status import KINDS, Status
+from dfltheory.bounds.status import STATUS_KINDS, Status
 from dfltheory.errors import DataError, InputError, UnknownNameError
 from dfltheory.experiments.experiment_file import read_experiment
 from dfltheory.experiments.page_parts import latex_table
@@ -88,7 +88,7 @@ verdicts = st.builds(
     method=st.sampled_from(["student", "bootstrap", "exact"]),
     status=st.builds(
         Status,
-        kind=st.sampled_from(KINDS),
+        kind=st.sampled_from(STATUS_KINDS),
         how=words,
         ratio=st.none() | st.floats(-1e300, 1e300),
         counterexample=st.lists(words, max_size=5).map(tuple),

@@ -13,7 +13,7 @@ from scipy.linalg import block_diag
 
 from dfltheory import graphs
 from dfltheory.errors import GraphError, UnknownNameError
-from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC, NETWORKS
+from dfltheory.graphs.assumptions import DOUBLY_STOCHASTIC, NETWORK_LAWS
 from dfltheory.testing import connected_graphs, mixing_matrices
 
 check = graphs.check_mixing_matrix
@@ -297,7 +297,7 @@ def test_a_broken_law_takes_away_what_the_scopes_rest_on_and_nothing_else():
     def papers(report):
         return {key.split(".")[0] for key in bounds.resting_on(report.breaks)}
 
-    assert {name for laws in NETWORKS.values() for name in laws} == {
+    assert {name for laws in NETWORK_LAWS.values() for name in laws} == {
         *graphs.DEFINITION_1,
         *graphs.PUSH_SUM,
     }

@@ -18,7 +18,13 @@ import scipy.sparse as sp
 
 from dfltheory import cli, graphs
 from dfltheory.errors import InputError
-from dfltheory.graphs.files import CLIENTS, LINKS, NAME, NUMBERS, client_names
+from dfltheory.graphs.files import (
+    LINKS,
+    LONGEST_CLIENT_NAME,
+    MOST_ENTRIES,
+    MOST_SPARSE_CLIENTS,
+    client_names,
+)
 
 W = graphs.metropolis(graphs.ring(4))
 S = sp.csr_array(W)
@@ -170,7 +176,7 @@ HOSTILE = {
     "infinite.csv": b"1e400,0\n0,1\n",
     "long digits.csv": b"9" * 5000 + b",0\n0,1\n",
     "ansi names.edgelist": b"\x1b[2Ja b\n",
-    "long name.edgelist": b"n" * (NAME + 1) + b" b\n",
+    "long name.edgelist": b"n" * (LONGEST_CLIENT_NAME + 1) + b" b\n",
     "many words.edgelist": b"0 1 1 1 1\n",
     "long digits.edgelist": b"0 1 " + b"9" * 400 + b"\n",
     "utf-16.edgelist": "0 1".encode("utf-16"),
@@ -207,12 +213,12 @@ def test_each_gets_one_line(tmp_path, monkeypatch, name):
     "words",
     {
         "objects.npy": "never loaded",
-        "promises terabytes.npy": f"at most {NUMBERS:.4g} numbers",
+        "promises terabytes.npy": f"at most {MOST_ENTRIES:.4g} numbers",
         "promises gigabytes.npy": "the 256 bytes of the file",
         "far column.npz": "indices must be < 4",
         "falling.npz": "indptr must be a non-decreasing sequence",
         "million million clients.npz": "index pointer size",
-        "promises.mtx": f"1e+12 clients; 0 to {CLIENTS}",
+        "promises.mtx": f"1e+12 clients; 0 to {MOST_SPARSE_CLIENTS}",
         "promises entries.mtx": "entries in",
     }.items(),
     ids=lambda pair: pair[0],

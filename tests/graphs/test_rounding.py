@@ -14,7 +14,7 @@ import torch
 
 from dfltheory import graphs
 from dfltheory.errors import GraphError
-from dfltheory.graphs.matrices import ROUNDING, to_dense
+from dfltheory.graphs.matrices import ROUNDING_UNIT, to_dense
 
 FORMS = {
     "float32": (lambda W: W.astype(np.float32), 1e-6),
@@ -48,7 +48,7 @@ def test_gossip_matrices(form, m):
     convert, accuracy = FORMS[form]
     W = gossip(m)
     sequence = graphs.as_sequence(convert(W))
-    assert sequence.eps > ROUNDING
+    assert sequence.eps > ROUNDING_UNIT
     report = graphs.check_mixing_matrix(sequence)
     assert report.ok, str(report)
     found = graphs.network_constants(convert(W), rounds=8)
@@ -98,7 +98,7 @@ def test_what_is_wrong_is_still_found(form):
 
 def test_float64_keeps_its_own_tolerance():
     W = gossip(30)
-    assert graphs.as_sequence(W).eps == graphs.as_sequence([W, W]).eps == ROUNDING
+    assert graphs.as_sequence(W).eps == graphs.as_sequence([W, W]).eps == ROUNDING_UNIT
     W[0, 0] += 1e-7
     for form in (W, [W, W], lambda t: W):
         assert not graphs.check_push_sum(form, rounds=2).ok

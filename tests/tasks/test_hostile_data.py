@@ -450,11 +450,11 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, read):
 
 
 def test_a_pickle_of_many_gigabytes_is_not_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "LARGEST", 10**6)
+    monkeypatch.setattr(formats, "LARGEST_IMAGE_FILE", 10**6)
     with (tmp_path / "x").open("wb") as stream:
         stream.truncate(10**10)
     refused(lambda: formats.read_constants(tmp_path / "x"), "no official file has more")
-    assert formats.LARGEST < 2**30
+    assert formats.LARGEST_IMAGE_FILE < 2**30
 
 
 def test_good_arrays_of_both_orders(tmp_path):

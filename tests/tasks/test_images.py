@@ -52,10 +52,10 @@ def test_normalization_has_mean_zero_and_deviation_one(mnist):
 
 
 def test_the_root_is_argument_then_environment_then_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv(files.ENVIRONMENT, str(tmp_path / "env"))
+    monkeypatch.setenv(files.DATA_ROOT_VARIABLE, str(tmp_path / "env"))
     assert files.data_root(tmp_path / "given") == tmp_path / "given"
     assert files.data_root() == tmp_path / "env"
-    monkeypatch.delenv(files.ENVIRONMENT)
+    monkeypatch.delenv(files.DATA_ROOT_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert "dfltheory" in str(files.data_root())
     (tmp_path / "file").touch()

@@ -11,7 +11,10 @@ import pytest
 
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.training import measurement_files, measurement_rows
-from dfltheory.training.measurement_files import BYTES, read_measurements
+from dfltheory.training.measurement_files import (
+    LARGEST_MEASUREMENT_FILE,
+    read_measurements,
+)
 
 ROWS = [
     (seed, t, 1.0 / (1 + t) + seed, 1e-300 * (t + 1) / 3)
@@ -156,7 +159,7 @@ def test_large_file_is_refused_before_it_is_read(tmp_path):
     with pytest.raises(InputError, match="bytes"):
         read_measurements(path)
     assert time.monotonic() - began < 1
-    assert path.stat().st_size > BYTES
+    assert path.stat().st_size > LARGEST_MEASUREMENT_FILE
 
 
 def test_more_rows_than_the_limit_are_refused_at_their_line(tmp_path, monkeypatch):

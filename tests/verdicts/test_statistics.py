@@ -12,7 +12,7 @@ from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.verdicts import simultaneous_limits
 from dfltheory.verdicts.evidence import evidence_lower_limits
 from dfltheory.verdicts.simultaneous_limits import (
-    ENOUGH,
+    ENOUGH_SEEDS,
     averages,
     running_upper_limits,
     simultaneous_tail,
@@ -66,7 +66,7 @@ def test_one_round_has_the_whole_error():
 
 
 def test_few_seeds_look_at_the_averages_of_the_last_rounds():
-    data = np.random.default_rng(0).exponential(size=(ENOUGH - 1, 6)) + 1
+    data = np.random.default_rng(0).exponential(size=(ENOUGH_SEEDS - 1, 6)) + 1
     literal = np.stack([data[:, -k:].mean(axis=1) for k in (1, 2, 4, 6)], axis=1)
     assert averages(data, True)[1] == pytest.approx(literal)
     share = simultaneous_tail(literal, 0.9 * 0.025)
@@ -77,20 +77,20 @@ def test_few_seeds_look_at_the_averages_of_the_last_rounds():
 
 @given(
     st.integers(1, 70),
-    st.sampled_from([ENOUGH - 1, ENOUGH]),
+    st.sampled_from([ENOUGH_SEEDS - 1, ENOUGH_SEEDS]),
     st.sampled_from([16, 1024]),
 )
 def test_averages_are_the_literal_ones(rounds, seeds, most):
     data = np.random.default_rng(rounds).normal(size=(seeds, rounds))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simultaneous_limits, "_MOST_ROUNDS", most)
-        ends, found = averages(data, len(data) < ENOUGH)
+        ends, found = averages(data, len(data) < ENOUGH_SEEDS)
     wanted, stride, length = {}, -(-rounds // most), 1
     while True:
-        pieces = range(rounds, 0, -length) if seeds >= ENOUGH else [rounds]
-        if length == 1 and seeds >= ENOUGH:
+        pieces = range(rounds, 0, -length) if seeds >= ENOUGH_SEEDS else [rounds]
+        if length == 1 and seeds >= ENOUGH_SEEDS:
             pieces = range(rounds, 0, -stride)
-        if length == 1 or length * most >= rounds or seeds < ENOUGH:
+        if length == 1 or length * most >= rounds or seeds < ENOUGH_SEEDS:
             wanted |= {
                 (end, length): data[:, max(end - length, 0) : end].mean(axis=1)
                 for end in pieces
@@ -104,15 +104,15 @@ def test_averages_are_the_literal_ones(rounds, seeds, most):
 
 
 def test_averages_of_small_rounds_after_large_ones_keep_their_digits():
-    data = np.geomspace(1e6, 1e-14, 64) * np.ones((ENOUGH, 1))
-    ends, found = averages(data, len(data) < ENOUGH)
+    data = np.geomspace(1e6, 1e-14, 64) * np.ones((ENOUGH_SEEDS, 1))
+    ends, found = averages(data, len(data) < ENOUGH_SEEDS)
     assert found[0, list(ends).index(64)] == pytest.approx(1e-14, rel=1e-12)
     assert np.min(found[0, 64:96]) == pytest.approx(data[0, -2:].mean(), rel=1e-12)
 
 
 def test_min_interval_uses_one_small_round_with_enough_seeds():
     rng = np.random.default_rng(0)
-    data = 10 + rng.normal(size=(ENOUGH, 64))
+    data = 10 + rng.normal(size=(ENOUGH_SEEDS, 64))
     data[:, 20] -= 5  # not in any average of the last 2^k rounds
     assert data[:, 20].mean() < min_interval(data, 0.95).high < 6
     assert min_interval(data[:-1], 0.95).high > 9
@@ -205,7 +205,7 @@ def test_running_limits_end_where_the_interval_does_and_never_rise_by_looking_fu
 
 
 def test_a_sure_round_is_known_from_its_horizon_on_and_seeds_that_agree_are_not_sure():
-    data = 5 + np.random.default_rng(8).exponential(size=(ENOUGH, 20))
+    data = 5 + np.random.default_rng(8).exponential(size=(ENOUGH_SEEDS, 20))
     data[:, 12] = 2.0
     limits = running_upper_limits(data, 0.025, np.arange(20) == 12)
     assert np.all(limits[12:] == 2.0)
@@ -214,17 +214,17 @@ def test_a_sure_round_is_known_from_its_horizon_on_and_seeds_that_agree_are_not_
 
 
 def test_the_studentized_bootstrap_is_the_literal_one():
-    data = np.random.default_rng(6).exponential(size=ENOUGH)
+    data = np.random.default_rng(6).exponential(size=ENOUGH_SEEDS)
     ratios = []
     for counts in np.random.default_rng(0).multinomial(
-        ENOUGH, [1 / ENOUGH] * ENOUGH, size=1999
+        ENOUGH_SEEDS, [1 / ENOUGH_SEEDS] * ENOUGH_SEEDS, size=1999
     ):
         again = np.repeat(data, counts)
         ratios.append(
-            (again.mean() - data.mean()) / (again.std(ddof=1) / np.sqrt(ENOUGH))
+            (again.mean() - data.mean()) / (again.std(ddof=1) / np.sqrt(ENOUGH_SEEDS))
         )
     literal = data.mean() - np.quantile(ratios, 0.025) * data.std(ddof=1) / np.sqrt(
-        ENOUGH
+        ENOUGH_SEEDS
     )
     # not a squared norm: the bootstrap's own limit
     found = mean_interval(data[:, None] - 2, 0.95, "bootstrap")
@@ -234,7 +234,7 @@ def test_the_studentized_bootstrap_is_the_literal_one():
 
 
 def test_limits_move_with_the_unit_of_the_data():
-    data = np.random.default_rng(1).exponential(size=(ENOUGH, 5))
+    data = np.random.default_rng(1).exponential(size=(ENOUGH_SEEDS, 5))
     for interval in (
         min_interval,
         mean_interval,
@@ -280,7 +280,7 @@ def test_the_limits_of_each_round_are_those_of_the_round_alone():
 
 
 def test_methods_are_named_and_the_bootstrap_wants_seeds():
-    data = np.random.default_rng(4).exponential(size=(ENOUGH, 3))
+    data = np.random.default_rng(4).exponential(size=(ENOUGH_SEEDS, 3))
     assert np.isfinite(mean_interval(data, 0.95, "bootstrap").high)
     with pytest.raises(InputError, match=r"8 seeds .*7"):
         mean_interval(data[1:], 0.95, "bootstrap")

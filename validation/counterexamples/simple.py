@@ -19,7 +19,7 @@ from dfltheory.counterexamples.saved import replay, single_instance
 from dfltheory.counterexamples.simplify import simplify
 from dfltheory.counterexamples.simplify.growing import simplify_family
 from dfltheory.counterexamples.simplify.lines import hand_check_lines
-from dfltheory.counterexamples.simplify.stored import FILE
+from dfltheory.counterexamples.simplify.stored import STORED_FILE
 from dfltheory.files import write_json
 from validation.counterexamples.growth_laws import growth_laws
 
@@ -68,7 +68,7 @@ def main(folder: Path, names: list[str]) -> None:
                 "name": f"{document['key']}:{document['variant']}",
                 "lines": list(lines_of(finding)),
             }
-    write_json(FILE, stored)
+    write_json(STORED_FILE, stored)
 
 
 if __name__ == "__main__":

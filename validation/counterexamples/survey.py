@@ -39,11 +39,11 @@ def searched(prefix: str = "", variant: str = "") -> Iterator[Theorem]:
     the registry's order.
     """
     from dfltheory import bounds
-    from dfltheory.counterexamples.reach import MEASURES, unknown
+    from dfltheory.counterexamples.reach import SEARCHED_MEASURES, unknown
 
     for theorem in bounds.statements():
         wanted = theorem.key.startswith(prefix) and theorem.variant.startswith(variant)
-        measured = theorem.lhs.measure in MEASURES[
+        measured = theorem.lhs.measure in SEARCHED_MEASURES[
             theorem.scope.two_blocks
         ] and not unknown(theorem)
         if wanted and measured and theorem.kind in ("theorem", "corollary"):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dfltheory.best_bounds import best_bounds, first_nonvacuous_horizon, transient
-from dfltheory.bound_atlas import STATED, Entry, atlas
+from dfltheory.bound_atlas import COMPARED_KINDS, Entry, atlas
 from dfltheory.bounds import registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.files import write_text
@@ -81,7 +81,7 @@ def assumed(entries: Iterable[Entry]) -> str:
 
 def places() -> Iterator[str]:
     """Yield a heading and tables for each left-hand side that a theorem bounds."""
-    stated = [t for t in registry.statements() if t.kind in STATED]
+    stated = [t for t in registry.statements() if t.kind in COMPARED_KINDS]
     for measure in sorted({theorem.lhs.measure for theorem in stated}):
         yield f"### {measure}"
         yield from _of_measure(measure)

@@ -17,7 +17,7 @@ from dfltheory.errors import InputError
 from dfltheory.experiments.schema import FILE_SECTIONS, Outline
 from dfltheory.files import write_text
 from dfltheory.markdown import table
-from dfltheory.training.document import NAMED, section_model
+from dfltheory.training.document import NAMED_SECTIONS, section_model
 from dfltheory.training.options import builder, section_names
 
 Schema = Mapping[str, Any]
@@ -70,7 +70,7 @@ def _section(title: str) -> list[str]:
         description,
         table(["field", "must be", "default", "meaning"], rows),
     ]
-    if title in NAMED:
+    if title in NAMED_SECTIONS:
         names: dict[tuple[str, str], list[str]] = {}
         for name in section_names(title):
             names.setdefault((_keys(title, name), meaning(title, name)), []).append(

@@ -14,7 +14,7 @@ from dfltheory.bounds import registry
 from dfltheory.counterexamples.certificate import four_digits as _number
 from dfltheory.counterexamples.document import read_document
 from dfltheory.counterexamples.falsification import (
-    COMMON,
+    COMMON_START_READING,
     SEPARATE_STARTS,
     STATE_NOISE,
 )
@@ -118,7 +118,7 @@ def _rank(outcome: Outcome) -> tuple[int, bool, float]:
     """Refuted statements first: the strictest reading, constants, the largest ratio."""
     if not is_refuted(outcome):
         return 3, False, 0.0
-    order = [COMMON, SEPARATE_STARTS, STATE_NOISE]
+    order = [COMMON_START_READING, SEPARATE_STARTS, STATE_NOISE]
     return (
         order.index(_reading(outcome)),
         bool(outcome.get("divergence")),
@@ -267,13 +267,13 @@ def _reading(outcome: Outcome) -> str:
     if not is_refuted(outcome):
         return ""
     if outcome.get("divergence") is not None:
-        return COMMON
+        return COMMON_START_READING
     readings = outcome.get("readings")
     if readings is not None:
         return next(name for name, result in readings.items() if result["violated"])
     first, *others = outcome["instance"]["run"]["x0"]
     common_start = all(start == first for start in others)
-    return COMMON if common_start else SEPARATE_STARTS
+    return COMMON_START_READING if common_start else SEPARATE_STARTS
 
 
 def main(arguments: list[str]) -> int:

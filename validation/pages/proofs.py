@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from dfltheory.bounds import inequalities, registry
 from dfltheory.bounds.canonical import statement_hash
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.checks.code_digest import PACKAGE, code_digest
+from dfltheory.checks.code_digest import PACKAGE_FOLDER, code_digest
 from dfltheory.checks.extremes import limits
 from dfltheory.files import write_json, write_text
 from dfltheory.markdown import table
@@ -27,9 +27,13 @@ from validation.papers import checked, scripts
 
 Method = Literal["kernel-checked", "paper"]
 """How a statement is proved; explained in the page's introduction."""
-PROOFS = PACKAGE / "proofs"
+PROOFS = PACKAGE_FOLDER / "proofs"
 _LANGUAGE = ("weights", "vectors", "moments", "hypotheses")
-CODE = (PACKAGE / "bounds", PACKAGE / "proofs", Path(papers.__file__).parent)
+CODE = (
+    PACKAGE_FOLDER / "bounds",
+    PACKAGE_FOLDER / "proofs",
+    Path(papers.__file__).parent,
+)
 """The code on which the page depends."""
 
 _INTRODUCTION = """# What a machine has checked

@@ -34,7 +34,7 @@ from dfltheory.bounds.inequalities.rewriting import (
     least_value,
 )
 from dfltheory.bounds.inequalities.samples import (
-    ROUNDING,
+    SAMPLE_ROUNDING,
     box_points,
     is_nonnegative_at,
     region_points,
@@ -237,7 +237,7 @@ class _Quotient:
         intervals = [_tighten(x, i, facts) for i, x in enumerate(intervals)]
         on_box = box_points(intervals)
         for fact in facts:
-            points = points[relative_values(fact.terms, points) >= -ROUNDING]
+            points = points[relative_values(fact.terms, points) >= -SAMPLE_ROUNDING]
         self.box = Box(
             intervals, facts, is_nonnegative_at(points), is_nonnegative_at(on_box)
         )

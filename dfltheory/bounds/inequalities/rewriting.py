@@ -26,7 +26,7 @@ _EULER = (sp.Rational(367879441, 10**9), sp.Rational(367879442, 10**9))
 """Rational numbers below and above 1/e."""
 
 
-Exponents = dict[sp.Pow, tuple[sp.Integer, sp.Integer]]
+PowerExponents = dict[sp.Pow, tuple[sp.Integer, sp.Integer]]
 """Power -> the whole numbers c and j of its exponent c n + j."""
 
 
@@ -133,7 +133,7 @@ class Rewriting:
         powers = [p for p in _sorted_powers(parts) if p.exp.free_symbols]
         powers = [p for p in powers if not _contains_other(p, p, powers)]
         replacements: dict[Expr, Expr] = {}
-        groups: dict[tuple[Expr, sp.Symbol], Exponents] = {}
+        groups: dict[tuple[Expr, sp.Symbol], PowerExponents] = {}
         for power in powers:
             linear = _read_exponent(power.exp, self.glossary)
             if linear is None:
@@ -169,7 +169,7 @@ class Rewriting:
         )
 
     def _powers_of(
-        self, base: Expr, n: sp.Symbol, exponents: Exponents
+        self, base: Expr, n: sp.Symbol, exponents: PowerExponents
     ) -> dict[Expr, Expr]:
         """Return the powers of one base by one variable.
 

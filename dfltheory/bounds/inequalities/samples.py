@@ -13,7 +13,7 @@ from dfltheory.bounds.inequalities.rewriting import Rewriting, is_whole
 _POINTS = 300
 _FIRST_POINTS = 20
 """Points that are tried before all others: most polynomials are negative at one."""
-ROUNDING = 1e-9
+SAMPLE_ROUNDING = 1e-9
 """Relative values above minus this are taken for nonnegative."""
 
 
@@ -58,7 +58,8 @@ def is_nonnegative_at(points: np.ndarray) -> Callable[[Terms], bool]:
 
     def is_possible(terms: Terms) -> bool:
         return all(
-            not len(some) or float(relative_values(terms, some).min()) >= -ROUNDING
+            not len(some)
+            or float(relative_values(terms, some).min()) >= -SAMPLE_ROUNDING
             for some in (first, others)
         )
 
@@ -75,7 +76,7 @@ def relative_values(terms: Terms, points: np.ndarray) -> np.ndarray:
 
 
 __all__ = [
-    "ROUNDING",
+    "SAMPLE_ROUNDING",
     "box_points",
     "is_nonnegative_at",
     "region_points",

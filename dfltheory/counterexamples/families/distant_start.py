@@ -17,7 +17,7 @@ from dfltheory.counterexamples.families.local_drift import parabolas
 from dfltheory.counterexamples.families.shapes import REACH, both
 from dfltheory.counterexamples.ramps import Ramps
 
-FARTHEST = 1e6
+FARTHEST_START = 1e6
 """Largest distance of the start from 0."""
 
 
@@ -31,9 +31,9 @@ class DistantStart(Family):
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return clients that start at one point on either side."""
         k = np.stack([np.ones(len(at.eta)), read.log(1e-2, 1)], -1)
-        distance = read.log(1, FARTHEST)
+        distance = read.log(1, FARTHEST_START)
         start = np.where(read.unit() < 0.5, -distance, distance)
         return parabolas(k, distance + REACH), both(start)
 
 
-__all__ = ["FARTHEST", "DistantStart"]
+__all__ = ["FARTHEST_START", "DistantStart"]

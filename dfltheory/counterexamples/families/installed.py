@@ -32,7 +32,7 @@ from dfltheory.errors import InputError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-GROUP = "dfltheory.families"
+FAMILIES_GROUP = "dfltheory.families"
 OWN: tuple[Family, ...] = (
     BiasedSAM(),
     UnbalancedStarts(),
@@ -71,7 +71,7 @@ def _third_party() -> tuple[Family, ...]:
 
     installed = []
     names = {family.name for family in OWN}
-    for point in sorted(entry_points(group=GROUP), key=attrgetter("name")):
+    for point in sorted(entry_points(group=FAMILIES_GROUP), key=attrgetter("name")):
         family = _checked(point)
         if family.name in names:
             raise InputError(
@@ -87,7 +87,8 @@ def _checked(point: EntryPoint) -> Family:
     kind = point.load()
     if not (isinstance(kind, type) and issubclass(kind, Family)):
         raise InputError(
-            f"the entry point {point.value} of {GROUP} is {kind!r}; it must be a"
+            f"the entry point {point.value} of {FAMILIES_GROUP} is {kind!r}; it must be"
+            " a"
             " subclass of dfltheory.counterexamples.families.Family"
         )
     for field in ("name", "summary"):
@@ -96,4 +97,4 @@ def _checked(point: EntryPoint) -> Family:
     return kind()
 
 
-__all__ = ["GROUP", "OWN", "problem_families"]
+__all__ = ["FAMILIES_GROUP", "OWN", "problem_families"]

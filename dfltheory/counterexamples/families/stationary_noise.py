@@ -14,7 +14,7 @@ from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.shapes import bowl
 from dfltheory.counterexamples.ramps import Ramps
 
-FAR = 1e3
+LINEAR_DISTANCE = 1e3
 """Distance from the minimum at which the gradient becomes constant."""
 
 
@@ -34,7 +34,10 @@ class StationaryNoise(Family):
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return one client and its start."""
-        far, ones = np.full((len(at.eta), 1), FAR), np.ones((len(at.eta), 1, 1))
+        far, ones = (
+            np.full((len(at.eta), 1), LINEAR_DISTANCE),
+            np.ones((len(at.eta), 1, 1)),
+        )
         ramps = Ramps(-far[..., None], 2 * far[..., None], ones, -far)
         return ramps, _start(read)
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 Numbers = dict[str, float]
-COUNTS = ("T", "K", "K_u", "K_v", "m")
+INTEGER_NUMBERS = ("T", "K", "K_u", "K_v", "m")
 """Numbers of a member that are integers."""
-SEEDS = 16
+COMPARED_SEEDS = 16
 """Number of runs of the training core that are compared with an expectation."""
 
 
@@ -83,7 +83,7 @@ class Member:
             low, high = ends[0], ends[-1]
             if len(ends) == 1 or low == high:
                 drawn[name] = float(low)
-            elif name in COUNTS:
+            elif name in INTEGER_NUMBERS:
                 drawn[name] = float(rng.choice(list(ends)))
             else:
                 drawn[name] = float(low * (high / low) ** rng.random())
@@ -130,7 +130,7 @@ class Member:
         instance, _ = self.make(theorem, at)
         if not isinstance(instance.task, SplitTask):
             return None
-        T, seeds = instance.rounds, SEEDS if any(instance.task.sigmas) else 1
+        T, seeds = instance.rounds, COMPARED_SEEDS if any(instance.task.sigmas) else 1
         history = instance.run(rounds=T + 1, seeds=seeds, progress=False)
         data = measured(history, theorem.lhs.measure)
         if data is None:
@@ -194,7 +194,7 @@ def hyperparameter(chosen: Algorithm, name: str) -> float:
 
 def counts(at: Numbers) -> Numbers:
     """Return the integer parameters of a member without SAM, by default m = 2."""
-    whole = {name: round(at[name]) for name in COUNTS if name in at}
+    whole = {name: round(at[name]) for name in INTEGER_NUMBERS if name in at}
     return {"m": 2, "rho0": 0.0, **whole}
 
 
@@ -279,7 +279,7 @@ def _fields(ramps: Ramps) -> dict[str, Any]:
 
 
 __all__ = [
-    "COUNTS",
+    "INTEGER_NUMBERS",
     "Member",
     "Numbers",
     "algorithm",

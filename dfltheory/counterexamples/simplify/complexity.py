@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from dfltheory.counterexamples.document import Document
 
-Place = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 """Path of fields and indices to a number in a document."""
 
 NOT_CHOSEN = {
@@ -78,7 +78,7 @@ def pieces(task: Document) -> int:
     return count
 
 
-def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
+def numbers_of(instance: Document) -> Iterator[tuple[FieldPath, float]]:
     """Yield each number of the problem with its place in the document."""
     for section, left_out in NOT_CHOSEN.items():
         for name, value in instance.get(section, {}).items():
@@ -86,7 +86,9 @@ def numbers_of(instance: Document) -> Iterator[tuple[Place, float]]:
                 yield from _nested_numbers((section, name), value)
 
 
-def _nested_numbers(place: Place, value: object) -> Iterator[tuple[Place, float]]:
+def _nested_numbers(
+    place: FieldPath, value: object
+) -> Iterator[tuple[FieldPath, float]]:
     """Yield the numbers in nested lists; flags such as ``fresh`` are not numbers."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
@@ -99,7 +101,7 @@ def _nested_numbers(place: Place, value: object) -> Iterator[tuple[Place, float]
 
 __all__ = [
     "Complexity",
-    "Place",
+    "FieldPath",
     "numbers_of",
     "pieces",
     "significant_digits",

@@ -33,7 +33,7 @@ from dfltheory.errors import DFLTheoryError, InputError
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-KINDS: tuple[Simplification, ...] = (
+SIMPLIFICATIONS: tuple[Simplification, ...] = (
     FewerClients(),
     FewerPieces(),
     NoNoise(),
@@ -44,7 +44,7 @@ KINDS: tuple[Simplification, ...] = (
     FewerDigits(),
 )
 """Kinds of simplifications, in the order of application."""
-SHARES = (0.9, 0.7, 0.5)
+RATIO_FRACTIONS = (0.9, 0.7, 0.5)
 """Fractions of the initial ratio that must remain, each for one pass over all kinds, so
 that early kinds leave room for later ones.
 """
@@ -127,9 +127,9 @@ def simplify(
         )
     search = _Search(ratio, first, started + seconds, checks)
     history = [("", deepcopy(instance))]
-    for share in SHARES:
+    for share in RATIO_FRACTIONS:
         search.floor = max(1.0, share * first)
-        for kind in KINDS:
+        for kind in SIMPLIFICATIONS:
             _apply(kind, history, search)
     index, certificate = _confirmed([entry for _, entry in history], theorem)
     simplest = history[index][1]
@@ -229,4 +229,4 @@ def _confirmed(instances: list[Document], theorem: Theorem) -> tuple[int, Certif
         index, back = max(0, index - back), 2 * back
 
 
-__all__ = ["KINDS", "Simplified", "simplify"]
+__all__ = ["SIMPLIFICATIONS", "Simplified", "simplify"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from dfltheory.counterexamples.divergence import Divergence, family_along
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.growth import MEMBERS, Member, Numbers, replayed
-from dfltheory.counterexamples.growth.member import COUNTS
+from dfltheory.counterexamples.growth.member import INTEGER_NUMBERS
 from dfltheory.counterexamples.simplify.rounding import round_to_digits
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-DIGITS = (1, 2, 3)
+TRIED_DIGITS = (1, 2, 3)
 """Numbers of digits to which a family's numbers are rounded."""
 
 
@@ -74,9 +74,9 @@ def _simpler(
     for member in sorted(plain, key=others_last):
         base = {name: float(size) for name, size in (member.plain or {}).items()}
         yield member, base, member.varied[0]
-    for digits in DIGITS:
+    for digits in TRIED_DIGITS:
         base = dict(family.base)
-        for name in base.keys() - COUNTS:
+        for name in base.keys() - INTEGER_NUMBERS:
             base[name] = round_to_digits(base[name], digits)
         yield MEMBERS[family.member], base, family.parameter
 

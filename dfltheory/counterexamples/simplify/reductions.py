@@ -11,9 +11,9 @@ from dfltheory.counterexamples.simplify.simplification import Simplification
 BY_CLIENT = ("knots", "widths", "slopes", "left", "b")
 """Fields of a task with one entry per client."""
 RAMP = ("knots", "widths", "slopes")
-DEVIATIONS = ("sigma", "sigma_u", "sigma_v")
-COUNTS = ("Q", "K", "K_u", "K_v")
-TRIED = (1, 2, 3, 4, 5, 10, 20, 50)
+NOISE_DEVIATIONS = ("sigma", "sigma_u", "sigma_v")
+REDUCIBLE_COUNTS = ("Q", "K", "K_u", "K_v")
+TRIED_COUNTS = (1, 2, 3, 4, 5, 10, 20, 50)
 
 
 class FewerClients(Simplification):
@@ -118,11 +118,11 @@ class NoNoise(Simplification):
     def candidates(self, instance: Document) -> Iterator[Document]:
         """Yield the instance without noise, if it has any."""
         task = instance["task"]
-        if not any(task.get(name) for name in DEVIATIONS):
+        if not any(task.get(name) for name in NOISE_DEVIATIONS):
             return
         noiseless = deepcopy(instance)
         noiseless["task"].pop("led", None)
-        for name in DEVIATIONS:
+        for name in NOISE_DEVIATIONS:
             if name in task:
                 noiseless["task"][name] = 0.0
         yield noiseless
@@ -152,9 +152,9 @@ class SmallerCounts(Simplification):
 
     def candidates(self, instance: Document) -> Iterator[Document]:
         """Yield the instance with one number of steps reduced."""
-        for name in COUNTS:
+        for name in REDUCIBLE_COUNTS:
             count = instance["algorithm"].get(name, 0)
-            for fewer in TRIED:
+            for fewer in TRIED_COUNTS:
                 if fewer < count:
                     smaller = deepcopy(instance)
                     smaller["algorithm"][name] = fewer
@@ -162,8 +162,8 @@ class SmallerCounts(Simplification):
 
     def is_simpler(self, candidate: Document, instance: Document) -> bool:
         """Return whether one count is smaller and none is larger."""
-        new = [candidate["algorithm"].get(name, 0) for name in COUNTS]
-        old = [instance["algorithm"].get(name, 0) for name in COUNTS]
+        new = [candidate["algorithm"].get(name, 0) for name in REDUCIBLE_COUNTS]
+        old = [instance["algorithm"].get(name, 0) for name in REDUCIBLE_COUNTS]
         no_larger = all(a <= b for a, b in zip(new, old, strict=True))
         return no_larger and new != old
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dfltheory.counterexamples.document import Document
 from dfltheory.counterexamples.simplify.complexity import (
-    Place,
+    FieldPath,
     numbers_of,
     significant_digits,
 )
@@ -20,7 +20,7 @@ from dfltheory.counterexamples.simplify.simplification import Simplification
 
 LENGTHS = frozenset(("knots", "widths", "x0", "rho"))
 """Fields whose numbers are positions or lengths. Equal ones remain equal."""
-KEPT = frozenset(("rounds", "K", "Q", "K_u", "K_v", "participation"))
+UNROUNDED_FIELDS = frozenset(("rounds", "K", "Q", "K_u", "K_v", "participation"))
 """Fields that are not rounded."""
 CLOSE = 1e-6
 """Relative difference below which two magnitudes are the same."""
@@ -35,7 +35,7 @@ class FewerDigits(Simplification):
         """Yield the instance with all magnitudes rounded, then with single ones."""
         groups = magnitudes(instance)
         for digits in (1, 2, 3, 6):
-            changes: dict[Place, float] = {}
+            changes: dict[FieldPath, float] = {}
             for places, size in groups:
                 changes.update(dict.fromkeys(places, round_to_digits(size, digits)))
             yield changed(instance, changes)
@@ -45,19 +45,19 @@ class FewerDigits(Simplification):
                 yield changed(instance, dict.fromkeys(places, simpler))
 
 
-def _digits(group: tuple[list[Place], float]) -> int:
+def _digits(group: tuple[list[FieldPath], float]) -> int:
     return significant_digits(group[1])
 
 
-def magnitudes(instance: Document) -> list[tuple[list[Place], float]]:
+def magnitudes(instance: Document) -> list[tuple[list[FieldPath], float]]:
     """Return each magnitude with the places of the same kind at which it occurs.
 
     Diagonals of mixing matrices are omitted, as the other weights determine them.
     """
-    groups: list[tuple[list[Place], float, str | int]] = []
+    groups: list[tuple[list[FieldPath], float, str | int]] = []
     for place, number in numbers_of(instance):
         size, kind = abs(number), "length" if place[1] in LENGTHS else place[1]
-        if not size or place[1] in KEPT or _on_diagonal(place):
+        if not size or place[1] in UNROUNDED_FIELDS or _on_diagonal(place):
             continue
         for places, known, of_kind in groups:
             if of_kind == kind and abs(size - known) <= CLOSE * known:
@@ -68,11 +68,11 @@ def magnitudes(instance: Document) -> list[tuple[list[Place], float]]:
     return [(places, size) for places, size, _ in groups]
 
 
-def _on_diagonal(place: Place) -> bool:
+def _on_diagonal(place: FieldPath) -> bool:
     return place[0] == "topology" and place[-1] == place[-2]
 
 
-def changed(instance: Document, sizes: dict[Place, float]) -> Document:
+def changed(instance: Document, sizes: dict[FieldPath, float]) -> Document:
     """Return the instance with these magnitudes at these places; signs are kept."""
     other = deepcopy(instance)
     for place, size in sizes.items():

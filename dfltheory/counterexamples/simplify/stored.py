@@ -16,7 +16,7 @@ from dfltheory.bounds.canonical import statement_hash
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-FILE = Path(__file__).parent / "simple.json"
+STORED_FILE = Path(__file__).parent / "simple.json"
 
 
 def lines_of(theorem: Theorem) -> tuple[str, ...]:
@@ -28,9 +28,9 @@ def lines_of(theorem: Theorem) -> tuple[str, ...]:
 def _stored() -> dict[str, dict[str, list[str]]]:
     """Return the entries of the file, by hash of the statement."""
     document: dict[str, dict[str, list[str]]] = json.loads(
-        FILE.read_text(encoding="utf-8")
+        STORED_FILE.read_text(encoding="utf-8")
     )
     return document
 
 
-__all__ = ["FILE", "lines_of"]
+__all__ = ["STORED_FILE", "lines_of"]

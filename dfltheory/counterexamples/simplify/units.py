@@ -22,7 +22,7 @@ UNITS = {
 """Exponents of the units of f and x in the fields of a one-block task."""
 LED = ("knots", "widths", "slopes", "left")
 """Parts of noise that depends on the state, in the order of ``led``."""
-SETTINGS = frozenset(("name", "decay", "weight_decay", "participation"))
+UNITLESS_HYPERPARAMETERS = frozenset(("name", "decay", "weight_decay", "participation"))
 """Hyperparameters without a unit."""
 
 
@@ -82,11 +82,11 @@ def in_units(instance: Document, value: float, length: float) -> Document | None
     return scaled
 
 
-Numbers = float | list["Numbers"]
+NestedNumbers = float | list["NestedNumbers"]
 """A number, or nested lists of numbers."""
 
 
-def _times(value: Numbers, factor: float) -> Numbers:
+def _times(value: NestedNumbers, factor: float) -> NestedNumbers:
     """Multiply all numbers by a factor.
 
     The results are rounded to 15 digits, so that 1 is recovered exactly.
@@ -109,7 +109,7 @@ def _powers_of_hyperparameters(
         return None
     powers: dict[str, tuple[int, int]] = {}
     for field, value in algorithm.items():
-        if field in SETTINGS or not isinstance(value, float):
+        if field in UNITLESS_HYPERPARAMETERS or not isinstance(value, float):
             continue
         quantity = GLOSSARY.get(names.get(field, field))
         if quantity is None:

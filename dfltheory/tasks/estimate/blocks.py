@@ -18,7 +18,7 @@ from dfltheory.tasks.estimate.estimates import (
     Estimates,
     exact_at_points,
 )
-from dfltheory.tasks.estimate.hessian import Product
+from dfltheory.tasks.estimate.hessian import HessianProduct
 from dfltheory.tasks.task import Task
 
 
@@ -47,7 +47,7 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
     x = models.clone()
     x[..., u] = models[..., u].mean(1, keepdim=True)
 
-    def cross(H: Product) -> tuple[Product, int]:
+    def cross(H: HessianProduct) -> tuple[HessianProduct, int]:
         to_u, to_v = _block(H, u, v, task.d), _block(H, v, u, task.d)
 
         def product(w: Tensor) -> Tensor:
@@ -55,7 +55,7 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
 
         return product, len(v)
 
-    def diagonal(rows: Tensor, H: Product) -> tuple[Product, int]:
+    def diagonal(rows: Tensor, H: HessianProduct) -> tuple[HessianProduct, int]:
         return _block(H, rows, rows, task.d), len(rows)
 
     parts = {"L_u": partial(diagonal, u), "L_v": partial(diagonal, v), "L_uv": cross}
@@ -107,7 +107,7 @@ def _positions(task: Task) -> tuple[Tensor, Tensor]:
     return mask.nonzero().squeeze(1), (~mask).nonzero().squeeze(1)
 
 
-def _block(H: Product, rows: Tensor, columns: Tensor, d: int) -> Product:
+def _block(H: HessianProduct, rows: Tensor, columns: Tensor, d: int) -> HessianProduct:
     """Return w -> (H w)[rows] for w supported on the coordinates ``columns``."""
 
     def product(w: Tensor) -> Tensor:

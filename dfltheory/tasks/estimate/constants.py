@@ -28,7 +28,7 @@ from dfltheory.tasks.estimate.estimates import (
     exact_at_points,
 )
 from dfltheory.tasks.estimate.hessian import (
-    Product,
+    HessianProduct,
     draw_minibatches,
     hessian_product,
 )
@@ -83,7 +83,7 @@ def along(
     # (P, m, d)
     gradients = torch.stack([task.gradient(x.unsqueeze(0))[0] for x in models])
 
-    def whole(H: Product) -> tuple[Product, int]:
+    def whole(H: HessianProduct) -> tuple[HessianProduct, int]:
         return H, task.d
 
     count = max(1, min(curvature_points, len(points)))
@@ -216,7 +216,7 @@ def models_at(task: Task, points: Tensor, own: bool = False) -> Tensor:
 def smoothness(
     task: Task,
     points: Tensor,
-    blocks: Mapping[str, Callable[[Product], tuple[Product, int]]],
+    blocks: Mapping[str, Callable[[HessianProduct], tuple[HessianProduct, int]]],
     how: Effort,
     places: Sequence[int] | None = None,
     at_least: float = 0.0,

@@ -15,13 +15,13 @@ from dfltheory.tasks.task import Task
 _PIECE = 1000
 """Number of examples whose second derivatives share one autograd graph."""
 
-Product = Callable[[Tensor], Tensor]
+HessianProduct = Callable[[Tensor], Tensor]
 """v (d,) -> H v (d,)."""
 
 
 def hessian_product(
     task: Task, x: Tensor, client: int | None = None, batch: object = None
-) -> Product:
+) -> HessianProduct:
     """Return v -> H v for the Hessian H of f or f_i at a point.
 
     The gradient is differentiated a second time. For a network with kinks (ReLU), H is
@@ -83,7 +83,7 @@ def draw_minibatches(task: Task, seeds: Iterable[int]) -> list[object]:
 
 def _network_product(
     task: Supervised, x: Tensor, client: int | None, batch: Batch | None
-) -> Product:
+) -> HessianProduct:
     """Return v -> H v for a network, as a sum over pieces of the examples."""
     point = x.clone().requires_grad_(True)
     shapes = zip(task.layout.names, task.layout.shapes, task.layout.slices, strict=True)

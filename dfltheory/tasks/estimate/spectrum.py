@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dfltheory.errors import InputError
-from dfltheory.tasks.estimate.hessian import Product, hessian_product
+from dfltheory.tasks.estimate.hessian import HessianProduct, hessian_product
 from dfltheory.tasks.task import Task
 
 
@@ -34,7 +34,7 @@ class Tridiagonal:
     exact: bool
 
 
-def lanczos(product: Product, start: Tensor, steps: int) -> Tridiagonal:
+def lanczos(product: HessianProduct, start: Tensor, steps: int) -> Tridiagonal:
     """Perform Lanczos steps from a start vector, with full reorthogonalization.
 
     Orthogonalization is done twice, which suffices.
@@ -109,7 +109,7 @@ class Extremes:
 
 
 def extremes(
-    product: Product,
+    product: HessianProduct,
     d: int,
     like: Tensor,
     steps: int = 30,
