@@ -26,7 +26,7 @@ from dfltheory.algorithms.base import replace as with_fields
 from dfltheory.bounds import GLOSSARY, Condition, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.symbols import LENGTH_SQ
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.counterexamples import replay
 
 S = {name: GLOSSARY[name].symbol for name in GLOSSARY}
@@ -312,7 +312,7 @@ def test_the_command_line_searches_a_file_and_a_name(tmp_path, monkeypatch, caps
 def test_a_hyperparameter_of_ones_own_that_is_a_share(open_low, neutral):
     name = "gamma"
     damping = dfl.bounds.Quantity(
-        name, r"\gamma", NO_UNIT, "damping", high=1, open_low=open_low, neutral=neutral
+        name, r"\gamma", ONE, "damping", high=1, open_low=open_low, neutral=neutral
     )
     optimization = 2 * S["f0_gap"] / (S["eta"] * S["T"])
     mine = descent(

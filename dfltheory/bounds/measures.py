@@ -22,7 +22,7 @@ from dfltheory.bounds.symbols import (
     LENGTH_SQ,
     VALUE,
 )
-from dfltheory.bounds.units import NO_UNIT, Unit, unit
+from dfltheory.bounds.units import ONE, Unit, unit
 from dfltheory.errors import InputError, UnknownNameError, checked_name
 
 Aggregate = Literal["mean", "min", "max", "sum", "last", "each"]
@@ -84,8 +84,8 @@ MEASURES_OF_RUNS: dict[str, Measure] = {
     "loss": Measure(VALUE, r"f(\bar x^t)"),
     "f_gap": Measure(VALUE, r"f(\bar x^t) - f^\star", _VALUE, _MEAN),
     "dist_sq": Measure(LENGTH_SQ, r"\|\bar x^t - x^\star\|^2"),
-    "accuracy": Measure(NO_UNIT, r"\mathrm{accuracy}(\bar x^t)"),
-    "client_accuracy": Measure(NO_UNIT, r"\frac1m\sum_i\mathrm{accuracy}_i(x_i^t)"),
+    "accuracy": Measure(ONE, r"\mathrm{accuracy}(\bar x^t)"),
+    "client_accuracy": Measure(ONE, r"\frac1m\sum_i\mathrm{accuracy}_i(x_i^t)"),
     "grad_u_sq": Measure(GRADIENT_SQ, _U_GRADIENT, _SHARED, BEFORE_STEP),
     "grad_u_sq_next": Measure(GRADIENT_SQ, _U_GRADIENT_NEXT, _SHARED, AFTER_STEP),
     "grad_v_sq": Measure(unit(f=2, v=-2), _V_GRADIENT),
@@ -134,7 +134,7 @@ _NOT_OF_RUNS: dict[str, Measure] = {
     "client_gradient_sq": Measure(
         GRADIENT_SQ, quantity=_GRADIENT, point="the local models"
     ),
-    "coefficient": Measure(NO_UNIT),
+    "coefficient": Measure(ONE),
     "definition": Measure(None),
     "descent": Measure(VALUE),
     "drift": Measure(LENGTH_SQ),

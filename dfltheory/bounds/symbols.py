@@ -19,7 +19,7 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.units import NO_UNIT, unit
+from dfltheory.bounds.units import ONE, unit
 from dfltheory.errors import InputError
 
 GRADIENT = unit(f=1, x=-1)
@@ -35,13 +35,13 @@ def _count(
     name: str, meaning: str, latex: str | None = None, neutral: float | None = None
 ) -> Quantity:
     return Quantity(
-        name, latex or name, NO_UNIT, meaning, low=1, integer=True, neutral=neutral
+        name, latex or name, ONE, meaning, low=1, integer=True, neutral=neutral
     )
 
 
 _positive = partial(Quantity, open_low=True)
 _step = partial(Quantity, open_low=True, step=True)
-_contraction = partial(Quantity, unit=NO_UNIT, high=1, open_high=True)
+_contraction = partial(Quantity, unit=ONE, high=1, open_high=True)
 BEFORE_STEP = "the personal parts V^t"
 AFTER_STEP = "the personal parts V^(t+1)"
 """Points of two blocks: personal parts before, and after, their local steps."""
@@ -67,7 +67,7 @@ _ENTRIES = (
     Quantity(
         "omega",
         r"\omega",
-        NO_UNIT,
+        ONE,
         "compression: E||C(x) - x||^2 <= (1 - omega) ||x||^2",
         high=1,
         open_low=True,
@@ -106,15 +106,13 @@ _ENTRIES = (
     Quantity(
         "lam_min",
         r"\lambda_m",
-        NO_UNIT,
+        ONE,
         "least eigenvalue of a symmetric mixing matrix",
         low=-1,
         high=1,
     ),
-    Quantity(
-        "delta", r"\delta", NO_UNIT, "least push-sum weight", high=1, open_low=True
-    ),
-    _positive("C", "C", NO_UNIT, "push-sum consensus constant"),
+    Quantity("delta", r"\delta", ONE, "least push-sum weight", high=1, open_low=True),
+    _positive("C", "C", ONE, "push-sum consensus constant"),
     _contraction(
         "q", "q", meaning="push-sum contraction, of one round or over ``window`` rounds"
     ),
@@ -133,14 +131,14 @@ _ENTRIES = (
     _positive("L_v", "L_v", unit(f=1, v=-2), "smoothness of grad_v F_i in v"),
     Quantity("L_uv", "L_{uv}", _MIXED, "smoothness of grad_u F_i in v"),
     Quantity("L_vu", "L_{vu}", _MIXED, "smoothness of grad_v F_i in u"),
-    Quantity("chi", r"\chi", NO_UNIT, "max(L_uv, L_vu)/sqrt(L_u L_v)"),
+    Quantity("chi", r"\chi", ONE, "max(L_uv, L_vu)/sqrt(L_u L_v)"),
     Quantity("sigma_u", r"\sigma_u", GRADIENT, "local noise of grad_u"),
     Quantity("sigma_v", r"\sigma_v", _V_GRADIENT, "local noise of grad_v"),
     Quantity(
         "delta_u", r"\delta_u", GRADIENT, "partial gradient diversity; delta in DFedMDC"
     ),
     # -- quantities of lemmas: means over clients along the run
-    Quantity("t", "t", NO_UNIT, "index of a round, from 0", integer=True),
+    Quantity("t", "t", ONE, "index of a round, from 0", integer=True),
     Quantity(
         "G_x",
         r"G_x",
@@ -203,7 +201,7 @@ _ENTRIES = (
         LENGTH,
         "largest norm of what a client's local steps of one round move it by",
     ),
-    _positive("young", "a", NO_UNIT, "parameter of Young's inequality"),
+    _positive("young", "a", ONE, "parameter of Young's inequality"),
 )
 
 OF_ONE_ROUND = frozenset(
@@ -252,7 +250,7 @@ _CONVEX = (
     Quantity("dist_now", r"r_t^2", LENGTH_SQ, "||xbar^t - x*||^2, x* a minimizer of f"),
     Quantity("gap_now", r"D_t", VALUE, "f(xbar^t) - f*"),
     _positive(
-        "offset", r"\gamma", NO_UNIT, "step s of the run has eta offset/(offset + s)"
+        "offset", r"\gamma", ONE, "step s of the run has eta offset/(offset + s)"
     ),
     Quantity(
         "Gamma", r"\Gamma", VALUE, "f* minus the mean of the clients' own minima f_i*"

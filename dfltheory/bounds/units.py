@@ -52,7 +52,7 @@ def unit(f: int = 0, x: int = 0, v: int = 0) -> Unit:
     return Unit(Fraction(f), Fraction(x), Fraction(v))
 
 
-NO_UNIT = unit()
+ONE = unit()
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class UnitInference:
         if isinstance(expr, sp.Symbol):
             return self.units[expr.name]
         if expr.is_number:
-            return NO_UNIT
+            return ONE
         if isinstance(expr, sp.Mul):
-            product = NO_UNIT
+            product = ONE
             for factor in expr.args:
                 product = product * self.of(factor)
             return product
@@ -99,7 +99,7 @@ class UnitInference:
         if isinstance(expr, sp.Abs):
             return self.of(expr.args[0])
         for argument in expr.args:  # exp, log, ...: pure numbers in, a pure number out
-            if self.of(argument) != NO_UNIT:
+            if self.of(argument) != ONE:
                 self.clashes.append(
                     Clash(
                         expr,
@@ -107,19 +107,19 @@ class UnitInference:
                         f" {self.of(argument)}",
                     )
                 )
-        return NO_UNIT
+        return ONE
 
     def _power(self, expr: sp.Pow) -> Unit:
         base, exponent = self.of(expr.base), expr.exp
-        if self.of(exponent) != NO_UNIT:
+        if self.of(exponent) != ONE:
             self.clashes.append(Clash(expr, f"exponent with unit {self.of(exponent)}"))
         if isinstance(exponent, sp.Rational):
             return base ** Fraction(int(exponent.p), int(exponent.q))
-        if base != NO_UNIT:
+        if base != ONE:
             self.clashes.append(
                 Clash(expr, f"a quantity with unit {base} to the power {exponent}")
             )
-        return NO_UNIT
+        return ONE
 
     def _sum(self, expr: Expr) -> Unit:
         terms = sorted(expr.args, key=sp.default_sort_key)

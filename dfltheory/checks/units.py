@@ -38,7 +38,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.bounds.units import NO_UNIT, Expr, Unit, UnitInference
+from dfltheory.bounds.units import ONE, Expr, Unit, UnitInference
 from dfltheory.checks.degrees import Degree
 from dfltheory.checks.finding import AuditFinding, audit_check, error, warning
 from dfltheory.checks.idle_terms import (
@@ -223,7 +223,7 @@ def _missing_factor(theorem: Theorem, missing: Unit) -> str | None:
     for count in (1, 2):
         for names in itertools.combinations(wanted, count):
             for exponents in itertools.product(powers, repeat=count):
-                unit = NO_UNIT
+                unit = ONE
                 for name, e in zip(names, exponents, strict=True):
                     unit = unit * theorem.glossary[name].unit ** e
                 if unit == missing:

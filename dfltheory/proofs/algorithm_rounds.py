@@ -122,7 +122,7 @@ def _two_blocks(name: str, sampled: Vec) -> AlgorithmRound:
     )
 
 
-ALGORITHM_ROUNDS: Mapping[str, AlgorithmRound] = MappingProxyType(
+ROUNDS: Mapping[str, AlgorithmRound] = MappingProxyType(
     {
         "DPSGD": _gossip_sgd(),
         "DFedSAM": _gossip_sam(),
@@ -225,7 +225,7 @@ def _without_step(a: Atom) -> tuple[object, ...]:
 __all__ = [
     "ONE_LOCAL_STEP",
     "REQUIRED_HYPERPARAMETERS",
-    "ALGORITHM_ROUNDS",
+    "ROUNDS",
     "same_round",
     "updates",
 ]

@@ -20,9 +20,9 @@ from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.units import Expr
 from dfltheory.errors import InputError
 from dfltheory.proofs.algorithm_rounds import (
-    ALGORITHM_ROUNDS,
     ONE_LOCAL_STEP,
     REQUIRED_HYPERPARAMETERS,
+    ROUNDS,
     same_round,
 )
 from dfltheory.proofs.covered_runs import is_of_package, uncovered_runs
@@ -208,7 +208,7 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
     """Compare the proof's algorithm with the most general one of the scope."""
     first = theorem.scope.algorithms[0]
     name = theorem.scope.names[0]
-    if fact.of is None or not is_of_package(first) or name not in ALGORITHM_ROUNDS:
+    if fact.of is None or not is_of_package(first) or name not in ROUNDS:
         return [
             f"the proof is about {fact.of and fact.of.name}, which is not in the"
             " theorem's scope"
@@ -220,7 +220,7 @@ def _algorithm(theorem: Theorem, fact: Fact) -> list[str]:
                 f"the kernel knows {name} with other hyperparameters than those of the"
                 " scope"
             ]
-    if not same_round(fact.of, ALGORITHM_ROUNDS[name]):
+    if not same_round(fact.of, ROUNDS[name]):
         return [f"the proof is about another algorithm than {name}: an update differs"]
     return foreign_steps(fact)
 

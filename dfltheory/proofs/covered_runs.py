@@ -8,8 +8,8 @@ from types import MappingProxyType
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.proofs.algorithm_rounds import (
-    ALGORITHM_ROUNDS,
     REQUIRED_HYPERPARAMETERS,
+    ROUNDS,
     updates,
 )
 from dfltheory.proofs.moments import AlgorithmRound
@@ -41,7 +41,7 @@ def uncovered_runs(theorem: Theorem) -> list[str]:
         missing.append(f"a proof gives an upper bound, not a {theorem.kind}")
     first = theorem.scope.names[0]
     others = theorem.scope.algorithms[1:]
-    if first in ALGORITHM_ROUNDS:
+    if first in ROUNDS:
         missing += [
             f"{other} is not known to be a special case of {first}"
             for other in others
@@ -85,7 +85,7 @@ def _other_hyperparameters(
     """
     known = REQUIRED_HYPERPARAMETERS.get(first, {})
     absent = {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
-    inside = _symbols(ALGORITHM_ROUNDS[first])
+    inside = _symbols(ROUNDS[first])
     for name, value in theorem.scope.hyperparameters.items():
         is_absent = name in absent and value == absent[name]
         if not (name in known or name in inside or is_absent):

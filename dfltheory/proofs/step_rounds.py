@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Theorem
-from dfltheory.proofs.algorithm_rounds import ALGORITHM_ROUNDS
+from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.moments import AlgorithmRound, G, Moment, N, X, k
 
 
@@ -27,7 +27,7 @@ class StepRound:
 _GOSSIP = "dfltheory.algorithms.gossip"
 STEP_ROUNDS: Mapping[str, StepRound] = MappingProxyType(
     {
-        "DPSGD": StepRound(ALGORITHM_ROUNDS["DPSGD"], single=True),
+        "DPSGD": StepRound(ROUNDS["DPSGD"], single=True),
         "DFedAvg": StepRound(
             AlgorithmRound(
                 "DFedAvg",
@@ -36,7 +36,7 @@ STEP_ROUNDS: Mapping[str, StepRound] = MappingProxyType(
                 X.mean(),
             )
         ),
-        "DFedSAM": StepRound(ALGORITHM_ROUNDS["DFedSAM"]),
+        "DFedSAM": StepRound(ROUNDS["DFedSAM"]),
     }
 )
 """By the name of the package's class."""

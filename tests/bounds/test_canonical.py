@@ -19,7 +19,7 @@ from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.normal_forms import formula_text
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 
 STATEMENTS = bounds.statements()
 EXPLICIT = [t for t in STATEMENTS if t.conditions and t.schedule]
@@ -361,6 +361,6 @@ def test_hash_does_not_contain_the_address_of_a_callable():
     hashes = set()
     for _ in range(2):
         of = functools.partial(measured_quantity, factor=2.0)
-        own = Quantity("own", "o", NO_UNIT, "a quantity of its own", of=of)
+        own = Quantity("own", "o", ONE, "a quantity of its own", of=of)
         hashes.add(statement_hash(replace(MAIN, quantities=(own,))))
     assert len(hashes) == 1

@@ -190,11 +190,11 @@ def test_symbols_without_a_sign_are_not_taken_for_nonnegative():
 
 
 def test_quantities_have_the_ranges_of_the_regions_glossary():
-    quantity = s.Quantity("y", "y", s.NO_UNIT, "a share", high=1.0)
+    quantity = s.Quantity("y", "y", s.ONE, "a share", high=1.0)
     y = quantity.symbol
     assert not EVERYWHERE.holds(2 - y - y**2)
     assert Region(glossary=s.with_quantities((quantity,))).holds(2 - y - y**2)
-    count = s.Quantity("n_own", "n", s.NO_UNIT, "a count", low=1, integer=True)
+    count = s.Quantity("n_own", "n", s.ONE, "a count", low=1, integer=True)
     n = count.symbol
     assert not EVERYWHERE.holds(n - 1)
     assert Region(glossary=s.with_quantities((count,))).holds(n - 1)

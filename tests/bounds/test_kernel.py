@@ -27,7 +27,7 @@ from dfltheory.bounds.theorem import Condition
 from dfltheory.errors import InputError
 from dfltheory.proofs import comparison, facts
 from dfltheory.proofs import kernel as r
-from dfltheory.proofs.algorithm_rounds import ALGORITHM_ROUNDS
+from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.moments import (
     DUAL,
     E_U,
@@ -84,7 +84,7 @@ TURNED = (
 )
 V_NEXT = X_V - s.eta_v * (G_V + N_V).sum(s.K_v)
 TURN = X_U.mean() + V_NEXT
-TWO = ALGORITHM_ROUNDS["DFedSMDC"]
+TWO = ROUNDS["DFedSMDC"]
 RUN = gossiping(s.eta)
 
 

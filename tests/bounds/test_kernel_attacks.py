@@ -16,7 +16,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities import by_form as forms
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.checks.run import audit
 from dfltheory.proofs import kernel as r
 from dfltheory.proofs.moments import E, Lag, N, RuleError, X, one, root
@@ -333,7 +333,7 @@ def test_proof_holds_next_to_quantities_with_the_names_of_its_symbols():
     and limits are audited.
     """
     theirs = tuple(
-        Quantity(name, name, NO_UNIT, "theirs", high=1.0)
+        Quantity(name, name, ONE, "theirs", high=1.0)
         for name in ("gamma", "p", "a", "c", "z")
     )
     assert proved.check(*stated(ADMM)).proved
@@ -357,7 +357,7 @@ def test_proof_rejects_a_sum_or_range_with_the_name_of_a_quantity_of_the_theorem
         ("path", "path has two meanings"),
         ("a", "the range of a is not that of a new"),
     ):
-        theirs = Quantity(name, name, NO_UNIT, "theirs")
+        theirs = Quantity(name, name, ONE, "theirs")
         assert proved.check(replace(theorem, quantities=(theirs,)), script).proved
         more = replace(
             theorem,

@@ -18,9 +18,9 @@ from dfltheory.bounds.inequalities import by_form as forms
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import real_expression, reality
 from dfltheory.bounds.theorem import Condition
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.proofs import kernel as r
-from dfltheory.proofs.algorithm_rounds import ALGORITHM_ROUNDS, same_round
+from dfltheory.proofs.algorithm_rounds import ROUNDS, same_round
 from dfltheory.proofs.moments import (
     DUAL,
     EHAT,
@@ -476,7 +476,7 @@ def test_telescoping_sum_starts_where_f0_gap_is_taken():
 @pytest.mark.parametrize("block", ["", "v", "u"])
 def test_only_a_mean_of_the_mixed_state_has_a_known_next_value(block):
     """Mixing preserves only the mean of the mixed state, in the mixed block."""
-    two = ALGORITHM_ROUNDS["DFedMDC"]
+    two = ROUNDS["DFedMDC"]
     for alg in (RUN, two):
         shared = alg.shared == block
         if shared:
@@ -635,7 +635,7 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
     fact = last_fact()
     known = replace(script, prove=lambda **_: fact)
     assert proved.check(theorem, known).proved
-    assert same_round(replace(dfedsam.A, name="mine"), ALGORITHM_ROUNDS["DFedSAM"])
+    assert same_round(replace(dfedsam.A, name="mine"), ROUNDS["DFedSAM"])
     changes = {
         "local": X - SAMPLED.sum(k) * (s.eta / 2),
         "sent": X - SAMPLED.sum(s.K) * (s.eta / 2),
@@ -646,9 +646,7 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
         "personal": X_U + X_V,
     }
     for name, change in changes.items():
-        assert not same_round(
-            replace(dfedsam.A, **{name: change}), ALGORITHM_ROUNDS["DFedSAM"]
-        )
+        assert not same_round(replace(dfedsam.A, **{name: change}), ROUNDS["DFedSAM"])
     still = AlgorithmRound("DFedSAM", X, X, X.mean(), gossips=s.Q)
     false = replace(script, prove=lambda **_: r.common_start(still))
     missing = proved.check(theorem, false).missing
@@ -680,11 +678,7 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
 def test_rounds_with_sums_of_other_names_are_the_same(claim, name):
     script = proved.scripts()[claim]
     about = script.prove(**script.weights).of
-    assert [
-        other
-        for other in ALGORITHM_ROUNDS
-        if same_round(about, ALGORITHM_ROUNDS[other])
-    ] == [name]
+    assert [other for other in ROUNDS if same_round(about, ROUNDS[other])] == [name]
 
 
 class Agreeable(Script):
@@ -767,8 +761,8 @@ def test_symbol_of_a_script_has_no_range_of_an_unused_quantity():
         (1,), r.weaken(more, {one("sam"): more.right[one("sam")] + 2 - 2 * y})
     )
     for quantity in (
-        Quantity("y", "y", NO_UNIT, "theirs", high=1.0),
-        Quantity("y", "y", NO_UNIT, "theirs", neutral=0.0),
+        Quantity("y", "y", ONE, "theirs", high=1.0),
+        Quantity("y", "y", ONE, "theirs", neutral=0.0),
     ):
         declaring = replace(theorem, quantities=(quantity,))
         for last in (more, smaller):

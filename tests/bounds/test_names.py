@@ -24,7 +24,7 @@ from dfltheory.bounds.algorithm_names import HYPERPARAMETERS_BY_CLASS, ONE_STEP
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.measures import KNOWN_MEASURES, MEASURES_OF_RUNS
 from dfltheory.bounds.symbols import GRADIENT_SQ, LENGTH_SQ, VALUE
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.verdicts.hyperparameters import hyperparameter_values
 from dfltheory.verdicts.measures import DERIVED, METRICS
@@ -216,7 +216,7 @@ def test_an_unknown_kind_is_rejected(kind):
 
 
 def test_carried_quantities_and_notation_are_those_of_the_theorem():
-    delay = Quantity("delay_own", r"\tau", NO_UNIT, "delay, in rounds", integer=True)
+    delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
     carried = LeftSide("grad_norm_sq", "X", "mean", carries=("delay_own",))
     written = Scope(("DPSGD",), "symmetric", notation={"delay_own": "d"})
     stated = statement(
@@ -311,12 +311,12 @@ def test_symbols_that_are_defined_are_accepted():
     assert theorem.needs == ("eta", "L")
     with pytest.raises(InputError, match="own"):
         statement(definitions=(second, first), parts={"all": later})
-    tau = Quantity("tau_own", r"\tau", NO_UNIT, "delay")
+    tau = Quantity("tau_own", r"\tau", ONE, "delay")
     assert "tau_own" in statement(parts={"all": tau.symbol}, quantities=(tau,)).needs
 
 
 def test_a_theorem_brings_quantities_that_hold_for_it_alone():
-    delay = Quantity("delay_own", r"\tau", NO_UNIT, "delay, in rounds", integer=True)
+    delay = Quantity("delay_own", r"\tau", ONE, "delay, in rounds", integer=True)
     theorem = statement(
         parts={"all": delay.symbol / S["T"]}, conditions=(), quantities=(delay,)
     )
@@ -332,15 +332,12 @@ def test_a_theorem_brings_quantities_that_hold_for_it_alone():
 @pytest.mark.parametrize(
     "quantities",
     [
-        [Quantity("own", "o", NO_UNIT, "a list")],
+        [Quantity("own", "o", ONE, "a list")],
         ("own",),
-        (Quantity("L", "L", NO_UNIT, "length of a queue"),),
-        (Quantity("psi", r"\psi", NO_UNIT, "a symbol of the papers"),),
-        (Quantity("no name", "n", NO_UNIT, "a blank"),),
-        (
-            Quantity("own", "o", NO_UNIT, "first"),
-            Quantity("own", "o", NO_UNIT, "second"),
-        ),
+        (Quantity("L", "L", ONE, "length of a queue"),),
+        (Quantity("psi", r"\psi", ONE, "a symbol of the papers"),),
+        (Quantity("no name", "n", ONE, "a blank"),),
+        (Quantity("own", "o", ONE, "first"), Quantity("own", "o", ONE, "second")),
     ],
 )
 def test_quantities_that_a_theorem_cannot_bring_are_rejected(quantities):
@@ -439,7 +436,7 @@ def test_carried_quantities_of_a_document_are_checked():
 
 
 def test_quantities_of_a_document_belong_to_its_theorem_alone():
-    tau = Quantity("tau_own", r"\tau", NO_UNIT, "delay")
+    tau = Quantity("tau_own", r"\tau", ONE, "delay")
     stated = statement(parts={"all": tau.symbol}, quantities=(tau,))
     document = json.loads(json.dumps(theorem_to_document(stated)))
     with pytest.raises(InputError, match="etaa"):

@@ -12,7 +12,7 @@ from dfltheory import bounds
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Condition
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.checks.extremes import check_extremes
 from dfltheory.checks.network_constants import (
     SIZES,
@@ -76,9 +76,7 @@ def test_valid_formula_passes(theorem, formulas):
     assert list(check_network_constants(with_constants(theorem, **formulas))) == []
 
 
-DIAMETER = Quantity(
-    "Diam", "D", NO_UNIT, "diameter of the network", of="network: diameter"
-)
+DIAMETER = Quantity("Diam", "D", ONE, "diameter of the network", of="network: diameter")
 
 
 def q_by_diameter(a):

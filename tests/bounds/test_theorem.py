@@ -14,7 +14,7 @@ from dfltheory.bounds import LeftSide, Scope, Theorem
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.symbols import CURVATURE
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.errors import ConditionError, InputError, UnknownNameError
 from tests.bounds.texts import of_all
 
@@ -288,14 +288,14 @@ def test_the_glossary_is_immutable():
 
 def test_quantities_of_a_theorem_have_ranges_signs_and_neutral_values():
     mu = Quantity("mu_test", r"\mu", CURVATURE, "strong convexity", open_low=True)
-    omega = Quantity("omega_test", r"\omega", NO_UNIT, "compression", neutral=0.0)
+    omega = Quantity("omega_test", r"\omega", ONE, "compression", neutral=0.0)
     least = Quantity(
-        "lam_min_test", r"\lambda_m", NO_UNIT, "least eigenvalue of W", low=-1, high=1
+        "lam_min_test", r"\lambda_m", ONE, "least eigenvalue of W", low=-1, high=1
     )
     step = Quantity(
         "eta_server_test",
         r"\eta_g",
-        NO_UNIT,
+        ONE,
         "step of the server",
         open_low=True,
         step=True,

@@ -28,7 +28,7 @@ from dfltheory.bounds.theorem_file import (
 )
 from dfltheory.bounds.theorem_models import theorem_schema
 from dfltheory.bounds.unit_text import read_range, read_unit, write_range, write_unit
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.bounds.unstated import unstated
 from dfltheory.errors import InputError, UnknownNameError
 from tests.bounds.texts import STATEMENTS
@@ -190,7 +190,7 @@ def test_every_field_of_a_theorem_is_written():
             sp.Integer(2),
             s.T,
             3,
-            unit=NO_UNIT,
+            unit=ONE,
             averaging="w",
             carries=("L",),
         ),
@@ -223,7 +223,7 @@ def test_every_field_of_a_theorem_is_written():
         remark="r",
         quantities=(
             Quantity(
-                "own", r"\omega", NO_UNIT, "mine", high=1.0, open_high=True, neutral=0.0
+                "own", r"\omega", ONE, "mine", high=1.0, open_high=True, neutral=0.0
             ),
         ),
         control=True,

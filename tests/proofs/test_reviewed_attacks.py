@@ -14,9 +14,9 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Condition, Theorem
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.proofs import comparison, kernel
-from dfltheory.proofs.algorithm_rounds import ALGORITHM_ROUNDS
+from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.left_side import left_moments
 from dfltheory.proofs.moments import N, RuleError, Vec, X, inner, k, sq
 from dfltheory.proofs.script import Corollary, Range
@@ -133,7 +133,7 @@ def test_corollary_gives_a_quantity_the_range_of_its_parent(monkeypatch):
     theorem = registry.get("dfedsam.theorem_4_5", "corrected")
 
     def with_limit(**ends):
-        limit = Quantity("cap", "c", NO_UNIT, "a limit", **ends)
+        limit = Quantity("cap", "c", ONE, "a limit", **ends)
         condition = Condition("limit", 8 * s.eta * s.K * s.L, limit.symbol)
         conditions = (condition, *theorem.conditions[1:])
         return replace(theorem, quantities=(limit,), conditions=conditions)
@@ -144,7 +144,7 @@ def test_corollary_gives_a_quantity_the_range_of_its_parent(monkeypatch):
     assert answer_to_child(monkeypatch, parent, parent, SCRIPT).proved
 
 
-PLAIN_RUN, TWO_BLOCKS = ALGORITHM_ROUNDS["DFedSAM"], ALGORITHM_ROUNDS["DFedMDC"]
+PLAIN_RUN, TWO_BLOCKS = ROUNDS["DFedSAM"], ROUNDS["DFedMDC"]
 
 
 @pytest.mark.parametrize(

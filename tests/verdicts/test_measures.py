@@ -15,7 +15,7 @@ import dfltheory as dfl
 from dfltheory.bounds import GLOSSARY, LeftSide, Scope, Theorem
 from dfltheory.bounds.document import theorem_from_document, theorem_to_document
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.units import NO_UNIT
+from dfltheory.bounds.units import ONE
 from dfltheory.errors import InputError
 from dfltheory.verdicts.hyperparameters import absent_values
 from dfltheory.verdicts.left_hand_side import LeftHandSide
@@ -111,7 +111,7 @@ def test_different_starts_in_one_flat_direction_are_detected_in_float32():
 
 def test_a_neutral_value_counts_for_the_theorem_that_states_it():
     theorem = about("grad_norm_sq", 1.0)
-    quantity = Quantity("own_share", "l", NO_UNIT, "a share of one's own", neutral=0.25)
+    quantity = Quantity("own_share", "l", ONE, "a share of one's own", neutral=0.25)
     assert absent_values(replace(theorem, quantities=(quantity,)))["own_share"] == 0.25
     assert "own_share" not in absent_values(theorem)
 

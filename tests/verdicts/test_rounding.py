@@ -18,7 +18,7 @@ from dfltheory.bounds.symbols import (
     GRADIENT_SQ,
     LENGTH,
     LENGTH_SQ,
-    NO_UNIT,
+    ONE,
     VALUE,
 )
 from dfltheory.counterexamples.certify import certify
@@ -309,11 +309,11 @@ def test_gossip_damps_the_error_of_a_consensus():
 
 
 def test_an_unknown_metric_keeps_half_of_its_digits():
-    error = measure_error(LeftSide("mine", "X", "last", unit=NO_UNIT), sizes())
+    error = measure_error(LeftSide("mine", "X", "last", unit=ONE), sizes())
     assert 1e-8 < error.root < 1e-5
     assert error.lowered(1e-16) == 0 < error.lowered(1e-3)
     assert (
-        measure_error(LeftSide("sent_bits", "X", "last", unit=NO_UNIT), sizes()).of_zero
+        measure_error(LeftSide("sent_bits", "X", "last", unit=ONE), sizes()).of_zero
         == 0
     )
 
@@ -326,7 +326,7 @@ def test_lowered_and_raised_enclose_a_value_and_drop_what_underflows():
     assert (error.lowered(values) <= values).all()
     assert (error.raised(values) > values).all()
     assert error.lowered(1.0) == pytest.approx(1.0, rel=1e-10)
-    nothing = measure_error(LeftSide("sent_bits", "X", "last", unit=NO_UNIT), sizes())
+    nothing = measure_error(LeftSide("sent_bits", "X", "last", unit=ONE), sizes())
     assert (
         nothing.lowered(UNDERFLOW_LIMIT / 2) == 0 < nothing.lowered(2 * UNDERFLOW_LIMIT)
     )

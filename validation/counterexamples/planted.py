@@ -24,7 +24,7 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.theorem import Condition, Theorem
-from dfltheory.bounds.units import NO_UNIT, Expr, Unit, UnitInference
+from dfltheory.bounds.units import ONE, Expr, Unit, UnitInference
 from dfltheory.files import read_json
 from validation.counterexamples.planted_reasons import WITHOUT_CONDITION
 from validation.counterexamples.survey import outcome_file, searched
@@ -173,7 +173,7 @@ def _lowered_by(
         meaning = defined[x].xreplace(defined)
         needs = {n: theorem.glossary[n].unit for n in theorem.needs}
         unit = UnitInference(needs).of(meaning)
-        counts, is_share = unit == NO_UNIT and _never_small(theorem, meaning), False
+        counts, is_share = unit == ONE and _never_small(theorem, meaning), False
     else:
         quantity = theorem.glossary[name]
         unit, counts = quantity.unit, quantity.integer
