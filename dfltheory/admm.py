@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from dfltheory.arrays import FloatArray
 
 
-def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
+def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return 1 - (1 - eta/lam)^K, the weight of the round's gradients, elementwise.
 
     Requires eta >= 0, lam > 0 and integers K >= 0. The error is a few units in the last
@@ -24,19 +24,19 @@ def gamma(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
         return np.where(odd, 1 + np.exp(power), 0 - np.expm1(power))
 
 
-def gamma_before(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
+def gamma_before(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return 1 - (1 - eta/lam)^(K-1), :func:`gamma` of K - 1 steps."""
     return gamma(eta, lam, np.asarray(K) - 1)
 
 
-def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
+def left(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return (1 - eta/lam)^K, the weight of the previous state; see :func:`gamma`."""
     power, odd = _power(eta, lam, K)
     with np.errstate(over="ignore"):
         return np.where(odd, -1.0, 1.0) * np.exp(power)
 
 
-def theta(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
+def theta(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return (1 - gamma)/gamma, the step of the auxiliary sequence.
 
     It is inf if gamma = 0 or on overflow.
@@ -48,7 +48,7 @@ def theta(eta: ArrayLike, lam: ArrayLike, K: ArrayLike) -> Array:
 
 def _power(
     eta: ArrayLike, lam: ArrayLike, K: ArrayLike
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return log |1 - r|^K, and whether (1 - r)^K is negative.
 
     Each range of r (near 0, near 1, near 2) uses the form without cancellation;

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds import registry
 from dfltheory.bounds.regions import equalities, expanded_conditions, values_at
 from dfltheory.bounds.symbols import GLOSSARY, with_quantities
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[np.float64]
-HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+HORIZONS: FloatArray = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 LEAST_STEP = 1e-12
 """Smallest multiple of a step size's scale on the grid."""
 LARGEST_STEP = 1e3
@@ -187,7 +187,7 @@ def fixed_by_conditions(theorem: Theorem) -> dict[str, Expr]:
 
 def best_bounds(
     theorem: Theorem, values: Mapping[str, object]
-) -> tuple[Array, dict[str, Array]]:
+) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return the smallest bound over admissible step sizes, at one or more points.
 
     Parameters
@@ -240,7 +240,7 @@ def best_bounds(
     return np.where(np.isfinite(bounds), bounds, np.nan), steps
 
 
-def _meshes(free: int) -> list[Array]:
+def _meshes(free: int) -> list[FloatArray]:
     """Return the grids of multiples of the step sizes, (free, N) each, in order.
 
     Without free step sizes, a grid is a single point.
@@ -259,10 +259,10 @@ def _meshes(free: int) -> list[Array]:
 
 def _bounds_on_grid(
     theorem: Theorem,
-    values: Mapping[str, Array],
+    values: Mapping[str, FloatArray],
     tied: Mapping[str, Expr],
     shape: tuple[int, int],
-) -> tuple[Array, dict[str, Array]]:
+) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return the bound at a grid of values, (places, N), and the values.
 
     The bound is infinite at values that are not admissible. The values include
@@ -282,7 +282,7 @@ def _bounds_on_grid(
     return table, {name: value.reshape(shape) for name, value in points.items()}
 
 
-def yardstick(theorem: Theorem, values: Mapping[str, object]) -> Array:
+def yardstick(theorem: Theorem, values: Mapping[str, object]) -> FloatArray:
     """Return the trivial bound of the left-hand side, which holds without the theorem.
 
     It covers at least the minimum over rounds; nan if there is none.
@@ -329,10 +329,10 @@ def transient(theorem: Theorem, values: Mapping[str, float]) -> float:
 
 def least_bounds(
     theorems: Sequence[Theorem],
-    across: tuple[str, Array],
-    up: tuple[str, Array],
+    across: tuple[str, FloatArray],
+    up: tuple[str, FloatArray],
     values: Mapping[str, float],
-) -> tuple[NDArray[np.int64], Array]:
+) -> tuple[NDArray[np.int64], FloatArray]:
     """Return the theorem with the smallest best bound, over a plane of two quantities.
 
     Parameters

@@ -25,9 +25,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dfltheory.arrays import FloatArray
 
 _NODES, _HALVINGS = 48, 32
 _STEPS = 4
@@ -38,7 +37,7 @@ used.
 """
 
 
-def half_widths(samples: Array, tail: float | Array) -> Array:
+def half_widths(samples: FloatArray, tail: float | FloatArray) -> FloatArray:
     """Return Student's half-widths of the column means of ``samples`` (n, k).
 
     Each has the one-sided error probability ``tail``.
@@ -51,7 +50,7 @@ def half_widths(samples: Array, tail: float | Array) -> Array:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def upper_limits(samples: Array, tail: float) -> Array:
+def upper_limits(samples: FloatArray, tail: float) -> FloatArray:
     """Return upper limits for the column means of ``samples`` (n, k).
 
     Each has the error probability ``tail``. It is the larger of Student's limit and, if
@@ -64,7 +63,7 @@ def upper_limits(samples: Array, tail: float) -> Array:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def mean_lower_limits(samples: Array, tail: float) -> Array:
+def mean_lower_limits(samples: FloatArray, tail: float) -> FloatArray:
     """Return approximate lower limits for means of squared norms, with error ``tail``.
 
     They are much sharper than Student's limits, but fail more often than ``tail``: up
@@ -79,14 +78,14 @@ def mean_lower_limits(samples: Array, tail: float) -> Array:
     return np.where(np.isnan(limits), student, limits)
 
 
-def standard_errors(samples: Array) -> Array:
+def standard_errors(samples: FloatArray) -> FloatArray:
     """Return standard errors of the column means; infinite if squares overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         errors = samples.std(axis=0, ddof=1) / np.sqrt(samples.shape[0])
     return np.where(np.isnan(errors), np.inf, errors)
 
 
-def _of_squares(samples: Array, tail: float, upper: bool) -> Array:
+def _of_squares(samples: FloatArray, tail: float, upper: bool) -> FloatArray:
     """Return limits for the means of squared norms; nan if Student's limit applies."""
     roots = np.sqrt(np.sqrt(np.abs(samples)))
     middle, scatter = roots.mean(axis=0), roots.std(axis=0, ddof=1)
@@ -111,7 +110,7 @@ def _of_squares(samples: Array, tail: float, upper: bool) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def _table(n: int, step: int, upper: bool) -> tuple[Array, Array]:
+def _table(n: int, step: int, upper: bool) -> tuple[FloatArray, FloatArray]:
     """Return log(x/s_x) and the log of the limit in units of s_x^4.
 
     The error probability is 10^(step/_STEPS).
@@ -123,7 +122,7 @@ def _table(n: int, step: int, upper: bool) -> tuple[Array, Array]:
     return np.log(ratios), _log_quantile(n, 1 - error if upper else error, ratios)
 
 
-def _log_quantile(n: int, level: float, ratios: Array) -> Array:
+def _log_quantile(n: int, level: float, ratios: FloatArray) -> FloatArray:
     """Return the log of the ``level`` quantile of E Y.
 
     The n fourth roots have mean ``ratios`` and deviation 1.

@@ -9,33 +9,33 @@ and the mean path ``sum_s c_s at(s-1)/at``.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from dfltheory.arrays import FloatArray
 
 
-def total(alpha: ArrayLike, K: ArrayLike) -> Array:
+def total(alpha: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return sum_s c_s of K steps, for 0 <= alpha < 1 and integers K >= 0."""
     return _sums(alpha, K)[..., 1]
 
 
-def total_before(alpha: ArrayLike, K: ArrayLike) -> Array:
+def total_before(alpha: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return sum_s c_s of K - 1 steps."""
     return total(alpha, np.asarray(K) - 1)
 
 
-def squares(alpha: ArrayLike, K: ArrayLike) -> Array:
+def squares(alpha: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return sum_s c_s^2 of K steps."""
     return _sums(alpha, K)[..., 2]
 
 
-def mean_path(alpha: ArrayLike, K: ArrayLike) -> Array:
+def mean_path(alpha: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return sum_s c_s at(s-1)/at of K steps."""
     sums = _sums(alpha, K)
     return sums[..., 4] / sums[..., 1]
 
 
-def _sums(alpha: ArrayLike, steps: ArrayLike) -> Array:
+def _sums(alpha: ArrayLike, steps: ArrayLike) -> FloatArray:
     """Return five sums (..., 5) after K steps.
 
     They are c, at, sum_s c_s^2, U = at(0) + ... + at(K-1) and D = sum_s c_s at(s-1).

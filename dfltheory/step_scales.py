@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dfltheory.arrays import FloatArray
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[np.float64]
 
 _BELOW = 1 - 1e-12
 """Factor slightly below 1, so that rounding does not move the scale 1/L above 1/L."""
@@ -19,7 +19,7 @@ _BELOW = 1 - 1e-12
 
 def step_scales(
     theorem: Theorem, values: Mapping[str, object]
-) -> dict[str, float | Array]:
+) -> dict[str, float | FloatArray]:
     """Return a natural scale of each step size: 1/L of eta, sqrt(f0_gap/L) of rho.
 
     The scales of f and of x follow from L and, if it is known, f0_gap, otherwise from
@@ -31,7 +31,7 @@ def step_scales(
         Constants by glossary name, numbers or arrays (P,) of equal length.
     """
     exponents: list[list[float]] = []
-    logs: list[Array] = []
+    logs: list[FloatArray] = []
     for name in sorted(set(values) & set(theorem.glossary), key=_reference_order):
         size = np.asarray(values[name], dtype=float)
         unit = [float(power) for _, power in theorem.glossary[name].unit.scales]
@@ -43,7 +43,7 @@ def step_scales(
     if not exponents:
         return dict.fromkeys(theorem.step_names, _BELOW)
     inverse = np.linalg.pinv(np.array(exponents))
-    scales: dict[str, float | Array] = {}
+    scales: dict[str, float | FloatArray] = {}
     for name in theorem.step_names:
         unit = [float(power) for _, power in theorem.glossary[name].unit.scales]
         weights = np.array(unit) @ inverse

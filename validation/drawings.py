@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.experiments.cases import perform_all
 from dfltheory.files import write_json
 from dfltheory.plots import curves, families, look, looks, panels, style
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Picture = Figure | bytes
 
-Array = NDArray[np.float64]
 MEANINGS = ("printed", "corrected")
 TIMES = Path(__file__).parent.parent / "docs/figures/linear_in_m.json"
 LEGEND = {
@@ -95,7 +94,7 @@ def _lines(ax: Axes) -> dict[str, Line2D]:
     return {str(line.get_label()).split(",")[0]: line for line in ax.get_lines()}
 
 
-def _points(line: Line2D) -> tuple[Array, Array]:
+def _points(line: Line2D) -> tuple[FloatArray, FloatArray]:
     x, y = line.get_data()
     return np.asarray(x, dtype=float), np.asarray(y, dtype=float)
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from matplotlib.transforms import Bbox, BboxBase
-from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from torch import Tensor
 
 import dfltheory as dfl
 from dfltheory import graphs
+from dfltheory.arrays import FloatArray
 from dfltheory.errors import InputError
 from dfltheory.files import read_json, write_json, write_text
 from dfltheory.number_format import format_number
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-Array = NDArray[np.float64]
 DOCS = Path(__file__).parent.parent / "docs"
 MEASURED = DOCS / "predictors.json"
 PAGE = DOCS / "predictors.md"
@@ -154,13 +153,13 @@ class Row:
     digits: float
 
 
-def mixing_matrix(name: str) -> Array:
+def mixing_matrix(name: str) -> FloatArray:
     """Return the Metropolis weights of one of the twelve networks."""
     graph = graphs.topology(name, CLIENTS, **NETWORKS[name])
     return np.asarray(graphs.metropolis(graph), dtype=float)
 
 
-def ratio(eigenvalue: Array) -> Array:
+def ratio(eigenvalue: FloatArray) -> FloatArray:
     """Return l^2/(1 - l^2)."""
     return eigenvalue**2 / (1 - eigenvalue**2)
 
@@ -183,7 +182,7 @@ def measure(name: str) -> Row:
     )
 
 
-def excess_of_clients(W: Array, zeta: float, sigma: float, seeds: int) -> float:
+def excess_of_clients(W: FloatArray, zeta: float, sigma: float, seeds: int) -> float:
     """Return the mean over clients and the last half of the rounds of f(x_i) - f*."""
     task = dfl.tasks.quadratic(
         m=CLIENTS,
@@ -222,7 +221,7 @@ def excess_of_models(task: dfl.tasks.Task, models: Tensor, mean: Tensor) -> Tens
     return loss_of_models(task, models, mean) - minimum
 
 
-def loss_on_digits(W: Array) -> float:
+def loss_on_digits(W: FloatArray) -> float:
     """Return the mean loss of the clients' models on the images of all clients.
 
     The mean is over clients, seeds and the last half of the rounds.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory import bounds
+from dfltheory.arrays import FloatArray
 from dfltheory.plots import look, looks, style
 from dfltheory.rates import measure, rate_fit, transient_time
 from validation.rates import clients, clients_over
@@ -15,7 +15,6 @@ from validation.rates import clients, clients_over
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 RATE = ("dfedsam.corollary_4_6", "corrected")
 RATES: dict[str, tuple[str, dict[str, Any], tuple[float, ...]]] = {
     "T": ("noise alone", {"sigma_l": 1.0, "K": 2}, (1e8, 1e9, 1e10, 1e11)),
@@ -84,7 +83,7 @@ def speed_up() -> Figure:
 
     theorem, horizons = bounds.get(*RATE), np.geomspace(1e4, 1e13, 28)
 
-    def left_hand_sides(m: int, sigma_g: float) -> Array:
+    def left_hand_sides(m: int, sigma_g: float) -> FloatArray:
         values = []
         for horizon in horizons:
             experiment = clients(

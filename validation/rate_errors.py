@@ -10,27 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.rates import fit_exponent, judge
 
 HORIZONS = np.array([10.0, 20.0, 40.0, 80.0])
 SEEDS = (4, 8, 20)
 TRIALS = 4000
 
-Array = NDArray[np.float64]
-Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
+Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
 
 
-def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
     return 1 + 0.2 * rng.standard_normal(shape)
 
 
-def _chi_squared(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+def _chi_squared(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
     return rng.standard_normal(shape) ** 2
 
 
-def _lognormal(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+def _lognormal(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
     return np.exp(2 * rng.standard_normal(shape) - 2)
 
 

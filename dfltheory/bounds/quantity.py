@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -115,4 +115,7 @@ class Quantity:
         return array
 
 
-__all__ = ["Quantity"]
+Glossary = Mapping[str, Quantity]
+"""Quantities by name."""
+
+__all__ = ["Glossary", "Quantity"]

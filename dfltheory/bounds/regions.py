@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.clauses import Condition, symbol_names
-from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.quantity import Glossary, Quantity
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, step_names, with_quantities
 from dfltheory.bounds.units import Expr
@@ -17,7 +17,6 @@ from dfltheory.errors import InputError
 
 Points = dict[str, np.ndarray]
 Compiled = tuple[list[str], Callable[..., list[np.ndarray]]]
-Glossary = Mapping[str, Quantity]
 _ATTEMPTS = 40
 """Number of rounds of draws, after which fewer points are returned."""
 

@@ -13,7 +13,6 @@ functions are linear or quadratic. They are therefore exact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -26,8 +25,6 @@ from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
     from dfltheory.tasks.task import Task
-
-Row = Sequence[float]
 
 
 def name_of_task(task: type) -> str:

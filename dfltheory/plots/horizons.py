@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.confidence import half_widths, upper_limits
@@ -17,8 +17,6 @@ from dfltheory.verdicts.left_hand_side import LeftHandSide
 from dfltheory.verdicts.simultaneous_limits import running_upper_limits
 from dfltheory.verdicts.statistics import upper_of_each
 
-Floats = NDArray[np.float64]
-
 VerdictLike = Any
 """A :class:`~dfltheory.verdicts.verdict.Verdict`.
 
@@ -27,7 +25,9 @@ VerdictLike = Any
 _T = GLOSSARY["T"].symbol
 
 
-def bound_where_conditions_fail(verdict: VerdictLike, horizons: np.ndarray) -> Floats:
+def bound_where_conditions_fail(
+    verdict: VerdictLike, horizons: np.ndarray
+) -> FloatArray:
     """Evaluate the formula of a bound at horizons at which the theorem claims nothing.
 
     Values are nan where :func:`bound_over` is finite, and everywhere if a quantity of
@@ -51,18 +51,18 @@ def bound_where_conditions_fail(verdict: VerdictLike, horizons: np.ndarray) -> F
 @overload
 def bound_over(
     verdict: VerdictLike, horizons: np.ndarray, by_term: Literal[False] = False
-) -> Floats: ...
+) -> FloatArray: ...
 
 
 @overload
 def bound_over(
     verdict: VerdictLike, horizons: np.ndarray, by_term: Literal[True]
-) -> dict[str, Floats]: ...
+) -> dict[str, FloatArray]: ...
 
 
 def bound_over(
     verdict: VerdictLike, horizons: np.ndarray, by_term: bool = False
-) -> Floats | dict[str, Floats]:
+) -> FloatArray | dict[str, FloatArray]:
     """Evaluate the bound of a verdict at several horizons of its run.
 
     Values are nan where the theorem makes no claim about this run: if it is not
@@ -109,7 +109,7 @@ def _schedule_depends_on_horizon(thm: Theorem) -> bool:
     return any(_T in thm.schedule[name].free_symbols for name in thm.scheduled)
 
 
-BandLimits = tuple[Floats, Floats, Floats]
+BandLimits = tuple[FloatArray, FloatArray, FloatArray]
 """Estimate, lower limit and upper limit at each horizon."""
 
 
@@ -192,7 +192,7 @@ def mean_band(left: LeftHandSide, confidence: float) -> BandLimits:
     return estimate, np.maximum(estimate - half, 0.0), estimate + half
 
 
-def seed_curves(left: LeftHandSide) -> Floats:
+def seed_curves(left: LeftHandSide) -> FloatArray:
     """Return the left-hand side of each seed at each horizon, (seeds, horizons)."""
     columns = _running_columns(left)
     if left.is_minimum:
@@ -202,7 +202,7 @@ def seed_curves(left: LeftHandSide) -> Floats:
     return columns
 
 
-def _running_columns(left: LeftHandSide) -> Floats:
+def _running_columns(left: LeftHandSide) -> FloatArray:
     """Return the samples (seeds, horizons) of the left-hand side at each horizon.
 
     For a minimum or maximum they are the values in each round, and for a mean or sum
@@ -222,8 +222,8 @@ def _running_columns(left: LeftHandSide) -> Floats:
 
 def _limits_of_running_maximum(
     left: LeftHandSide,
-    columns: Floats,
-    estimate: Floats,
+    columns: FloatArray,
+    estimate: FloatArray,
     tail: float,
 ) -> BandLimits:
     """Return the estimate and limits of max_{t <= h} E Y_t at each horizon h.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.confidence import half_widths
 from dfltheory.errors import InputError, UnknownNameError, checked_name
 from dfltheory.plots.labels import literal
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from dfltheory.training.history import History
 
-Floats = NDArray[np.float64]
 Spread = Literal["interval", "seeds", "clients"]
 Horizontal = Literal["rounds", "sent_models", "sent_scalars", "sent_bits"]
 
@@ -221,7 +220,7 @@ def _check(runs: object, metric: str, band: str, x: str) -> None:
             run.of_clients(metric)
 
 
-def _places(label: str, run: History, x: str) -> Floats:
+def _places(label: str, run: History, x: str) -> FloatArray:
     """Return the horizontal coordinates of a run."""
     if x == "rounds":
         return run.rounds_measured
@@ -231,7 +230,7 @@ def _places(label: str, run: History, x: str) -> Floats:
     return sent[x].mean(axis=0)
 
 
-def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
+def _mean(samples: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Return means over seeds and half-widths of their intervals; 0 for one seed."""
     mean = samples.mean(axis=0)
     if len(samples) < 2:
@@ -240,8 +239,8 @@ def _mean(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
 
 
 def _limits(
-    metric: str, samples: Floats, mean: Floats, half: Floats
-) -> tuple[Floats, Floats]:
+    metric: str, samples: FloatArray, mean: FloatArray, half: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return the limits of the intervals, clipped to the range of the measure."""
     low, high = mean - half, mean + half
     if np.nanmin(samples) >= 0:
@@ -255,7 +254,9 @@ def _is_accuracy(metric: str) -> bool:
     return metric == "accuracy" or metric.startswith("client_accuracy")
 
 
-def _quantiles(run: History, metric: str, level: float | tuple[float, ...]) -> Floats:
+def _quantiles(
+    run: History, metric: str, level: float | tuple[float, ...]
+) -> FloatArray:
     """Return quantiles over clients, averaged over seeds."""
     return run.client_quantiles(metric, level).mean(axis=-2)
 
@@ -270,7 +271,7 @@ def _extremes(metric: str) -> list[tuple[str, float, WideStyle]]:
     return [("worst client", worst, dashed), ("best client", 1.0 - worst, dotted)]
 
 
-def _last(run: History, mean: Floats, half: Floats) -> str:
+def _last(run: History, mean: FloatArray, half: FloatArray) -> str:
     """Return the last value of a run for the legend."""
     last = run.last_measured
     text = f": {_number(mean[last])}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.confidence import half_widths
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.plots.groups import refuted_note
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 Labelled = Mapping[str, "History"]
 """Runs by their labels in the legend."""
 
-Floats = NDArray[np.float64]
 
 MEASURES = {
     "grad_norm_sq": r"$\mathrm{E}\,\|\nabla f(\bar x^t)\|^2$",
@@ -246,7 +246,7 @@ def terms(
 
 def band(
     run: History, measure: str, confidence: float = 0.95
-) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
+) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray]:
     """Return the mean of a measure over seeds with Student confidence limits.
 
     Parameters
@@ -272,7 +272,9 @@ def band(
     return run.rounds_measured, mean, np.maximum(mean - half, 0.0), mean + half
 
 
-def _fill_band(ax: Axes, x: np.ndarray, low: Floats, high: Floats, color: str) -> None:
+def _fill_band(
+    ax: Axes, x: np.ndarray, low: FloatArray, high: FloatArray, color: str
+) -> None:
     ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 
 

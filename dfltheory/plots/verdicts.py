@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.plots import look
 from dfltheory.plots.groups import bound_label, families, left_sides_label, side_names
 from dfltheory.plots.horizons import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from dfltheory.training.history import History
 
-Floats = NDArray[np.float64]
 
 KNOWN = "known without a theorem"
 """Label of a value that is known without any theorem."""
@@ -167,7 +167,12 @@ def _draw_measured(
 
 
 def _fill_positive(
-    ax: Axes, x: np.ndarray, estimate: Floats, low: Floats, high: Floats, color: str
+    ax: Axes,
+    x: np.ndarray,
+    estimate: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    color: str,
 ) -> None:
     """Shade a band; a lower limit of 0 must not stretch a logarithmic axis."""
     positive = estimate[np.isfinite(estimate) & (estimate > 0)]

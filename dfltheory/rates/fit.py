@@ -42,7 +42,6 @@ from dfltheory.rates.varied import is_of_network, with_value
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
 
-Array = NDArray[np.float64]
 Run = History | Instance | Measured
 
 _LIMITS: dict[str, Limit] = {"T": "up", "K": "up", "m": "up", GAP: "down"}

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.rates.measured import Measured
 from dfltheory.rates.predicted import symbols_of
 from dfltheory.rates.varied import step_factors
 
-Array = NDArray[np.float64]
-
 _SAME = 1e-6
 """Relative deviation up to which two values are considered equal."""
 
 
-def not_exceeded(measured: Array, bound: Array) -> str:
+def not_exceeded(measured: FloatArray, bound: FloatArray) -> str:
     """Return why points do not contradict a bound with constants; empty if they do."""
     if (measured > bound).any():
         return ""

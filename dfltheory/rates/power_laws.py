@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from dfltheory.arrays import FloatArray
 from dfltheory.errors import InputError
 
-Array = NDArray[np.float64]
 Limit = Literal["up", "down"]
 """The limit of a claim: x to infinity ("up"), or x to zero ("down")."""
 
@@ -50,7 +50,7 @@ class Exponent:
     intercept: float
     bends: bool = False
 
-    def at(self, x: ArrayLike) -> Array:
+    def at(self, x: ArrayLike) -> FloatArray:
         """Return the fitted power law at ``x``."""
         return np.exp(self.intercept) * np.asarray(x, dtype=float) ** self.estimate
 
@@ -143,7 +143,9 @@ def fit_exponent(
     return Exponent(slope, min(covered), max(covered), intercept, bends)
 
 
-def _possible_slopes(log_x: Array, log_y: Array, limit: Limit | None) -> list[float]:
+def _possible_slopes(
+    log_x: FloatArray, log_y: FloatArray, limit: Limit | None
+) -> list[float]:
     """Return the local slopes and their extrapolation to the limit."""
     slopes = _local_slopes(log_x, log_y)
     possible = [float(slope) for slope in slopes]
@@ -191,7 +193,7 @@ def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
     return float(slopes[-1] + last * ratio / (1 - ratio))
 
 
-def _local_slopes(log_x: Array, log_y: Array) -> Array:
+def _local_slopes(log_x: FloatArray, log_y: FloatArray) -> FloatArray:
     """Return the slopes between neighboring points, in the order of x."""
     order = np.argsort(log_x, kind="stable")
     steps = np.diff(log_x[order])
@@ -199,7 +201,7 @@ def _local_slopes(log_x: Array, log_y: Array) -> Array:
 
 
 def _bends_beyond_randomness(
-    log_x: Array, log_y: Array, samples: Array, level: float = 0.05
+    log_x: FloatArray, log_y: FloatArray, samples: FloatArray, level: float = 0.05
 ) -> bool:
     """Return whether t tests of polynomial contrasts reject a straight line.
 
@@ -221,7 +223,7 @@ def _bends_beyond_randomness(
     return bool((sizes > np.maximum(critical * errors, _ROUNDING)).any())
 
 
-def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     x_values, y_values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x_values.ndim != 1 or x_values.shape != y_values.shape:
         raise InputError(

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dfltheory.arrays import FloatArray
 
 _CELLS = 9
 """Number of initial cells."""
@@ -42,7 +41,7 @@ class Coupling:
         """Lower bound of g''."""
         return self.h_u - self.k - self.k**2 / (self.h_v - self.k)
 
-    def responses(self, s: Array, b: Array) -> tuple[Array, Array]:
+    def responses(self, s: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return w = v - b near the inner minimizers, and bounds of their errors.
 
         Parameters
@@ -67,7 +66,9 @@ class Coupling:
         residual = np.abs(self.h_v * w + self.k * s * np.cos(b + w))
         return w, residual / convexity
 
-    def values(self, u: Array, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    def values(
+        self, u: FloatArray, a: FloatArray, b: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return bounds of g and of its derivative at points.
 
         Parameters
@@ -97,7 +98,7 @@ class Coupling:
         slope = self.h_u * (u - a.mean()) + self.k * cosine * np.sin(v).mean(1)
         return lower, upper, np.abs(slope) + self.k * error.mean(1)
 
-    def within(self, lower: Array, slope: Array, radius: float) -> Array:
+    def within(self, lower: FloatArray, slope: FloatArray, radius: float) -> FloatArray:
         """Return lower bounds (n,) of g on intervals.
 
         Parameters
@@ -116,7 +117,7 @@ class Coupling:
         return np.where(slope < c * radius, lower - slope**2 / (2 * c), at_end)
 
 
-def coordinate_floor(coupling: Coupling, a: Array, b: Array) -> float:
+def coordinate_floor(coupling: Coupling, a: FloatArray, b: FloatArray) -> float:
     """Return a lower bound of the minimum of g, for the centers of one coordinate.
 
     Cells that cannot contain the minimum are discarded; the others are halved.
@@ -144,7 +145,7 @@ def coordinate_floor(coupling: Coupling, a: Array, b: Array) -> float:
     return floor
 
 
-def coupled_floor(coupling: Coupling, a: Array, b: Array) -> float:
+def coupled_floor(coupling: Coupling, a: FloatArray, b: FloatArray) -> float:
     """Return a lower bound of the minimum of f.
 
     If k >= h_v, each coordinate's coupling is bounded below by -k.

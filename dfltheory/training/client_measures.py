@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
+from dfltheory.arrays import FloatArray
 from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
-
-Floats = NDArray[np.float64]
 
 
 class Metric(Protocol):
@@ -72,7 +70,7 @@ SUMMARIES: dict[str, float] = {
 """Maps the suffix of a summary over clients to its quantile level."""
 
 
-def summaries(name: str, values: Floats) -> dict[str, Floats]:
+def summaries(name: str, values: FloatArray) -> dict[str, FloatArray]:
     """Return the mean and the quantiles over clients of a measure (S, m), (S,) each.
 
     The mean has the name of the measure; the quantiles add a suffix, as in
@@ -85,7 +83,7 @@ def summaries(name: str, values: Floats) -> dict[str, Floats]:
     return result
 
 
-def over_clients(values: Floats, levels: float | Sequence[float]) -> Floats:
+def over_clients(values: FloatArray, levels: float | Sequence[float]) -> FloatArray:
     """Return linear quantiles over the last axis; NaN if a value is not finite."""
     if np.isfinite(values).all():
         return np.quantile(values, levels, axis=-1)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dfltheory import algorithms, graphs
 from dfltheory.algorithms.base import Algorithm, check_class
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.algorithm_names import NEUTRAL_HYPERPARAMETERS
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.constants import NetworkConstants, ProblemConstants
@@ -28,8 +29,6 @@ from dfltheory.training.run_measures import RunFacts
 from dfltheory.training.stated_start import AT_START, stated_start
 from dfltheory.training.stated_values import StatedRun
 from dfltheory.version import __version__
-
-Floats = NDArray[np.float64]
 
 LARGEST_FLOAT = sys.float_info.max
 MOST_CLIENTS = 10**9
@@ -181,7 +180,7 @@ def complete_hyperparameters(
 # -- the arrays ------------------------------------------------------------------------
 
 
-def checked_arrays(measures: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+def checked_arrays(measures: Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
     """Return each measure as a finite (S, R) array; check that shapes are equal."""
     if not measures:
         raise InputError(
@@ -199,7 +198,7 @@ def checked_arrays(measures: Mapping[str, ArrayLike]) -> dict[str, Floats]:
     return arrays
 
 
-def _array(name: str, value: ArrayLike) -> Floats:
+def _array(name: str, value: ArrayLike) -> FloatArray:
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()
     try:
@@ -337,7 +336,9 @@ def _refuse_constants_of_network(
 
 
 def _refuse_measured_constants(
-    stated: Mapping[str, float], arrays: Mapping[str, Floats], problem: ProblemConstants
+    stated: Mapping[str, float],
+    arrays: Mapping[str, FloatArray],
+    problem: ProblemConstants,
 ) -> None:
     """Raise InputError if f0_gap or x_star_sq is stated but follows from a measure.
 

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.errors import InputError, checked_name
-
-Floats = NDArray[np.float64]
 
 AT_START = {"x0_sq": "model_sq", "x0_spread": "consensus"}
 """Maps facts of the start to the measure with the same value at round 0."""
@@ -29,15 +28,15 @@ class Start:
         Whether the clients of each seed start at the same model; None if unknown.
     """
 
-    x0_sq: Floats
-    x0_spread: Floats
+    x0_sq: FloatArray
+    x0_spread: FloatArray
     common: bool | None
 
 
 def stated_start(
     start: str | Mapping[str, ArrayLike] | None,
     constants: Mapping[str, float],
-    arrays: Mapping[str, Floats],
+    arrays: Mapping[str, FloatArray],
     rounds: NDArray[np.int64],
     precision: str,
 ) -> Start:
@@ -67,7 +66,7 @@ def stated_start(
             raise InputError(f"{name} is stated twice, in constants and in start")
         facts[name] = value
     S = len(next(iter(arrays.values())))
-    values: dict[str, Floats] = {}
+    values: dict[str, FloatArray] = {}
     for name, measure in AT_START.items():
         seen = arrays[measure][:, 0] if measure in arrays and rounds[0] == 0 else None
         values[name] = _value_at_start(name, facts.get(name), seen, S, precision)
@@ -99,8 +98,8 @@ def _start_facts(start: str | Mapping[str, ArrayLike] | None) -> dict[str, Array
 
 
 def _value_at_start(
-    name: str, stated: ArrayLike | None, seen: Floats | None, S: int, precision: str
-) -> Floats:
+    name: str, stated: ArrayLike | None, seen: FloatArray | None, S: int, precision: str
+) -> FloatArray:
     """Return a fact of the start per seed: as stated, else as measured, else NaN."""
     if stated is None:
         return np.full(S, np.nan) if seen is None else seen.copy()
@@ -121,7 +120,7 @@ def _value_at_start(
     return values
 
 
-def _common_spread(values: Mapping[str, Floats], precision: str) -> Floats:
+def _common_spread(values: Mapping[str, FloatArray], precision: str) -> FloatArray:
     """Return x0_spread = 0 for a common start.
 
     A measured value must not exceed it by more than rounding.

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.constants import ProblemConstants
 from dfltheory.errors import InputError
-
-Floats = NDArray[np.float64]
 
 WRITTEN_ROUNDING = 1e-6
 """Relative rounding of numbers written in files."""
@@ -46,9 +45,9 @@ class StatedRun:
 
     problem: ProblemConstants
     stated: Mapping[str, float]
-    arrays: Mapping[str, Floats]
+    arrays: Mapping[str, FloatArray]
     rounds: NDArray[np.int64]
-    x0_sq: Floats
+    x0_sq: FloatArray
     eps: float
 
     def check(self) -> None:
@@ -75,7 +74,7 @@ class StatedRun:
 
     # -- the objective -----------------------------------------------------------------
 
-    def gaps(self) -> tuple[Floats, Floats] | None:
+    def gaps(self) -> tuple[FloatArray, FloatArray] | None:
         """Return f - f* and its rounding error, (S, R) each; None if it is unknown."""
         f_star, loss = self.constant("f_star"), self.arrays.get("loss")
         if "f_gap" in self.arrays:
@@ -187,7 +186,7 @@ class StatedRun:
         if not at_start and (exact or "f_gap" in self.arrays):
             self._check_lower(squares, gap, error, moved, self.rounds[known])
 
-    def _sizes(self) -> Floats:
+    def _sizes(self) -> FloatArray:
         """Return the largest root mean square of ||x_i|| in each round, (R,)."""
         if "model_sq" in self.arrays:
             return np.sqrt(self.arrays["model_sq"].max(axis=0))
@@ -195,10 +194,10 @@ class StatedRun:
 
     def _check_upper(
         self,
-        squares: Floats,
-        gap: Floats,
-        error: Floats,
-        moved: Floats,
+        squares: FloatArray,
+        gap: FloatArray,
+        error: FloatArray,
+        moved: FloatArray,
         rounds: NDArray[np.int64],
     ) -> None:
         """Check ||grad f||^2 <= 2 L (f - f*), which smoothness implies.
@@ -224,10 +223,10 @@ class StatedRun:
 
     def _check_lower(
         self,
-        squares: Floats,
-        gap: Floats,
-        error: Floats,
-        moved: Floats,
+        squares: FloatArray,
+        gap: FloatArray,
+        error: FloatArray,
+        moved: FloatArray,
         rounds: NDArray[np.int64],
     ) -> None:
         """Check ||grad f||^2 >= 2 mu (f - f*), with the same tolerances."""
@@ -276,7 +275,7 @@ class StatedRun:
                 )
 
 
-def _index_of_largest(values: Floats) -> tuple[int, int]:
+def _index_of_largest(values: FloatArray) -> tuple[int, int]:
     """Return the index of the largest value."""
     s, r = np.unravel_index(int(np.argmax(values)), values.shape)
     return int(s), int(r)

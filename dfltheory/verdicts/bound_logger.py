@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.reference import Reference, load
 from dfltheory.errors import InputError, checked_name, whole_number
 from dfltheory.training.history import History
@@ -26,7 +26,6 @@ from dfltheory.verdicts.run_values import run_values
 
 log = logging.getLogger("dfltheory")
 
-Floats = NDArray[np.float64]
 
 FIELDS = frozenset(
     {"accuracy", "consensus", "grad_norm_sq", "loss", "model_sq", "sent_bits"}
@@ -90,7 +89,7 @@ class BoundLogger:
         """Why the theorem was not applicable, each reason once."""
         self._reported: set[str] = set()
         self._rounds: list[int] = []
-        self._logged: dict[str, Floats] = {}
+        self._logged: dict[str, FloatArray] = {}
         self._first: History | None = None
         self._diverged_at: int | None = None
 
@@ -104,7 +103,7 @@ class BoundLogger:
         }
         return self._record(self._rounds, measures)
 
-    def _record(self, rounds: list[int], measures: dict[str, Floats]) -> History:
+    def _record(self, rounds: list[int], measures: dict[str, FloatArray]) -> History:
         """Return the run with these measures (S, R)."""
         parts: dict[str, Any] = {**self.description, **measures}
         return History.from_measurements(rounds=rounds, **parts)
@@ -153,7 +152,7 @@ class BoundLogger:
 
     # -- what was logged -------------------------------------------------------------
 
-    def _append(self, t: int, rows: dict[str, Floats]) -> None:
+    def _append(self, t: int, rows: dict[str, FloatArray]) -> None:
         """Keep the measures of one round."""
         if not rows:
             raise InputError("values are empty: log a measure such as grad_norm_sq")
@@ -264,7 +263,7 @@ def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
     return {"algorithm": algorithm, **rest}
 
 
-def _numbers(name: str, value: object) -> Floats:
+def _numbers(name: str, value: object) -> FloatArray:
     """Return one number for each seed, (S,)."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()

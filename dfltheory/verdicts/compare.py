@@ -31,7 +31,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.reference import Reference, load
@@ -74,7 +73,6 @@ from dfltheory.verdicts.statistics import (
 )
 from dfltheory.verdicts.verdict import Verdict
 
-Array = NDArray[np.float64]
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.verdicts import evidence
@@ -15,7 +16,6 @@ from dfltheory.verdicts.left_hand_side import (
     per_start_columns,
     proved_ceiling,
 )
-from dfltheory.verdicts.measures import Array
 from dfltheory.verdicts.statistics import Interval
 from dfltheory.verdicts.verdict import ASSUMED, VerdictKind
 
@@ -26,9 +26,9 @@ class Bounds(NamedTuple):
     They are numbers, or (S,) where the starts differ.
     """
 
-    low: Array
-    nominal: Array
-    high: Array
+    low: FloatArray
+    nominal: FloatArray
+    high: FloatArray
 
 
 class Decision(NamedTuple):
@@ -166,7 +166,7 @@ def _rounding_decides(left: LeftHandSide) -> str:
     )
 
 
-def _log_evidence(left: LeftHandSide, ratios: Array) -> float:
+def _log_evidence(left: LeftHandSide, ratios: FloatArray) -> float:
     """Return the log of the e-value against the claim.
 
     The claim is that the left-hand side is within its bound.

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dfltheory.arrays import FloatArray
 
 _BETS: dict[float, float] = {
     1.0: 0.5,
@@ -41,7 +41,7 @@ _HALVINGS = 45
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def in_bounds(samples: Array, bounds: Array | float) -> Array:
+def in_bounds(samples: FloatArray, bounds: FloatArray | float) -> FloatArray:
     """Return X_s/b_s for ``samples`` (S, R) and ``bounds`` (S,) or a number.
 
     It is 1 for 0/0, infinite for X > 0 = b.
@@ -53,7 +53,7 @@ def in_bounds(samples: Array, bounds: Array | float) -> Array:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def log_evidence(ratios: Array) -> Array:
+def log_evidence(ratios: FloatArray) -> FloatArray:
     """Return log e of each column of X_s/b_s (S, R).
 
     -inf where a sample is negative or nan.
@@ -68,7 +68,7 @@ def log_evidence(ratios: Array) -> Array:
     return np.where((ratios >= 0).all(axis=0), total, -np.inf)
 
 
-def log_evidence_of_all(ratios: Array) -> float:
+def log_evidence_of_all(ratios: FloatArray) -> float:
     """Return log e against E X_k <= b_k in some column k of X_s/b_s (S, R).
 
     It is the least of the columns' values.
@@ -77,7 +77,7 @@ def log_evidence_of_all(ratios: Array) -> float:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | None:
+def seeds_for(ratios: FloatArray, tail: float, any_column: bool = False) -> int | None:
     """Return how many seeds like these (S, R) give every column e >= 1/tail.
 
     About; None if no number of them does.
@@ -95,14 +95,14 @@ def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | Non
     return int(np.ceil(worst)) if np.isfinite(worst) else None
 
 
-def evidence_lower_limits(samples: Array, tail: float) -> Array:
+def evidence_lower_limits(samples: FloatArray, tail: float) -> FloatArray:
     """Return the largest b of each column with e >= 1/tail against E X <= b.
 
     Columns are those of ``samples`` (S, R) >= 0.
     """
     # log(1 + c (x - 1)) <= c (x - 1): no evidence against the mean itself
-    high: Array = samples.mean(axis=0)
-    low: Array = np.zeros_like(high)
+    high: FloatArray = samples.mean(axis=0)
+    low: FloatArray = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         enough = _is_enough(samples, middle, tail)
@@ -110,7 +110,7 @@ def evidence_lower_limits(samples: Array, tail: float) -> Array:
     return low
 
 
-def least_lower_limit(samples: Array, tail: float) -> float:
+def least_lower_limit(samples: FloatArray, tail: float) -> float:
     """Return the least of :func:`evidence_lower_limits`.
 
     It is a lower limit for min_t E X_t.
@@ -126,7 +126,7 @@ def least_lower_limit(samples: Array, tail: float) -> float:
     return low
 
 
-def log_evidence_of_any(ratios: Array) -> float:
+def log_evidence_of_any(ratios: FloatArray) -> float:
     """Return log e against E X_k <= b_k in all columns k of X_s/b_s (S, R).
 
     It is that of the mean of the columns' e-values, which is an e-value however the
@@ -136,7 +136,7 @@ def log_evidence_of_any(ratios: Array) -> float:
     return float(np.logaddexp.reduce(each) - np.log(len(each)))
 
 
-def largest_lower_limit(samples: Array, tail: float) -> float:
+def largest_lower_limit(samples: FloatArray, tail: float) -> float:
     """Return a lower limit for max_t E X_t of ``samples`` (S, R) >= 0.
 
     It is the largest b with e >= 1/tail against E X_t <= b in all columns
@@ -152,7 +152,7 @@ def largest_lower_limit(samples: Array, tail: float) -> float:
     return low
 
 
-def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
+def upper_limit_of_largest(samples: FloatArray, most: float, tail: float) -> float:
     """Return an upper limit for max_k E X_k of columns (S, k), 0 <= X <= ``most``.
 
     It is the largest of the columns' upper limits. It fails only if the limit of the
@@ -171,7 +171,7 @@ def upper_limit_of_largest(samples: Array, most: float, tail: float) -> float:
     return high
 
 
-def upper_limit(samples: Array, most: float, tail: float) -> float:
+def upper_limit(samples: FloatArray, most: float, tail: float) -> float:
     """Return an upper limit for min_k E X_k of columns (S, k), 0 <= X <= ``most``.
 
     It holds for every distribution. most - X is nonnegative, and E X_k >= u for all k
@@ -193,5 +193,7 @@ def upper_limit(samples: Array, most: float, tail: float) -> float:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def _is_enough(samples: Array, bounds: Array | float, tail: float) -> NDArray[np.bool_]:
+def _is_enough(
+    samples: FloatArray, bounds: FloatArray | float, tail: float
+) -> NDArray[np.bool_]:
     return log_evidence(samples / bounds) >= -np.log(tail)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.training.history import History
@@ -36,8 +37,6 @@ from dfltheory.verdicts.statistics import (
     upper_of_maximum,
     upper_of_mean,
 )
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,7 @@ class LeftHandSide:
         return self.run.rounds_measured[self._in_span]
 
     @cached_property
-    def samples(self) -> Array:
+    def samples(self) -> FloatArray:
         """The measure at these rounds, (S, R).
 
         An upper end: infinite if it is unknown, because the run had diverged before
@@ -146,7 +145,7 @@ class LeftHandSide:
         return self.aggregate == "max"
 
     @cached_property
-    def columns(self) -> Array:
+    def columns(self) -> FloatArray:
         """The quantities whose expectations give the left-hand side, (S, k).
 
         Every round of a minimum or a maximum; the single mean or sum otherwise. They
@@ -155,7 +154,7 @@ class LeftHandSide:
         return self._aggregate(self.samples)
 
     @cached_property
-    def least_columns(self) -> Array:
+    def least_columns(self) -> FloatArray:
         """The columns at their lower end: what is unknown is at least 0.
 
         All planned rounds count, also those after the end of the run: which rounds are
@@ -164,11 +163,11 @@ class LeftHandSide:
         return self._aggregate(np.maximum(self._known_samples - self._above_gap, 0.0))
 
     @property
-    def _known_samples(self) -> Array:
+    def _known_samples(self) -> FloatArray:
         return np.where(np.isfinite(self.samples), self.samples, 0.0)
 
     @property
-    def known_columns(self) -> Array:
+    def known_columns(self) -> FloatArray:
         """The columns that an estimate is made of.
 
         They give the least of the known rounds, and otherwise a lower end.
@@ -177,7 +176,7 @@ class LeftHandSide:
             return self.columns
         return self._aggregate(self._known_samples)
 
-    def _aggregate(self, samples: Array) -> Array:
+    def _aggregate(self, samples: FloatArray) -> FloatArray:
         match self.aggregate:
             case "min" | "max":
                 return samples
@@ -190,7 +189,7 @@ class LeftHandSide:
                     f"{self.theorem}: the aggregate {aggregate!r} is not judged by runs"
                 )
 
-    def over_columns(self, values: ArrayLike) -> Array:
+    def over_columns(self, values: ArrayLike) -> FloatArray:
         """Return the left-hand side of each column of ``values`` (..., k).
 
         It is their largest for a maximum, else their least (of a mean, a sum or a last
@@ -248,11 +247,11 @@ class LeftHandSide:
 
     # -- rounding --------------------------------------------------------------------
 
-    def lowered(self, values: ArrayLike) -> Array:
+    def lowered(self, values: ArrayLike) -> FloatArray:
         """Values of the left-hand side at the lower end of their rounding error."""
         return self._aggregate_rounding.lowered(values)
 
-    def raised(self, values: ArrayLike) -> Array:
+    def raised(self, values: ArrayLike) -> FloatArray:
         """Values of the left-hand side at the upper end of their rounding error."""
         return self._aggregate_rounding.raised(values)
 
@@ -288,7 +287,7 @@ class LeftHandSide:
 def measured_interval(
     left: LeftHandSide,
     confidence: float,
-    bounds: Array | None = None,
+    bounds: FloatArray | None = None,
     method: Method = "student",
 ) -> Interval:
     """Return the left-hand side over the theorem's rounds, with an interval over seeds.
@@ -339,7 +338,7 @@ def _ends_of_expectation(left: LeftHandSide, estimate: float) -> Interval:
 
 
 def _upper_end(
-    left: LeftHandSide, columns: Array, tail: float, method: Method
+    left: LeftHandSide, columns: FloatArray, tail: float, method: Method
 ) -> float:
     match left.aggregate:
         case "min":
@@ -364,7 +363,7 @@ def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
     return evidence.upper_limit(columns, most, tail)
 
 
-def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
+def per_start_columns(left: LeftHandSide, columns: FloatArray) -> FloatArray:
     """Return the columns (S, k) that are compared with each start's own bound.
 
     Which round is the least may depend on the start. Every round is below the bound of

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.theorem import LeftSide, Theorem
 from dfltheory.errors import InputError
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from dfltheory.tasks.task import Task
     from dfltheory.training.history import History
 
-Array = NDArray[np.float64]
-Numbers = float | Array
+Numbers = float | FloatArray
 
 
 # -- measures: recorded by a run, or derived from what it recorded -------------------
@@ -60,11 +59,11 @@ class Derived(NamedTuple):
     its ``parts`` was not recorded.
     """
 
-    compute: Callable[[History], Array | None]
+    compute: Callable[[History], FloatArray | None]
     parts: tuple[str, ...]
 
 
-def _weighted_block_gradients(run: History) -> Array | None:
+def _weighted_block_gradients(run: History) -> FloatArray | None:
     """Return (eta_u K_u ||grad_u F||^2 + eta_v K_v Delta_v)/4.
 
     Its terms have the weights a/(4 L_u) and b/(4 L_v) with a = eta_u K_u L_u and
@@ -79,7 +78,7 @@ def _weighted_block_gradients(run: History) -> Array | None:
     return (shared * recorded["grad_u_sq_next"] + personal * recorded["grad_v_sq"]) / 4
 
 
-def _objective_gap(run: History) -> Array | None:
+def _objective_gap(run: History) -> FloatArray | None:
     """f(xbar^t) - f*."""
     if np.isnan(run.loss).all():  # not measured, of a run that was made elsewhere
         return None
@@ -96,7 +95,7 @@ DERIVED: dict[str, Derived] = {
 """Measures that no run records, by name."""
 
 
-def gap_above_minimum(values: Array, run: History) -> Gap | None:
+def gap_above_minimum(values: FloatArray, run: History) -> Gap | None:
     """Values of f minus f*, and their rounding error; None if f* is unknown.
 
     Where the gap is within its rounding error, it is at least 0.
@@ -123,7 +122,7 @@ def gap_excess(run: History, measure: str) -> float:
     return max(float(seen.min(initial=math.inf)) - f_star, 0.0)
 
 
-def measured(run: History, measure: str) -> Array | None:
+def measured(run: History, measure: str) -> FloatArray | None:
     """Return a measure at every measured round, (S, R).
 
     None if it is neither recorded nor derived. User metrics count as recorded.
@@ -175,7 +174,7 @@ def stated_digits(run: History) -> float:
 # -- the objective of a theorem
 
 
-def objective(run: History, theorem: Theorem) -> Array | None:
+def objective(run: History, theorem: Theorem) -> FloatArray | None:
     """Return what a theorem minimizes, along the run, (S, R).
 
     None if it was not measured.
@@ -187,7 +186,7 @@ def objective(run: History, theorem: Theorem) -> Array | None:
     return run.loss
 
 
-def objective_at_start(run: History, theorem: Theorem) -> Array | None:
+def objective_at_start(run: History, theorem: Theorem) -> FloatArray | None:
     """Return the objective at the theorem's first round, (S,), if it is finite."""
     values = objective(run, theorem)
     columns = np.flatnonzero(run.rounds_measured == theorem.lhs.start)

@@ -30,10 +30,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
-from dfltheory.verdicts.measures import Array, Numbers
+from dfltheory.verdicts.measures import Numbers
 from dfltheory.verdicts.run_sizes import Sizes
 
 UNDERFLOW_LIMIT = 1e-290
@@ -58,7 +59,7 @@ class RoundingError:
     relative: Numbers = 0.0
     bounded: bool = True
 
-    def lowered(self, values: ArrayLike) -> Array:
+    def lowered(self, values: ArrayLike) -> FloatArray:
         """Return the least true values that rounding could have turned into these.
 
         0 below :data:`UNDERFLOW_LIMIT`, or if the error is not bounded.
@@ -72,7 +73,7 @@ class RoundingError:
         least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
         return np.where(least < UNDERFLOW_LIMIT, 0.0, least)
 
-    def raised(self, values: ArrayLike) -> Array:
+    def raised(self, values: ArrayLike) -> FloatArray:
         """Return the largest true values that rounding could have turned into these."""
         measured = np.maximum(np.asarray(values, dtype=float), 0.0)
         return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2

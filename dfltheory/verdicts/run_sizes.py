@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.theorem import LeftSide
-from dfltheory.verdicts.measures import Array, Numbers, measured, precision
+from dfltheory.verdicts.measures import Numbers, measured, precision
 from dfltheory.verdicts.unknown_sizes import client_gradient, minimum_size, model_size
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def _block(
     )
 
 
-def _largest_finite(values: Array) -> float:
+def _largest_finite(values: FloatArray) -> float:
     """Return the largest finite number; 0 if there is none, as after divergence."""
     return float(np.max(values, initial=0.0, where=np.isfinite(values)))
 

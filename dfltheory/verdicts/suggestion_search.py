@@ -15,6 +15,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.clauses import Number, symbol_names
 from dfltheory.bounds.regions import equalities, expanded_conditions, values_at
 from dfltheory.bounds.theorem import Theorem
@@ -38,7 +39,6 @@ from dfltheory.verdicts.tried_values import (
     COARSE_FACTORS,
     LONGEST_RUN,
     STEP_FACTORS,
-    Array,
     distance_from,
     tried_values,
 )
@@ -202,7 +202,7 @@ class _Search:
 
     # -- one change --------------------------------------------------------------------
 
-    def grid(self, name: str, factors: Array = STEP_FACTORS) -> Array:
+    def grid(self, name: str, factors: FloatArray = STEP_FACTORS) -> FloatArray:
         """Return the values of a quantity that are tried, in increasing order."""
         exact = self._equal_values().get(name)
         entry = self.theorem.glossary[name]
@@ -232,7 +232,9 @@ class _Search:
         if change is not None:
             yield self._suggestion((change,))
 
-    def _change(self, name: str, grid: Array, good: NDArray[np.bool_]) -> Change | None:
+    def _change(
+        self, name: str, grid: FloatArray, good: NDArray[np.bool_]
+    ) -> Change | None:
         entry = self.theorem.glossary[name]
         places = np.flatnonzero(good)
         near = int(places[np.argmin(distance_from(grid[places], self.values[name]))])
@@ -306,7 +308,7 @@ class _Search:
         if self.holds(chosen).all():
             yield self._suggestion(tuple(changes))
 
-    def _coarse_grid(self, name: str) -> Array:
+    def _coarse_grid(self, name: str) -> FloatArray:
         grid = self.grid(name, COARSE_FACTORS)
         if name == "T":
             return grid[:: max(1, len(grid) // 100)]
@@ -335,7 +337,7 @@ class _Search:
         if not steps or not set(steps) & self.in_conditions:
             return {}
 
-        def holds(factor: Array | float) -> NDArray[np.bool_]:
+        def holds(factor: FloatArray | float) -> NDArray[np.bool_]:
             return self.holds({name: step * factor for name, step in steps.items()})
 
         admissible = interval(holds, STEP_FACTORS)

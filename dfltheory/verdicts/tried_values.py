@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.quantity import Quantity
-
-Array = NDArray[np.float64]
 
 LONGEST_RUN = 1_000_000
 """Largest T that is suggested.
@@ -21,16 +19,16 @@ hour.
 MOST_STEPS = 100
 """Largest number of local steps or of gossip steps that is suggested."""
 
-STEP_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 1601)
+STEP_FACTORS: FloatArray = 10.0 ** np.linspace(-8, 8, 1601)
 """Multiples of a step size or a SAM radius that are tried."""
 
-COARSE_FACTORS: Array = 10.0 ** np.linspace(-8, 8, 161)
+COARSE_FACTORS: FloatArray = 10.0 ** np.linspace(-8, 8, 161)
 """As STEP_FACTORS, for changes of two quantities."""
 
 
 def tried_values(
-    entry: Quantity, present: float, exact: float | None, factors: Array
-) -> Array:
+    entry: Quantity, present: float, exact: float | None, factors: FloatArray
+) -> FloatArray:
     """Return the values of a quantity that are tried, in increasing order.
 
     Parameters
@@ -60,7 +58,7 @@ def tried_values(
     return points[inside]
 
 
-def distance_from(values: Array, present: float) -> Array:
+def distance_from(values: FloatArray, present: float) -> FloatArray:
     """Return distances from the present value, by ratio where both are positive."""
     with np.errstate(all="ignore"):
         ratio = np.abs(np.log(values / present)) if present > 0 else values * np.nan

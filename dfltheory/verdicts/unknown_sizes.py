@@ -18,15 +18,14 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dfltheory.arrays import FloatArray
 
 if TYPE_CHECKING:
     from dfltheory.training.history import History
 
-Array = NDArray[np.float64]
 
-
-def model_size(run: History, distances: Array | None, memory: float) -> float:
+def model_size(run: History, distances: FloatArray | None, memory: float) -> float:
     """Return the largest root mean square of ||x_i||; infinite if it is unknown.
 
     Parameters
@@ -45,7 +44,9 @@ def model_size(run: History, distances: Array | None, memory: float) -> float:
     return min(by_travel, by_distance)
 
 
-def distance_travelled(run: History, distances: Array | None, memory: float) -> float:
+def distance_travelled(
+    run: History, distances: FloatArray | None, memory: float
+) -> float:
     """T eta K max ||g||, with momentum; infinite if a factor is unknown."""
     hyperparameters = run.algorithm.theory_values()
     eta = hyperparameters.get("eta")
@@ -55,7 +56,7 @@ def distance_travelled(run: History, distances: Array | None, memory: float) -> 
     return run.rounds * eta * steps * memory * client_gradient(run, distances)
 
 
-def client_gradient(run: History, distances: Array | None) -> float:
+def client_gradient(run: History, distances: FloatArray | None) -> float:
     """Return the largest root mean square of the clients' stochastic gradients.
 
     Infinite if it is unknown.
@@ -71,7 +72,9 @@ def client_gradient(run: History, distances: Array | None) -> float:
     return 2 * (mean + heterogeneity + perturbation) + noise
 
 
-def _mean_gradient(run: History, distances: Array | None, L: float | None) -> float:
+def _mean_gradient(
+    run: History, distances: FloatArray | None, L: float | None
+) -> float:
     """Return the largest ||grad f(xbar)||, as measured, or by L from other measures."""
     if np.isfinite(run.grad_norm_sq).all():
         return math.sqrt(_largest(run.grad_norm_sq))
@@ -95,7 +98,7 @@ def minimum_size(run: History) -> float:
     return _largest(np.abs(run.loss - gap))
 
 
-def _largest(values: Array) -> float:
+def _largest(values: FloatArray) -> float:
     """Return the largest value; infinite if one is unknown (NaN)."""
     largest = float(np.max(values, initial=-math.inf))
     return largest if largest == largest else math.inf

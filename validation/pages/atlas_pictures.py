@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dfltheory.arrays import FloatArray
 from dfltheory.best_bounds import least_bounds
 from dfltheory.bound_atlas import competitors
 from dfltheory.plots import look
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[np.float64]
 PLACE: dict[str, Any] = {
     "m": 16,
     "K": 5,
@@ -50,7 +49,7 @@ class Axis:
     high: float
 
     @property
-    def values(self) -> Array:
+    def values(self) -> FloatArray:
         """The values, equally spaced on a logarithmic axis."""
         powers = 10.0 ** np.linspace(self.low, self.high, POINTS)
         if self.name == "lam":

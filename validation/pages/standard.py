@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import dfltheory as dfl
 from dfltheory import bounds
+from dfltheory.arrays import FloatArray
 from dfltheory.files import read_json, write_json, write_text
 from dfltheory.verdicts.run_values import run_values
 from validation.pages.standard_table import Row, comparison, in_short, overview
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from dfltheory.tasks.quadratics import Quadratic
     from dfltheory.training.history import History
 
-Array = NDArray[np.float64]
 Values = Mapping[str, float]
 DOCS = Path(__file__).parents[2] / "docs"
 MEASURED = DOCS / "standard.json"
@@ -87,7 +86,7 @@ class Setting:
     rounds: int
 
     @property
-    def matrix(self) -> Array:
+    def matrix(self) -> FloatArray:
         """The mixing matrix (I + W)/2 with Metropolis weights W."""
         graph = getattr(dfl.graphs, self.network)(CLIENTS)
         W = np.asarray(dfl.graphs.metropolis(graph))

@@ -5,15 +5,11 @@ Ranges of symbols are those of a glossary; SymPy's assumptions hold in addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import sympy as sp
 
-from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.quantity import Glossary, Quantity
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
-
-Glossary = Mapping[str, Quantity]
 
 
 def quantity_of(base: Expr, glossary: Glossary = GLOSSARY) -> Quantity | None:
