@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dfltheory.training.instance import Instance
     from dfltheory.verdicts.verdict import VerdictKind
 
-Status = Literal[
+AtlasStatus = Literal[
     "informative",
     "no yardstick",
     "vacuous",
@@ -48,7 +48,7 @@ Status = Literal[
     "silent",
     "constant not given",
 ]
-STATUS_OF_VERDICT: Mapping[VerdictKind, Status] = {
+STATUS_OF_VERDICT: Mapping[VerdictKind, AtlasStatus] = {
     "holds": "informative",
     "violated": "violated",
     "undecided": "informative",
@@ -98,7 +98,7 @@ class Entry:
     """
 
     theorem: Theorem
-    status: Status
+    status: AtlasStatus
     reason: str
     bound: float = math.nan
     share: float = math.nan
@@ -222,7 +222,7 @@ def atlas(
             replace(_entry(t, place, topology, truth), assumed=_assumed(t, place))
             for t, place in places
         )
-    order = get_args(Status)
+    order = get_args(AtlasStatus)
 
     def rank(entry: Entry) -> tuple[int, float]:
         bound = np.nan_to_num(entry.bound, nan=math.inf)
@@ -245,7 +245,7 @@ def _assumed(theorem: Theorem, values: Mapping[str, object]) -> dict[str, float]
     }
 
 
-def _status(bound: float, known: float) -> Status:
+def _status(bound: float, known: float) -> AtlasStatus:
     """Return the status of a bound, given the trivial bound."""
     if math.isnan(known):
         return "no yardstick"

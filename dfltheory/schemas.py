@@ -40,7 +40,7 @@ class Schema(BaseModel):
 
 
 Model = TypeVar("Model", bound=Schema)
-Path = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 """The keys and indices of a value."""
 
 MAX_DETAILS = 200
@@ -74,7 +74,7 @@ class FieldProblem:
         Whether the model has no such field.
     """
 
-    path: Path
+    path: ValuePath
     reason: DFLTheoryError
     is_unknown: bool = False
 
@@ -119,7 +119,7 @@ def field_problems(
     error: ValidationError, model: type[Schema], data: object
 ) -> Iterator[FieldProblem]:
     """Yield one problem for each field; alternatives of a union are combined."""
-    by_path: dict[Path, list[ErrorDetails]] = {}
+    by_path: dict[ValuePath, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False)[:MAX_DETAILS]:
         by_path.setdefault(_path(detail, data), []).append(detail)
     enclosing = {path[:length] for path in by_path for length in range(len(path))}
@@ -146,7 +146,7 @@ def field_problems(
             yield FieldProblem(path, reason)
 
 
-def _path(detail: ErrorDetails, data: object) -> Path:
+def _path(detail: ErrorDetails, data: object) -> ValuePath:
     """Return an error's path in the data, without pydantic's names of alternatives."""
     path: list[str | int] = []
     node: Any = data  # the value at the path so far
@@ -166,7 +166,7 @@ def _holds(node: object, step: str | int) -> bool:
     return isinstance(node, Mapping) and step in node
 
 
-def dotted(path: Path, above: str = "") -> str:
+def dotted(path: ValuePath, above: str = "") -> str:
     """Return a path as text: ("sweep", "values", 2) -> "sweep.values[2]"."""
     text = above
     for step in path:
@@ -197,7 +197,7 @@ def fields_by_name(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def _fields_at(model: type[BaseModel], path: Path) -> dict[str, FieldInfo]:
+def _fields_at(model: type[BaseModel], path: ValuePath) -> dict[str, FieldInfo]:
     """Return the fields of the submodel at a path."""
     for step in path:
         field = fields_by_name(model).get(str(step))

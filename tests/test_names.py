@@ -1,4 +1,4 @@
-"""A public class or function has a name of its own in the package."""
+"""A public class, function or type alias has a name of its own in the package."""
 
 import ast
 from collections import defaultdict
@@ -27,16 +27,29 @@ ALLOWED = {
 
 
 def definitions(tree):
-    """Return the names of public top-level classes and functions of a module."""
+    """Return the names of a module's public classes, functions and type aliases."""
     kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     conditional = [node for node in tree.body if isinstance(node, (ast.If, ast.Try))]
     nodes = [*tree.body, *(inner for outer in conditional for inner in outer.body)]
     names = {node.name for node in nodes if isinstance(node, kinds)}
+    for node in nodes:
+        names |= {name for name in assigned_names(node) if is_type_name(name)}
     return {name for name in names if not name.startswith("_")}
 
 
+def assigned_names(node):
+    """Return the names to which a statement assigns a value."""
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def is_type_name(name):
+    """Return whether a name is written like a class, not like a constant."""
+    return name[0].isupper() and not name.isupper()
+
+
 def modules_by_name(folder):
-    """Return the modules that define each public class or function."""
+    """Return the modules that define each public name."""
     modules = defaultdict(list)
     for path in sorted(folder.rglob("*.py")):
         for name in definitions(ast.parse(path.read_text())):
@@ -60,6 +73,9 @@ def test_each_exception_is_a_name_of_several_modules():
 
 
 def test_repeated_names_of_two_modules_are_found(tmp_path):
-    (tmp_path / "one.py").write_text("class Box: ...\ndef _own(): ...\n")
-    (tmp_path / "two.py").write_text("if True:\n    def Box(): ...\ndef _own(): ...\n")
-    assert repeated_names(tmp_path) == {"Box": ["one.py", "two.py"]}
+    (tmp_path / "one.py").write_text("class Box: ...\nPair = tuple\nN = 1\n")
+    (tmp_path / "two.py").write_text(
+        "if True:\n    def Box(): ...\nPair = list\nN = 2\n"
+    )
+    both = ["one.py", "two.py"]
+    assert repeated_names(tmp_path) == {"Box": both, "Pair": both}

@@ -32,7 +32,7 @@ StatementKind = Literal[
 ]
 Number: TypeAlias = "float | np.ndarray"
 Truth: TypeAlias = "bool | np.ndarray"
-Where = Literal["raise", "nan", "ignore"]
+ConditionHandling = Literal["raise", "nan", "ignore"]
 ScalarFunction: TypeAlias = "Callable[..., np.ndarray]"
 _T = GLOSSARY["T"].symbol
 _ATOMS = (sp.Symbol, sp.Rational, sp.Float, sp.NumberSymbol)

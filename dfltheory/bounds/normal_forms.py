@@ -30,7 +30,7 @@ class LinearCombination:
     There are no zero coefficients.
     """
 
-    terms: tuple[tuple[Monomial, Fraction], ...] = ()
+    terms: tuple[tuple[PowerProduct, Fraction], ...] = ()
 
     @property
     def constant(self) -> Fraction | None:
@@ -45,7 +45,7 @@ class LinearCombination:
         return " + ".join(map(_term_text, self.terms)) or "0"
 
 
-Monomial = tuple[tuple[str, LinearCombination], ...]
+PowerProduct = tuple[tuple[str, LinearCombination], ...]
 """A product of powers: (base, exponent) pairs, sorted by base."""
 
 
@@ -57,14 +57,14 @@ def formula_text(formula: Expr) -> str:
     return str(_expression(sp.sympify(formula)))
 
 
-def _term_text(term: tuple[Monomial, Fraction]) -> str:
+def _term_text(term: tuple[PowerProduct, Fraction]) -> str:
     monomial, coefficient = term
     return "*".join(
         [str(coefficient), *(f"{base}^({exponent})" for base, exponent in monomial)]
     )
 
 
-def _combination(terms: Mapping[Monomial, Fraction]) -> LinearCombination:
+def _combination(terms: Mapping[PowerProduct, Fraction]) -> LinearCombination:
     nonzero_terms = [
         (monomial, coefficient)
         for monomial, coefficient in terms.items()
@@ -85,7 +85,7 @@ def _base(text: str, exponent: LinearCombination = ONE_POLYNOMIAL) -> LinearComb
 
 
 def _add(summands: list[LinearCombination]) -> LinearCombination:
-    total: dict[Monomial, Fraction] = {}
+    total: dict[PowerProduct, Fraction] = {}
     for summand in summands:
         for monomial, coefficient in summand.terms:
             total[monomial] = total.get(monomial, Fraction(0)) + coefficient

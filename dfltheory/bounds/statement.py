@@ -13,12 +13,12 @@ import sympy as sp
 from dfltheory.bounds.algorithm_names import checked_hyperparameters
 from dfltheory.bounds.clauses import (
     Condition,
+    ConditionHandling,
     Definition,
     LeftSide,
     Number,
     StatementKind,
     Truth,
-    Where,
     checked_expression,
     checked_quantities,
     checked_symbols,
@@ -260,7 +260,9 @@ class Statement:
 
     # -- numeric
 
-    def evaluate(self, *, where: Where = "raise", **values: object) -> Number:
+    def evaluate(
+        self, *, where: ConditionHandling = "raise", **values: object
+    ) -> Number:
         """Return the bound at ``values``.
 
         Names are those of :attr:`glossary`, values numbers or arrays that broadcast
@@ -282,7 +284,7 @@ class Statement:
         return sum(self.evaluate_terms(where=where, **values).values(), 0.0)
 
     def evaluate_terms(
-        self, *, where: Where = "raise", **values: object
+        self, *, where: ConditionHandling = "raise", **values: object
     ) -> dict[str, Number]:
         """Return the named terms at ``values``; as ``evaluate``, which is their sum."""
         if where not in ("raise", "nan", "ignore"):

@@ -20,10 +20,10 @@ THEOREM_FILE_FORMAT = 1
 """The version of the format that this package reads and writes."""
 
 Line = Annotated[str, Field(max_length=4000)]
-Formula = Annotated[str, Field(max_length=10_000)]
+FormulaText = Annotated[str, Field(max_length=10_000)]
 NonemptyName = Annotated[str, Field(min_length=1, max_length=200)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
-Rounds = Annotated[str, Field(max_length=200)]
+RoundsText = Annotated[str, Field(max_length=200)]
 Sequence = Annotated[str, Field(json_schema_extra={"enum": list(SEQUENCES)})]
 
 
@@ -104,13 +104,13 @@ class LeftTable(Schema):
     round.
     """
     over: Literal["rounds", "local steps"] = "rounds"
-    first: Rounds = "0"
+    first: RoundsText = "0"
     """The first round, a formula in T."""
-    last: Rounds = "T - 1"
+    last: RoundsText = "T - 1"
     """The last round, a formula in T; model t is the one after t rounds."""
-    start: Rounds = "0"
+    start: RoundsText = "0"
     """The round at which ``f0_gap`` is taken."""
-    parts: list[Formula] | None = Field(default=None, min_length=2, max_length=2)
+    parts: list[FormulaText] | None = Field(default=None, min_length=2, max_length=2)
     """For two blocks: the factors of the squared gradients of the shared and of the
     personal part.
     """
@@ -127,7 +127,7 @@ class LeftTable(Schema):
 class DefinitionTable(Schema):
     """An abbreviation of the statement."""
 
-    formula: Formula
+    formula: FormulaText
     latex: Line = ""
     meaning: Line = ""
     sign: Literal["positive", "nonnegative", "real"] | None = None
@@ -150,7 +150,7 @@ class StepTable(Schema):
         default="", max_length=60
     )
     """Its name; ``s1``, ``s2``, ... by position where none is given."""
-    claim: Formula
+    claim: FormulaText
     """One comparison by ``<=``, ``>=`` or ``==``, linear in the moments."""
     from_: list[Identifier] = Field(default_factory=list, alias="from", max_length=50)
     """Names of earlier steps."""
@@ -162,8 +162,8 @@ def _kind_of_definition(value: object) -> str:
     return "formula" if isinstance(value, str) else "table"
 
 
-Definition = Annotated[
-    Annotated[Formula, Tag("formula")] | Annotated[DefinitionTable, Tag("table")],
+DefinitionField = Annotated[
+    Annotated[FormulaText, Tag("formula")] | Annotated[DefinitionTable, Tag("table")],
     Discriminator(_kind_of_definition),
 ]
 
@@ -190,16 +190,16 @@ class StatementTable(Schema):
     """LaTeX by name where it differs from the file's."""
     scope: ScopeTable
     left: LeftTable
-    definitions: dict[Identifier, Definition] = Field(
+    definitions: dict[Identifier, DefinitionField] = Field(
         default_factory=dict, max_length=200
     )
-    terms: dict[NonemptyName, Formula] = Field(min_length=1, max_length=200)
+    terms: dict[NonemptyName, FormulaText] = Field(min_length=1, max_length=200)
     """The bound is their sum."""
-    conditions: dict[NonemptyName, Formula] = Field(
+    conditions: dict[NonemptyName, FormulaText] = Field(
         default_factory=dict, max_length=200
     )
     """One comparison of two formulas each."""
-    schedule: dict[Identifier, Formula] = Field(default_factory=dict, max_length=50)
+    schedule: dict[Identifier, FormulaText] = Field(default_factory=dict, max_length=50)
     """Formulas of hyperparameters."""
     moments: dict[Identifier, Line] = Field(default_factory=dict, max_length=100)
     """Names of the expectations in the proof, as ``sq(dev(x))``."""

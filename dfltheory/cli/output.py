@@ -39,7 +39,7 @@ ValuesOption = Annotated[
         "--set", metavar="NAME=VALUE...", help="Values, by the glossary's names."
     ),
 ]
-Change = Annotated[
+ChangeOption = Annotated[
     list[str] | None,
     typer.Option(
         "--set",

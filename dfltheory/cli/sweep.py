@@ -15,7 +15,7 @@ import typer
 from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import (
     AsJson,
-    Change,
+    ChangeOption,
     Force,
     TrustOption,
     assignments,
@@ -53,7 +53,7 @@ def sweep(
             ),
         ),
     ] = None,
-    change: Change = None,
+    change: ChangeOption = None,
     trust: TrustOption = False,
     force: Force = False,
     retry_failed: Annotated[

@@ -15,7 +15,7 @@ import typer
 from dfltheory.cli.guard import keeping
 from dfltheory.cli.output import (
     AsJson,
-    Change,
+    ChangeOption,
     Data,
     Force,
     TaskOptions,
@@ -138,7 +138,7 @@ def validate(
             ),
         ),
     ] = None,
-    change: Change = None,
+    change: ChangeOption = None,
     trust: TrustOption = False,
     force: Force = False,
     confidence: Annotated[
@@ -273,7 +273,7 @@ def _default_document(
     default it is 5, or 1 if the theorem does not contain it and thus covers only one
     local step.
     """
-    from dfltheory.experiments.cases import VARIANTS, statements
+    from dfltheory.experiments.cases import VARIANTS, variants_of
     from dfltheory.training.options import algorithm_name, builder, options_of
     from dfltheory.verdicts.admissible_steps import supplied_names
     from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
@@ -283,7 +283,7 @@ def _default_document(
     )
 
     try:
-        theorems = statements(key, trust=trust)
+        theorems = variants_of(key, trust=trust)
     except InputError as error:
         if key.lower().endswith(".toml"):
             raise InputError(

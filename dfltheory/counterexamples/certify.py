@@ -22,7 +22,7 @@ from dfltheory.counterexamples.core_evaluation import (
     noisy_result,
 )
 from dfltheory.counterexamples.long_noise import (
-    Blocks,
+    ParabolaBlocks,
     closed_form_left,
     noisy_blocks,
 )
@@ -92,7 +92,7 @@ def _certify_by_runs(instance: Instance, theorem: Theorem) -> Certificate:
 
 
 def _certify_in_closed_form(
-    instance: Instance, theorem: Theorem, blocks: Blocks
+    instance: Instance, theorem: Theorem, blocks: ParabolaBlocks
 ) -> Certificate:
     """Evaluate a long run with noise by its closed form, and its first rounds by runs.
 
@@ -120,7 +120,7 @@ def _certify_in_closed_form(
 
 
 def _closed_form_sides(
-    instance: Instance, theorem: Theorem, blocks: Blocks, seeds: int
+    instance: Instance, theorem: Theorem, blocks: ParabolaBlocks, seeds: int
 ) -> tuple[dict[str, float], Values, History]:
     """Return both sides by the closed form, the values, and runs of the first rounds.
 

@@ -12,7 +12,7 @@ from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.core import FULL
 from dfltheory.counterexamples.path_measures import Path
 from dfltheory.errors import InputError
-from dfltheory.verdicts.measures import Numbers
+from dfltheory.verdicts.measures import FloatOrArray
 from dfltheory.verdicts.rounding import measure_error
 from dfltheory.verdicts.run_sizes import BlockSteps, Sizes, memory_of
 
@@ -37,7 +37,7 @@ def measure_by_round(
     theorem: Theorem,
     batch: CandidateBatch,
     path: Path,
-    known: Mapping[str, Numbers],
+    known: Mapping[str, FloatOrArray],
     T: int = LONG[-1],
 ) -> np.ndarray:
     """Return the theorem's measure in every round, (R, P).
@@ -73,7 +73,7 @@ def sizes_of(
     theorem: Theorem,
     batch: CandidateBatch,
     path: Path,
-    known: Mapping[str, Numbers],
+    known: Mapping[str, FloatOrArray],
     T: int = LONG[-1],
 ) -> Sizes:
     """Return the magnitudes that the rounding errors of candidates are multiples of.
@@ -148,7 +148,9 @@ def _largest_slope(path: Path) -> np.ndarray | float:
     return np.sqrt(np.nan_to_num(path.left["grad_norm_sq"]).max(0))
 
 
-def _weights(theorem: Theorem, known: Mapping[str, Numbers]) -> dict[str, Numbers]:
+def _weights(
+    theorem: Theorem, known: Mapping[str, FloatOrArray]
+) -> dict[str, FloatOrArray]:
     """Return the weight of each block's squared gradient in the measure."""
     if theorem.lhs.measure == "two_block_weighted":
         return {f"_{b}": known[f"eta_{b}"] * known[f"K_{b}"] / 4 for b in "uv"}
@@ -161,7 +163,7 @@ def weighted_blocks(
     theorem: Theorem,
     shared: np.ndarray,
     personal: np.ndarray,
-    known: Mapping[str, Numbers],
+    known: Mapping[str, FloatOrArray],
 ) -> np.ndarray:
     """Return a two-block measure from the squared gradients of both blocks."""
     match theorem.lhs.measure:

@@ -43,11 +43,11 @@ ROUNDED = 1e-12
 """Largest relative rounding error of a position, and of a row sum of W."""
 
 
-Blocks = dict[str, NoisyParabola]
+ParabolaBlocks = dict[str, NoisyParabola]
 """The blocks of an instance by the name of their squared gradient."""
 
 
-def noisy_blocks(instance: Instance, longer_than: int = NOISY) -> Blocks | None:
+def noisy_blocks(instance: Instance, longer_than: int = NOISY) -> ParabolaBlocks | None:
     """Return the blocks of an instance that the closed form covers, else None.
 
     It must have more than ``longer_than`` rounds, by default more than the training
@@ -66,7 +66,7 @@ def noisy_blocks(instance: Instance, longer_than: int = NOISY) -> Blocks | None:
 
 
 def closed_form_left(
-    theorem: Theorem, blocks: Blocks, values: Mapping[str, float], T: int
+    theorem: Theorem, blocks: ParabolaBlocks, values: Mapping[str, float], T: int
 ) -> float:
     """Return the left-hand side over T rounds, the mean of a squared gradient.
 
@@ -177,7 +177,7 @@ def _is_plain(batch: CandidateBatch) -> bool:
     )
 
 
-def _blocks(batch: CandidateBatch) -> Blocks:
+def _blocks(batch: CandidateBatch) -> ParabolaBlocks:
     """Return the blocks of one client, of which all others are copies."""
     clients, values = batch.clients, batch.algorithm.theory_values()
     slope, knot = float(clients.slopes[0, 0, 0]), float(clients.knots[0, 0, 0])
@@ -206,7 +206,7 @@ def _blocks(batch: CandidateBatch) -> Blocks:
     return blocks
 
 
-def _stays_inside(batch: CandidateBatch, blocks: Blocks) -> bool:
+def _stays_inside(batch: CandidateBatch, blocks: ParabolaBlocks) -> bool:
     """Return whether steps are short enough, and no model leaves the ramp."""
     short = all(0 < block.eta * block.curvature < 1 for block in blocks.values())
     ramp = blocks["grad_u_sq" if batch.two_blocks else "grad_norm_sq"]
@@ -222,7 +222,7 @@ def _stays_inside(batch: CandidateBatch, blocks: Blocks) -> bool:
     )
 
 
-def _agrees(batch: CandidateBatch, blocks: Blocks) -> bool:
+def _agrees(batch: CandidateBatch, blocks: ParabolaBlocks) -> bool:
     """Return whether the first rounds' exact expectation is the closed form."""
     path = simulate(batch, COMPARED_ROUNDS)
     for name, block in blocks.items():
@@ -234,7 +234,7 @@ def _agrees(batch: CandidateBatch, blocks: Blocks) -> bool:
 
 
 __all__ = [
-    "Blocks",
+    "ParabolaBlocks",
     "closed_form_left",
     "noisy_blocks",
     "noisy_instances",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("delta", "C", "q", "window")
 DrawnNetworks = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
-NetworkLaw = Callable[[np.ndarray], str | None]
+MatrixLaw = Callable[[np.ndarray], str | None]
 """Returns why a matrix violates the law; None if it satisfies it."""
 
 
@@ -144,12 +144,12 @@ def _kinds(theorem: Theorem, pushes: bool) -> list[str]:
     return [*kinds, "complete", "alone"]
 
 
-def _all_obey(m: int, law: NetworkLaw | None) -> bool:
+def _all_obey(m: int, law: MatrixLaw | None) -> bool:
     """Return whether all matchings of m clients satisfy a law function, if any."""
     return law is None or all(law(W) is None for W in matchings(m))
 
 
-def _draw(name: str, m: int, make: Make, law: NetworkLaw | None) -> CandidateNetwork:
+def _draw(name: str, m: int, make: Make, law: MatrixLaw | None) -> CandidateNetwork:
     """Return a kind of network from the function that returns its matrices."""
 
     def draw(read: Reader, copies: bool) -> DrawnNetworks:
@@ -219,14 +219,14 @@ def _matched(m: int, kind: str) -> CandidateNetwork:
     )
 
 
-def _fits(name: str, law: NetworkLaw) -> bool:
+def _fits(name: str, law: MatrixLaw) -> bool:
     """Return whether at least one of 64 draws satisfies the law."""
     _, make = MATRIX_KINDS[name]
     read = Reader(np.random.default_rng(0).random((64, 8)))
     return any(law(W) is None for W in make(read, False))
 
 
-def _known(W: np.ndarray, law: NetworkLaw | None) -> DrawnNetworks:
+def _known(W: np.ndarray, law: MatrixLaw | None) -> DrawnNetworks:
     """Return the matrices with their constants by glossary name."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:

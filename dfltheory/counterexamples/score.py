@@ -19,7 +19,7 @@ from dfltheory.counterexamples.candidate_values import (
 from dfltheory.counterexamples.core import FULL, fixed_points, simulate
 from dfltheory.counterexamples.left_sides import LONG, measure_by_round
 from dfltheory.counterexamples.path_measures import Path
-from dfltheory.verdicts.measures import Numbers
+from dfltheory.verdicts.measures import FloatOrArray
 from dfltheory.verdicts.rounding import UNDERFLOW_LIMIT
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def violation(theorem: Theorem, values: dict[str, np.ndarray]) -> np.ndarray:
 def ratio_at(
     theorem: Theorem,
     data: np.ndarray,
-    values: Mapping[str, Numbers],
+    values: Mapping[str, FloatOrArray],
     T: int,
     floor: float = 0.0,
     cycle: int = 1,
@@ -294,7 +294,7 @@ def followed(theorem: Theorem, batch: CandidateBatch, T: int) -> Path:
 
 
 def at_horizon(
-    theorem: Theorem, batch: CandidateBatch, values: Mapping[str, Numbers], T: int
+    theorem: Theorem, batch: CandidateBatch, values: Mapping[str, FloatOrArray], T: int
 ) -> tuple[dict[str, float], int]:
     """Return measured value, bound and ratio of one candidate at one horizon.
 

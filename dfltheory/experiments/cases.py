@@ -16,7 +16,7 @@ from dfltheory.tasks.task import Task
 from dfltheory.training.client_measures import Metric
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
-from dfltheory.verdicts.admissible_steps import Step, scheduling
+from dfltheory.verdicts.admissible_steps import StepChoice, scheduling
 from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.measures import METRICS
 from dfltheory.verdicts.schedule import scheduled_algorithm
@@ -27,7 +27,7 @@ VARIANTS = ("printed", "appendix", "corrected")
 """Variants of a statement that are tested by default."""
 
 
-def statements(
+def variants_of(
     key: str | Theorem, variants: Iterable[str] | None = None, *, trust: Trust = False
 ) -> tuple[Theorem, ...]:
     """Return the statement ``key`` in the given variants, by default in all.
@@ -113,7 +113,7 @@ class Outcome:
 
 def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
     """Run a case, or take its finished ``run``, and compare it with its statements."""
-    against = statements(case.key, case.variants) if case.key else ()
+    against = variants_of(case.key, case.variants) if case.key else ()
     if run is None:
         instance = case.runnable()
         metrics = needed_metrics(against, instance.task)
@@ -150,7 +150,7 @@ def case_of(
     rounds: int,
     *,
     variants: Sequence[str] | None = None,
-    step: Step = "schedule",
+    step: StepChoice = "schedule",
     algorithm: Algorithm | type[Algorithm] | str | None = None,
     **further: Any,
 ) -> Case:
@@ -183,7 +183,7 @@ def case_of(
             of_run[name] = value
         else:
             hyperparameters[name] = value
-    against = statements(key, variants)
+    against = variants_of(key, variants)
     if algorithm is None or isinstance(algorithm, (str, type)):
         known = {**of_case.get("constants", {}), **hyperparameters}
         chosen: Algorithm = scheduled_algorithm(

@@ -16,7 +16,7 @@ from typing import Any
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.documents import short_text as quoted
 from dfltheory.errors import InputError
-from dfltheory.experiments.cases import Case, statements
+from dfltheory.experiments.cases import Case, variants_of
 from dfltheory.files import json_value
 from dfltheory.graphs.matrices import to_dense
 from dfltheory.identity import value_digest
@@ -121,7 +121,9 @@ class Cell:
         """
         theorem = self["theorem"]
         return (
-            list(statements(theorem["key"], theorem.get("variants"))) if theorem else []
+            list(variants_of(theorem["key"], theorem.get("variants")))
+            if theorem
+            else []
         )
 
     @cached_property

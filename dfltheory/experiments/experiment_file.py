@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dfltheory.errors import InputError
-from dfltheory.experiments.cases import Case, statements
+from dfltheory.experiments.cases import Case, variants_of
 from dfltheory.experiments.cell import Cell, Section, check_code
 from dfltheory.experiments.schema import FILE_SECTIONS, Outline, TheoremSection
 from dfltheory.experiments.sweep_axes import (
@@ -326,7 +326,7 @@ def _check_theorem(cell: Cell, problems: Problems) -> None:
     """Check the statement that a cell names, and that its intervals can be computed."""
     theorem = cell["theorem"]
     with problems.collecting("theorem"):
-        variants = statements(theorem["key"], theorem.get("variants"))
+        variants = variants_of(theorem["key"], theorem.get("variants"))
         if theorem["schedule"] and not supplied_names(variants, theorem["steps"]):
             reason = (
                 f"theorem.schedule: {theorem['key']} has no schedule: give the step"
@@ -346,7 +346,7 @@ def _check_key(theorem: object, problems: Problems) -> None:
     key = theorem.get("key") if isinstance(theorem, dict) else None
     if isinstance(key, str) and key.strip():
         with problems.collecting("theorem"):
-            statements(key)
+            variants_of(key)
 
 
 __all__ = ["Axis", "Experiment", "load_document", "load_experiment", "read_experiment"]

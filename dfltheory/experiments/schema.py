@@ -18,7 +18,7 @@ from dfltheory.training.document import (
     section_model,
 )
 from dfltheory.training.options import section_names
-from dfltheory.verdicts.admissible_steps import Step
+from dfltheory.verdicts.admissible_steps import StepChoice
 from dfltheory.verdicts.statistics import Method
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -55,7 +55,7 @@ class TheoremSection(Schema):
             " statement's own schedule"
         ),
     )
-    steps: Step = Field(
+    steps: StepChoice = Field(
         "schedule",
         description=(
             "used if schedule = true; schedule: its step sizes; admissible: these, or"

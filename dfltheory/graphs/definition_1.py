@@ -33,7 +33,7 @@ from dfltheory.graphs.sequences import (
     rounds_of,
     standing,
 )
-from dfltheory.graphs.user_laws import Laws, NetworkLaw, law
+from dfltheory.graphs.user_laws import LawSelection, NetworkLaw, law
 from dfltheory.graphs.weights import default_weights
 
 DRAWS = 20
@@ -44,7 +44,7 @@ def check_mixing_matrix(
     W: object,
     graph: Graph | None = None,
     *,
-    laws: Laws = None,
+    laws: LawSelection = None,
     tol: float | None = None,
 ) -> Report:
     """Check a mixing matrix against Definition 1, or against chosen laws.
@@ -108,7 +108,9 @@ def check_mixing_matrix(
     return replace(report, laws=listed, failures=(*report.failures, *further))
 
 
-def split_laws(laws: Laws) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
+def split_laws(
+    laws: LawSelection,
+) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
     """Separate the names of laws from user-defined laws.
 
     Parameters

@@ -20,7 +20,7 @@ from dfltheory.graphs.sequences import rounds_of
 
 LawFunction = Callable[..., object]
 """A function of a matrix W (m, m), or of the list of matrices of a sequence."""
-Laws = str | LawFunction | Iterable[str | LawFunction] | None
+LawSelection = str | LawFunction | Iterable[str | LawFunction] | None
 """Names of laws, user-defined laws, or both; None for all named laws."""
 
 EXAMINED_ROUNDS = 20
@@ -213,4 +213,4 @@ def _named_law(
     return NetworkLaw(function, name or function_name.replace("_", " "), of)
 
 
-__all__ = ["LawFunction", "Laws", "NetworkLaw", "law"]
+__all__ = ["LawFunction", "LawSelection", "NetworkLaw", "law"]

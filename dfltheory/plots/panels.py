@@ -39,7 +39,7 @@ _LEFT_OF_PANEL = 0.45
 _NOTE_LINE = 9.4
 """Height of a line of a note, in points."""
 
-Block = Sequence[tuple["Outcome", Sequence["Verdict"]]]
+PanelOutcomes = Sequence[tuple["Outcome", Sequence["Verdict"]]]
 """Runs with their verdicts on one left-hand side."""
 
 Handles = dict[str, "Artist"]
@@ -113,9 +113,9 @@ def _left_sides(outcomes: Sequence[Outcome]) -> list[LeftSide]:
     return list(sides)
 
 
-def _blocks(outcomes: Sequence[Outcome]) -> list[Block]:
+def _blocks(outcomes: Sequence[Outcome]) -> list[PanelOutcomes]:
     """Return the runs and their verdicts for each left-hand side."""
-    blocks: list[Block] = []
+    blocks: list[PanelOutcomes] = []
     for side in _left_sides(outcomes):
         block: list[tuple[Outcome, list[Verdict]]] = []
         for outcome in outcomes:
@@ -270,7 +270,7 @@ def _draw_points(ax: Axes, verdicts: Sequence[Verdict], name: str) -> None:
     label_points(ax, x)
 
 
-def _grid_shape(block: Block) -> tuple[int, int]:
+def _grid_shape(block: PanelOutcomes) -> tuple[int, int]:
     """Return the numbers of rows and columns of panels.
 
     They are those of the cases if there is a case for each pair of a row and a column,
@@ -285,7 +285,9 @@ def _grid_shape(block: Block) -> tuple[int, int]:
     return -(-len(block) // per_row), per_row
 
 
-def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]:
+def _panel_places(
+    block: PanelOutcomes, shape: tuple[int, int]
+) -> list[tuple[int, int]]:
     """Return the row and column of the panel of each run."""
     rows = list(dict.fromkeys(outcome.case.row for outcome, _ in block))
     columns = list(dict.fromkeys(outcome.case.column for outcome, _ in block))
@@ -299,7 +301,7 @@ def _panel_places(block: Block, shape: tuple[int, int]) -> list[tuple[int, int]]
 
 
 def _draw_block(
-    part: SubFigure, block: Block, shape: tuple[int, int], width: float
+    part: SubFigure, block: PanelOutcomes, shape: tuple[int, int], width: float
 ) -> Handles:
     """Draw the panels of one left-hand side; return the legend's artists by label."""
     theorem = block[0][1][0].theorem
@@ -353,7 +355,7 @@ def _write_above(ax: Axes, lines: Sequence[str]) -> None:
     )
 
 
-def _note_lines(block: Block, width: float) -> int:
+def _note_lines(block: PanelOutcomes, width: float) -> int:
     """Return the largest number of lines above a panel of a block."""
     return max(len(_wrapped_notes(verdicts, width)) for _, verdicts in block)
 

@@ -32,7 +32,7 @@ from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.linear_facts import ONE_MOMENT, LinearFact, scalings
 from dfltheory.proofs.moment_text import text_of
 from dfltheory.proofs.moments import Demand, Moment, form, sq
-from dfltheory.proofs.step_corrections import Correction, corrections
+from dfltheory.proofs.step_corrections import StepCorrection, corrections
 from dfltheory.proofs.step_notation import StepNotation
 from dfltheory.proofs.step_points import Point
 from dfltheory.proofs.step_region import StepRegion
@@ -65,7 +65,7 @@ class JudgedStep:
     reason: str = ""
     witness: Witness | None = None
     point: Point | None = None
-    corrections: tuple[Correction, ...] = ()
+    corrections: tuple[StepCorrection, ...] = ()
     uses: frozenset[Hypothesis] = frozenset()
 
 

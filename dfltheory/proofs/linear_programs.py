@@ -10,14 +10,14 @@ from sympy.solvers.simplex import InfeasibleLPError, UnboundedLPError, linprog
 
 FractionRow = Sequence[Fraction]
 Rows = Sequence[tuple[FractionRow, Fraction]]
-Bounds = tuple[int | None, int | None]
+VariableBounds = tuple[int | None, int | None]
 
 
 def minimum(
     costs: FractionRow,
     at_most: Rows,
     equal: Rows = (),
-    bounds: Sequence[Bounds] | None = None,
+    bounds: Sequence[VariableBounds] | None = None,
 ) -> tuple[Fraction, list[Fraction]] | None:
     """Return the least value of ``costs`` where rows are at most, or equal to, numbers.
 

@@ -26,7 +26,7 @@ _NEAR = 3
 
 
 @dataclass(frozen=True)
-class Correction:
+class StepCorrection:
     """A term of a claim that is too small.
 
     Attributes
@@ -66,7 +66,7 @@ class Where:
 
 def corrections(
     deduction: Deduction, witness: Witness, text: Callable[[Moment], str], bound: Expr
-) -> tuple[Correction, ...]:
+) -> tuple[StepCorrection, ...]:
     """Return the terms of a claim that are smaller than what its premises give.
 
     Parameters
@@ -81,7 +81,7 @@ def corrections(
     tuple of Correction
         Empty if the premises give no bound of this form.
     """
-    fewest: tuple[Correction, ...] = ()
+    fewest: tuple[StepCorrection, ...] = ()
     where = Where(deduction.region, witness.point, _sums(bound))
     for multipliers in deduction.multipliers(witness.point):
         if not all(map(deduction.region.holds, multipliers)):
@@ -89,7 +89,7 @@ def corrections(
         remainders = deduction.rest(multipliers)
         if not _is_of_this_form(deduction, remainders):
             continue
-        needed: list[Correction] = []
+        needed: list[StepCorrection] = []
         for moment, remainder in remainders.items():
             if _is_negative(remainder, witness.point):
                 claimed = sp.sympify(deduction.claim.get(moment, sp.S.Zero))
@@ -117,7 +117,7 @@ def _is_negative(expr: Expr, point: Point) -> bool:
 
 def _of_moment(
     claimed: Expr, remainder: Expr, moment: str, where: Where
-) -> list[Correction]:
+) -> list[StepCorrection]:
     """Return the corrections of a coefficient: one factor of it, or some of its terms.
 
     ``remainder``: what the premises leave of the claimed coefficient.
@@ -150,7 +150,7 @@ def _of_moment(
 
 def _by_one_factor(
     moment: str, claimed: Expr, derived: Expr, where: Where
-) -> Correction | None:
+) -> StepCorrection | None:
     """Return the claimed term with another power of one factor, if that is enough."""
     if claimed == 0:
         return None
@@ -218,9 +218,9 @@ def _distance(one: Key, other: Key) -> int:
     return sum(abs(powers.get(n, 0) - other_powers.get(n, 0)) for n in names)
 
 
-def _correction(moment: str, claimed: Expr, derived: Expr) -> Correction:
+def _correction(moment: str, claimed: Expr, derived: Expr) -> StepCorrection:
     factors = _factors(claimed, derived)
-    return Correction(
+    return StepCorrection(
         moment, _in_positive_factors(claimed), _in_positive_factors(derived), factors
     )
 
@@ -282,4 +282,4 @@ def _power(base: Expr, exponent: Expr) -> str:
     return f"{name}^{power if plain else f'({power})'}"
 
 
-__all__ = ["Correction", "corrections"]
+__all__ = ["StepCorrection", "corrections"]

@@ -31,7 +31,7 @@ from dfltheory.rates.power_laws import Exponent, Limit, fit_exponent
 from dfltheory.rates.predicted import (
     GAP,
     Prediction,
-    Verdict,
+    RateVerdict,
     check_quantity,
     has_logarithm,
     judge,
@@ -42,7 +42,7 @@ from dfltheory.rates.varied import is_of_network, with_value
 from dfltheory.training.history import History
 from dfltheory.training.instance import Instance
 
-Run = History | Instance | Measured
+FittedRun = History | Instance | Measured
 
 _LIMITS: dict[str, Limit] = {"T": "up", "K": "up", "m": "up", GAP: "down"}
 """Limit in which each quantity's exponent is claimed."""
@@ -88,7 +88,7 @@ class RateFit:
     bound: tuple[float, ...]
     exponent: Exponent
     predicted: float | None
-    verdict: Verdict
+    verdict: RateVerdict
     reason: str = ""
     terms: tuple[str, ...] = ()
     transient: Transient | None = None
@@ -153,7 +153,7 @@ class RateFit:
 
 def rate_fit(
     theorem: Reference,
-    experiment: Instance | Callable[[float], Run],
+    experiment: Instance | Callable[[float], FittedRun],
     vary: str,
     over: Sequence[float],
     *,
@@ -323,7 +323,7 @@ def fit_points(
     )
 
 
-def _run_at(experiment: Any, theorem: Theorem, vary: str, value: float) -> Run:
+def _run_at(experiment: Any, theorem: Theorem, vary: str, value: float) -> FittedRun:
     """Return the run or experiment at one value of the quantity."""
     if isinstance(experiment, Instance):
         return with_value(experiment, theorem, vary, value)

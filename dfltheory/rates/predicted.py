@@ -58,7 +58,7 @@ _FASTEST = 50
 
 GrowthOrder = Fraction | float
 """An exponent: a fraction, or -inf."""
-Verdict = Literal["consistent", "worse", "undecided"]
+RateVerdict = Literal["consistent", "worse", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def has_logarithm(theorem: Theorem, vary: str) -> bool:
 
 def judge(
     exponent: Exponent, predicted: float | None, vary: str = "T", slack: float = 0.0
-) -> Verdict:
+) -> RateVerdict:
     """Return the verdict on a predicted upper bound.
 
     Parameters

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.rates.measured import known_values, mean_in_closed_form
 from dfltheory.rates.power_laws import Exponent, fit_exponent
-from dfltheory.rates.predicted import Verdict, judge, predicted_transient
+from dfltheory.rates.predicted import RateVerdict, judge, predicted_transient
 from dfltheory.rates.varied import with_value
 from dfltheory.training.instance import Instance
 
@@ -44,7 +44,7 @@ class Transient:
     rounds: tuple[int, ...]
     exponent: Exponent
     predicted: float
-    verdict: Verdict
+    verdict: RateVerdict
 
     def __str__(self) -> str:
         fit = self.exponent

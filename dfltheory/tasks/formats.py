@@ -145,11 +145,11 @@ def _kind(opcode: str) -> str | None:
     return known and known.lastgroup
 
 
-Constant = int | bytes
+PickleConstant = int | bytes
 """A number, a Boolean or a byte string of a pickle."""
 
 
-def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
+def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[PickleConstant]]:
     """Return the numbers, Booleans and bytes after each key of a CIFAR pickle.
 
     They are in the order of the file. A pickle is a program; this function only lists
@@ -160,8 +160,8 @@ def read_constants(path: str | os.PathLike[str]) -> dict[bytes, list[Constant]]:
     with _open(path) as stream:
         raw = _read_at_most(stream, LARGEST_IMAGE_FILE + 1)
     _refuse_large(path, "contains at least", len(raw))
-    constants: list[Constant] = []
-    by_key: dict[bytes, list[Constant]] = {}
+    constants: list[PickleConstant] = []
+    by_key: dict[bytes, list[PickleConstant]] = {}
     why = ""
     try:
         for count, (opcode, value, _) in enumerate(pickletools.genops(raw)):

@@ -60,7 +60,7 @@ _FALSE_ALARM = 1e-6
 _NETWORK_ROUNDS = 200
 """Number of rounds for which the matrices of a network are checked."""
 
-Trial = Callable[[Draw], str | None]
+ClaimTrial = Callable[[Draw], str | None]
 """Draws an instance and tests it.
 
 It returns None if the theorem covers the instance, and otherwise the reason why not. It
@@ -188,7 +188,7 @@ class _RespectsTrial:
         return names
 
     def __call__(self, draw: Draw) -> str | None:
-        """Draw an instance and test it, see :data:`Trial`."""
+        """Draw an instance and test it, see :data:`ClaimTrial`."""
         name = getattr(self.subject, "__name__", str(self.subject))
         try:
             if self.subject_is_network:
@@ -356,7 +356,7 @@ def _reduction_trial(
     other: Callable[..., object],
     fixed: Mapping[str, object],
     claim: StatedClaim,
-) -> Trial:
+) -> ClaimTrial:
     """Return a trial that compares the final models of two algorithms."""
     parameters = set(inspect.signature(subject).parameters)
     common = parameters & set(inspect.signature(other).parameters) - set(fixed)

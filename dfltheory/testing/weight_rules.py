@@ -16,7 +16,7 @@ from dfltheory.graphs.matrices import Matrix
 from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.testing.networks import connected_graphs
 
-Rule = Callable[[nx.Graph], Matrix]
+WeightsOfGraph = Callable[[nx.Graph], Matrix]
 ERROR = "returns a matrix"
 """Name for exceptions of the rule in reports."""
 
@@ -92,7 +92,7 @@ class WeightRuleReport:
 
 
 def check_weight_rule(
-    rule: Rule,
+    rule: WeightsOfGraph,
     laws: Iterable[str | NetworkLaw | Callable[[Matrix], object]] | str | None = None,
     *,
     graphs: st.SearchStrategy[nx.Graph] | None = None,
@@ -155,7 +155,7 @@ def check_weight_rule(
 class _Trial:
     """One law of a weight rule. For the law None, the rule must raise no exception."""
 
-    rule: Rule
+    rule: WeightsOfGraph
     law: str | NetworkLaw | None
 
     def failure(self, graph: nx.Graph) -> Failure | None:

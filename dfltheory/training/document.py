@@ -77,7 +77,7 @@ Seeds = Annotated[
     AfterValidator(_different),
 ]
 ModelPoint = Annotated[list[float], Field(min_length=1)]
-Start = Annotated[
+StartModels = Annotated[
     list[float | Annotated[list[float | ModelPoint], Field(min_length=1)]],
     Field(min_length=1),
     AfterValidator(_one_shape),
@@ -166,7 +166,7 @@ class RunSection(Schema):
     seed: ClientIndex = Field(
         0, description="root seed of the runs (the task has a seed of its own)"
     )
-    x0: Start | None = Field(
+    x0: StartModels | None = Field(
         None,
         description=(
             "where the models start: d numbers, m lists of them, or these for each"

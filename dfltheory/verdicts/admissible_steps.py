@@ -18,7 +18,7 @@ from dfltheory.errors import ConditionError, InputError
 from dfltheory.verdicts.given_values import refuse_contradictions
 from dfltheory.verdicts.value_sources import Values
 
-Step = Literal["schedule", "admissible", "largest"]
+StepChoice = Literal["schedule", "admissible", "largest"]
 """The schedule's step sizes; the schedule's, reduced where a condition demands it; or
 the largest admissible multiple of them.
 """
@@ -55,9 +55,9 @@ def chosen_steps(
     schedule: Mapping[str, float],
     known: Mapping[str, object],
     topology: object,
-    step: Step,
+    step: StepChoice,
 ) -> dict[str, float]:
-    """Return the step sizes that a :data:`Step` means, for several variants.
+    """Return the step sizes that a :data:`StepChoice` means, for several variants.
 
     With "largest", they are admissible for every variant whose conditions bound them.
     With "admissible", the scheduled ones are kept for variants that no smaller step
@@ -125,7 +125,7 @@ def first_steps(
     return dict.fromkeys(sorted(names), 1 / L)
 
 
-def supplied_names(theorems: Sequence[Theorem], step: Step) -> set[str]:
+def supplied_names(theorems: Sequence[Theorem], step: StepChoice) -> set[str]:
     """Return the hyperparameters that a schedule, or a search of steps, supplies.
 
     Statements without a schedule supply their step sizes, unless the schedule's are
@@ -208,7 +208,7 @@ def _values_of_conditions(
 
 
 __all__ = [
-    "Step",
+    "StepChoice",
     "chosen_steps",
     "largest_steps",
     "network_values",

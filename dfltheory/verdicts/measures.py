@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dfltheory.tasks.task import Task
     from dfltheory.training.history import History
 
-Numbers = float | FloatArray
+FloatOrArray = float | FloatArray
 
 
 # -- measures: recorded by a run, or derived from what it recorded -------------------

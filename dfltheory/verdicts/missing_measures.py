@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.bounds.theorem import LeftSide
-from dfltheory.verdicts.measures import METRICS, Numbers, measured
+from dfltheory.verdicts.measures import METRICS, FloatOrArray, measured
 
 if TYPE_CHECKING:
     from dfltheory.training.history import History
@@ -89,7 +89,7 @@ def missing_measure(
 
 
 def invalid_measure(
-    run: History, name: str, in_span: NDArray[np.float64], error: Numbers
+    run: History, name: str, in_span: NDArray[np.float64], error: FloatOrArray
 ) -> MissingMeasure | None:
     """Return why measured values cannot be those of a left-hand side, or None.
 

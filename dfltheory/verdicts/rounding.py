@@ -34,7 +34,7 @@ from dfltheory.arrays import FloatArray
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.symbols import GRADIENT, GRADIENT_SQ, LENGTH, LENGTH_SQ, VALUE
 from dfltheory.bounds.theorem import LeftSide, Theorem
-from dfltheory.verdicts.measures import Numbers
+from dfltheory.verdicts.measures import FloatOrArray
 from dfltheory.verdicts.run_sizes import Sizes
 
 UNDERFLOW_LIMIT = 1e-290
@@ -54,9 +54,9 @@ class RoundingError:
     the sizes of the models are unknown. Then no lower end of the true value is known.
     """
 
-    root: Numbers = 0.0
-    shift: Numbers = 0.0
-    relative: Numbers = 0.0
+    root: FloatOrArray = 0.0
+    shift: FloatOrArray = 0.0
+    relative: FloatOrArray = 0.0
     bounded: bool = True
 
     def lowered(self, values: ArrayLike) -> FloatArray:
@@ -79,7 +79,7 @@ class RoundingError:
         return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
     @property
-    def of_zero(self) -> Numbers:
+    def of_zero(self) -> FloatOrArray:
         """What rounding may make of the value 0, with either sign."""
         with np.errstate(over="ignore"):
             return self.shift + self.root**2
@@ -145,14 +145,14 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
 # -- errors of the models
 
 
-def _curvature(sizes: Sizes) -> Numbers:
+def _curvature(sizes: Sizes) -> FloatOrArray:
     """L; 1/eta where L is unknown, since theorems require eta L <= 1 or similar."""
     if sizes.L is not None:
         return sizes.L
     return 0.0 if sizes.eta is None else 1 / sizes.eta
 
 
-def _condition_number(sizes: Sizes) -> Numbers:
+def _condition_number(sizes: Sizes) -> FloatOrArray:
     """Return L/mu, by which sums of a gradient may cancel.
 
     1 if it is unknown or infinite.
@@ -164,7 +164,7 @@ def _condition_number(sizes: Sizes) -> Numbers:
     return np.where(np.isfinite(ratio) & (ratio > 1), ratio, 1.0)
 
 
-def _distance_per_round(sizes: Sizes) -> Numbers:
+def _distance_per_round(sizes: Sizes) -> FloatOrArray:
     """Return eta K ||g_i||, how far a client moves in a round.
 
     2/(L K) for an unknown step size.
@@ -178,12 +178,12 @@ def _distance_per_round(sizes: Sizes) -> Numbers:
     return np.where(L > 0, 2 * sizes.gradient / positive, sizes.size)
 
 
-def _roundings_per_round(sizes: Sizes) -> Numbers:
+def _roundings_per_round(sizes: Sizes) -> FloatOrArray:
     """How often a model is rounded in one round."""
     return sizes.local_steps + sizes.gossip_steps * np.sqrt(sizes.clients) + 2
 
 
-def _error_per_round(sizes: Sizes) -> Numbers:
+def _error_per_round(sizes: Sizes) -> FloatOrArray:
     """Return the rounding error of the models in one round."""
     distance, roundings = _distance_per_round(sizes), _roundings_per_round(sizes)
     rounded = (
@@ -193,18 +193,18 @@ def _error_per_round(sizes: Sizes) -> Numbers:
     return sizes.eps * rounded + sizes.step_error * distance + underflow
 
 
-def _repetitions(sizes: Sizes) -> Numbers:
+def _repetitions(sizes: Sizes) -> FloatOrArray:
     """How often the error of one round counts, at most once for each round."""
     return np.minimum(np.maximum(sizes.rounds, 1.0), sizes.memory)
 
 
-def _models_error(sizes: Sizes, rounds: Numbers) -> Numbers:
+def _models_error(sizes: Sizes, rounds: FloatOrArray) -> FloatOrArray:
     """Return the error of the models after ``rounds`` rounds and a measurement."""
     measurement = (np.sqrt(sizes.clients) + 2) * (sizes.eps * sizes.size + sizes.tiny)
     return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
 
-def _deviation_error(sizes: Sizes) -> Numbers:
+def _deviation_error(sizes: Sizes) -> FloatOrArray:
     """Error of the deviations from the mean model, which gossip damps."""
     rounds = sizes.rounds
     if sizes.lam is not None and sizes.eta is not None and sizes.L is not None:
@@ -214,26 +214,26 @@ def _deviation_error(sizes: Sizes) -> Numbers:
     return _models_error(sizes, rounds)
 
 
-def _gossip_time(sizes: Sizes) -> Numbers:
+def _gossip_time(sizes: Sizes) -> FloatOrArray:
     """1/(1 - lam), infinite if rounding makes lam 1."""
     gap = 1 - np.asarray(sizes.lam, dtype=float) - 2 * sizes.eps
     return np.where(gap > 0, 1 / np.where(gap > 0, gap, 1.0), np.inf)
 
 
-def _distance_error(sizes: Sizes) -> Numbers:
+def _distance_error(sizes: Sizes) -> FloatOrArray:
     """Error of ||xbar - x*||."""
     minimizer = np.finfo(float).eps * _condition_number(sizes) * sizes.size
     return _models_error(sizes, sizes.rounds) + 4 * minimizer + sizes.minimizer_error
 
 
-def _gradient_error(sizes: Sizes) -> Numbers:
+def _gradient_error(sizes: Sizes) -> FloatOrArray:
     """L times the error of the models, and the gradient's own."""
     rounds = np.fmin(sizes.rounds, _damping_rounds(sizes))
     error_of_gradient = sizes.eps * _condition_number(sizes) * sizes.gradient
     return _curvature(sizes) * _models_error(sizes, rounds) + error_of_gradient
 
 
-def _damping_rounds(sizes: Sizes) -> Numbers:
+def _damping_rounds(sizes: Sizes) -> FloatOrArray:
     """Return rounds after which the effect of an error on a gradient is damped.
 
     Gradient steps and gossip damp it.
@@ -249,7 +249,7 @@ def _damping_rounds(sizes: Sizes) -> Numbers:
 # -- errors of single measures
 
 
-def _block_error(sizes: Sizes) -> Numbers:
+def _block_error(sizes: Sizes) -> FloatOrArray:
     """Return the root of the weighted squares of both blocks' errors."""
     total = 0.0
     for suffix, weight in sizes.weights.items():
@@ -276,7 +276,7 @@ def _gap_error(sizes: Sizes) -> RoundingError:
     return RoundingError(root, shift + sizes.value_error, relative)
 
 
-def _value_error(sizes: Sizes) -> Numbers:
+def _value_error(sizes: Sizes) -> FloatOrArray:
     """Absolute error of f(xbar)."""
     models = _models_error(sizes, sizes.rounds)
     error_of_value = (
@@ -309,7 +309,7 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     return RoundingError(half)
 
 
-def _half_of_digits(sizes: Sizes) -> Numbers:
+def _half_of_digits(sizes: Sizes) -> FloatOrArray:
     """sqrt(T (K + Q sqrt(m) + 2) eps) times the root of the measure's largest value."""
     rounds = np.maximum(sizes.rounds, 1.0)
     eps = sizes.eps + sizes.step_error
@@ -326,7 +326,7 @@ def bound_error(
     eps: float = np.finfo(float).eps,
     starts: Mapping[str, RoundingError] | None = None,
     digits: float = 0.0,
-) -> Numbers:
+) -> FloatOrArray:
     """Largest change of a bound within the rounding errors of its constants.
 
     Parameters
@@ -350,8 +350,8 @@ def bound_error(
     inputs = {name: np.asarray(values[name]) for name in theorem.needs}
     bound = theorem.evaluate(where="ignore", **inputs)
 
-    def change(name: str, value: Numbers) -> Numbers:
-        point: dict[str, Numbers] = dict(inputs)
+    def change(name: str, value: FloatOrArray) -> FloatOrArray:
+        point: dict[str, FloatOrArray] = dict(inputs)
         point[name] = value
         changed = theorem.evaluate(where="ignore", **point)
         return np.abs(changed - bound)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dfltheory.arrays import FloatArray
 from dfltheory.bounds.theorem import LeftSide
-from dfltheory.verdicts.measures import Numbers, measured, precision
+from dfltheory.verdicts.measures import FloatOrArray, measured, precision
 from dfltheory.verdicts.unknown_sizes import client_gradient, minimum_size, model_size
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class BlockSteps(NamedTuple):
     """Step size, local steps and smoothness of one block; ``None``: unknown."""
 
-    eta: Numbers | None
-    local_steps: Numbers
-    L: Numbers | None
+    eta: FloatOrArray | None
+    local_steps: FloatOrArray
+    L: FloatOrArray | None
 
 
 @dataclass(frozen=True)
@@ -61,26 +61,26 @@ class Sizes:
 
     eps: float
     tiny: float
-    rounds: Numbers
-    size: Numbers
-    gradient: Numbers
-    f_star: Numbers = 0.0
-    value: Numbers = 0.0
-    slope: Numbers = 0.0
-    heterogeneity: Numbers = 0.0
-    eta: Numbers | None = None
-    last_eta: Numbers | None = None
-    local_steps: Numbers = 1
+    rounds: FloatOrArray
+    size: FloatOrArray
+    gradient: FloatOrArray
+    f_star: FloatOrArray = 0.0
+    value: FloatOrArray = 0.0
+    slope: FloatOrArray = 0.0
+    heterogeneity: FloatOrArray = 0.0
+    eta: FloatOrArray | None = None
+    last_eta: FloatOrArray | None = None
+    local_steps: FloatOrArray = 1
     gossip_steps: int = 1
     clients: int = 1
-    L: Numbers | None = None
-    mu: Numbers | None = None
-    lam: Numbers | None = None
-    memory: Numbers = 1.0
-    value_error: Numbers = 0.0
-    minimizer_error: Numbers = 0.0
-    largest: Numbers = 0.0
-    weights: Mapping[str, Numbers] = field(default_factory=dict[str, Numbers])
+    L: FloatOrArray | None = None
+    mu: FloatOrArray | None = None
+    lam: FloatOrArray | None = None
+    memory: FloatOrArray = 1.0
+    value_error: FloatOrArray = 0.0
+    minimizer_error: FloatOrArray = 0.0
+    largest: FloatOrArray = 0.0
+    weights: Mapping[str, FloatOrArray] = field(default_factory=dict[str, FloatOrArray])
     blocks: Mapping[str, BlockSteps] = field(default_factory=dict[str, BlockSteps])
     step_error: float = 0.0
     known: bool = True

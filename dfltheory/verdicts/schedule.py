@@ -25,7 +25,7 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError, UnknownNameError
 from dfltheory.tasks.task import Task
 from dfltheory.verdicts.admissible_steps import (
-    Step,
+    StepChoice,
     chosen_steps,
     network_values,
     scheduling,
@@ -108,7 +108,7 @@ def scheduled_algorithm(
     topology: object = None,
     *,
     variant: str | None = None,
-    step: Step = "schedule",
+    step: StepChoice = "schedule",
     algorithm: type[Algorithm[Any]] | str | None = None,
     **given: Any,
 ) -> Any:
@@ -146,8 +146,10 @@ def scheduled_algorithm(
     ConditionError
         With ``step="largest"``, if no step size is admissible.
     """
-    if step not in get_args(Step):
-        raise InputError(f"step = {step!r} must be one of {', '.join(get_args(Step))}")
+    if step not in get_args(StepChoice):
+        raise InputError(
+            f"step = {step!r} must be one of {', '.join(get_args(StepChoice))}"
+        )
     if isinstance(theorem, str):
         theorem = scheduling(load_all(theorem, None if variant is None else (variant,)))
     kind = covered_algorithm(theorem) if algorithm is None else algorithm

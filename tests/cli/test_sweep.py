@@ -69,7 +69,7 @@ def test_a_violated_bound_is_a_failed_check(file, capsys, monkeypatch, undrawn):
     false = dataclasses.replace(
         true, parts={k: part / 10**6 for k, part in true.parts.items()}
     )
-    monkeypatch.setattr("dfltheory.experiments.cases.statements", lambda *_: (false,))
+    monkeypatch.setattr("dfltheory.experiments.cases.variants_of", lambda *_: (false,))
     theorem = (
         '[theorem]\nkey = "dfedsam.theorem_4_5"\nvariants = ["corrected"]\n[sweep]'
     )
