@@ -377,11 +377,20 @@ def over_all(linear: Form, phases: set[str], **where: str) -> Form:
                 c,
                 m,
             )
-            K = BLOCKS[next(iter(phases), "")].K
-            total = sp.summation(sp.expand(c), (k, 0, K - 1))
-            c = sp.factor(total / K)
+            c = _mean_over_steps(c, BLOCKS[next(iter(phases), "")].K)
         terms.append((c, m.at(**where) if varies else m))
     return combination(*terms)
+
+
+def _mean_over_steps(c: Expr, K: Expr) -> Expr:
+    """Return the mean of a polynomial in k over the K steps."""
+    expanded = sp.expand(c)
+    need(
+        expanded.is_polynomial(k),
+        "({}) is not a polynomial in k: its mean over the steps is not known",
+        c,
+    )
+    return sp.factor(sp.summation(expanded, (k, 0, K - 1)) / K)
 
 
 __all__ = [

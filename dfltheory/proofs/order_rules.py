@@ -33,7 +33,8 @@ def average(fact: Fact, index: str) -> Conclusion:
     The mean over the steps (index k) or the rounds (index t) of a fact about squares,
     or about one root whose coefficients do not depend on the index.
     """
-    where = {"k": {"steps": "mean"}, "t": {"rounds": "mean"}}[index]
+    need(index in ("k", "t"), "index = {} must be k or t", index)
+    where = {"steps": "mean"} if index == "k" else {"rounds": "mean"}
     if any(m.kind == "root" for m in (*fact.left, *fact.right)):
         return _norm_over(fact, "root", where)
     left = over_all(fact.left, fact.phases, **where)
@@ -108,7 +109,8 @@ def chain(fact: Fact, *others: Fact) -> Conclusion:
 def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Conclusion:
     """Enlarge coefficients on the right.
 
-    Larger coefficients on the right for moments that are not negative.
+    The coefficients of ``new`` in place of those on the right, which are not larger,
+    for moments that are not negative.
     """
     need(
         all(m.kind in ("sq", "root", "one") for m in new),
@@ -126,7 +128,7 @@ def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Conclusion:
 def label(fact: Fact, name: str) -> Conclusion:
     """Collect the constants on the right under one name.
 
-    The constants on the right under one name.
+    Their coefficients are added, whatever their names were.
     """
     right = {m: c for m, c in fact.right.items() if m.kind != "one"}
     constants = [c for m, c in fact.right.items() if m.kind == "one"]
@@ -140,9 +142,10 @@ def add(weights: Iterable[Expr], *facts: Fact) -> Conclusion:
 
     From l_j <= r_j to sum_j c_j l_j <= sum_j c_j r_j, where no c_j is negative.
     """
+    factors = [real_expression(weight) for weight in weights]
+    need(len(factors) == len(facts), "{} facts need as many weights", len(facts))
     left, right, signs = [], [], []
-    for weight, fact in zip(weights, facts, strict=True):
-        c = real_expression(weight)
+    for c, fact in zip(factors, facts, strict=True):
         left.append((fact.left, c))
         right.append((fact.right, c))
         signs.append(Demand(c, "a weight of a fact"))
@@ -158,7 +161,7 @@ def solve(
     From l <= r to M <= M + c (r - l), c > 0: M one moment (that of l by default) and
     1/c what it has in l - r, or M and c as given.
     """
-    wanted = dict(left or fact.left)
+    wanted = {m: expression(c) for m, c in (left or fact.left).items()}
     rest = form((fact.right, 1), (fact.left, -1))
     if times is None:
         ((moment, number),) = wanted.items()
@@ -191,7 +194,8 @@ def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Conclusi
         weights is not None or len(fact.right) <= 1,
         f"square needs a weight for each of {', '.join(map(str, fact.right))}",
     )
-    shares = dict(weights or dict.fromkeys(fact.right, sp.S.One))
+    given = weights or dict.fromkeys(fact.right, sp.S.One)
+    shares = {m: expression(w) for m, w in given.items()}
     need(
         set(fact.right) <= set(shares),
         f"each of {', '.join(map(str, fact.right))} needs a weight",

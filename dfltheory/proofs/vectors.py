@@ -281,8 +281,13 @@ class Vec:
 
     @property
     def free(self) -> bool:
-        """Whether it depends on the step k."""
-        return self.phase is not None or any(k in c.free_symbols for _, c in self.terms)
+        """Whether it depends on the step k, in an atom, a coefficient or a point."""
+        if self.phase is not None:
+            return True
+        for a, c in self.terms:
+            if k in c.free_symbols or (a.point is not None and a.point.free):
+                return True
+        return False
 
     @property
     def count(self) -> Expr:
