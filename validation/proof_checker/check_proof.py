@@ -23,7 +23,7 @@ from pathlib import Path
 
 import current
 import polynomials
-from declarations import names_in
+from declarations import OF_A_STEP, names_in
 from facts import RULES, SCHEMAS, Facts
 from polynomials import DEMANDS, SYMBOLS, ProofError, need, number
 from signs import Region
@@ -69,19 +69,18 @@ class Proof(Facts):
 
     def line_corollary(self, name):
         """Begin a corollary, whose statements follow."""
+        need(
+            self.complete and not self.schedule,
+            f"corollary {name} needs a line prove before it, or the line follows of a"
+            " corollary without a schedule",
+        )
         self.parent = (self.conditions, self.definitions, self.terms)
-        need(self.proved, f"corollary {name} needs a line prove before it")
         self.conditions, self.definitions, self.terms = {}, {}, {}
         self.claim, self.coordinates, self.complete = name, {}, False
         self.bounded = set()
-        weight_symbols = set()
-        for weights in self.weights.values():
-            weight_symbols.update(weights.values())
-        ranges = {
-            symbol_name: (0, None, open_low, True)
-            for symbol_name, (_, _, open_low, _) in self.region.ranges.items()
-            if symbol_name in weight_symbols
-        }
+        ranges = {}
+        for total in self.weight_symbols():
+            ranges[total] = (0, None, self.region.ranges[total][2], True)
         self.region = Region(ranges)
         self.names = {weights: weights for weights in self.weights if weights != "1"}
         polynomials.POWER_VALUES.clear()
@@ -95,8 +94,8 @@ class Proof(Facts):
         need(name == "K", f"cases are by values of K, not of {name!r}")
         first = not (self.conditions or self.definitions or self.schedule)
         need(
-            self.parent and first,
-            "a line cases must be the first line after the line corollary",
+            self.parent and first and not self.cases,
+            "a line cases must be the first line after the line corollary, once",
         )
         self.block, self.cases = [], int(count)
         need(
@@ -135,7 +134,11 @@ class Proof(Facts):
     def line_schedule(self, source):
         """Read a step size of the corollary, in its range."""
         name, _, formula = source.partition(" = ")
-        need(name in SYMBOLS, f"{name} is not a symbol of the format")
+        need(
+            name in SYMBOLS and name not in {*OF_A_STEP, *self.schedule},
+            f"{name} is not a symbol of the statement, or has a schedule already",
+        )
+        self.need_statement(formula)
         low, high, strict, _ = SYMBOLS[name]
         value = self.evaluate(formula)
         need(
@@ -164,7 +167,8 @@ class Proof(Facts):
                 values[name] = self.evaluate(used)
                 continue
             changed = names_in(formula) & (set(values) | set(definitions))
-            fixed = used is not None and not changed
+            known = {*SYMBOLS, *self.weight_symbols(), *values}
+            fixed = used is not None and not changed and names_in(used) <= known
             values[name] = self.evaluate(used if fixed else formula, **values)
         for source in conditions.values():
             left, right = (

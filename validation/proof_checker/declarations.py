@@ -24,6 +24,8 @@ EXPONENTIAL = {
 """(1 - 1/K)^K <= 1/e <= (1 - 1/K)^(K-1), for the factors of hints."""
 WEIGHT_FIELDS = ("total", "squares", "at", "before", "squared")
 """The parts of a line ``weights`` after the weight."""
+OF_A_STEP = {"k", "lag", "count"}
+"""Symbols of one step, which a statement and its quantities do not contain."""
 
 
 class Declarations(Expressions):
@@ -56,20 +58,39 @@ class Declarations(Expressions):
 
     def declare(self, name, value):
         """Give a new name to a value."""
-        need(name.isidentifier(), f"{name[:100]!r} is not a name")
         self.need_unused(name)
         self.names[name] = value
 
     def need_unused(self, name):
-        """Reject a name that has a meaning."""
+        """Reject a name that has a meaning, and what is not a name."""
+        # Python reads some names with other characters as the same name
+        need(name.isidentifier() and name.isascii(), f"{name[:100]!r} is not a name")
         need(
             not (name in SYMBOLS or name in FUNCTIONS or name in RESERVED),
             f"{name} has a meaning in the format of proofs; choose another name",
         )
-        need(name not in self.names, f"{name} is declared twice")
+        declared = name in self.names or name in self.region.ranges
+        need(not declared, f"{name} is declared twice")
+
+    def weight_symbols(self):
+        """Return the symbols of the totals of all weights."""
+        keys = ("at", "before", "squared")
+        parts = {weights[key] for weights in self.weights.values() for key in keys}
+        return {part for part in parts if part.isidentifier()}
+
+    def need_statement(self, formula):
+        """Reject a part of the statement that contains quantities of the proof."""
+        known = {*SYMBOLS, *self.definitions, *self.weight_symbols()} - OF_A_STEP
+        strange = sorted(names_in(formula) - known)
+        need(
+            not strange,
+            f"the statement contains {', '.join(strange)}; it may contain symbols of"
+            " the format, abbreviations of earlier lines define, and totals of weights",
+        )
 
     def line_claim(self, name):
         """Read the name of the statement."""
+        need(not self.claim, f"the claim is {self.claim} already")
         self.claim = name
 
     def line_assume(self, hypothesis, words):
@@ -81,12 +102,17 @@ class Declarations(Expressions):
         need(" <= " in source, f"condition {name} must be 'L <= R'")
         need(name not in self.conditions, f"condition {name} is declared twice")
         need(name not in EXPONENTIAL, f"{name} is a condition of the format")
+        self.need_statement(source)
         self.conditions[name] = source
 
     def line_coordinate(self, source, *ends):
         """Read a new quantity with its range, or the range of a total of weights."""
         name, _, formula = source.partition(" = ")
         value, strict = self.evaluate(formula), ends[0] == "> 0"
+        need(
+            not value.names & OF_A_STEP,
+            f"{name} depends on a step; a coordinate is a quantity of the statement",
+        )
         totals = {weights["at"]: weights for weights in self.weights.values()}
         if name in totals:
             total = self.evaluate(totals[name]["total"], count=symbol("K"))
@@ -97,8 +123,7 @@ class Declarations(Expressions):
             )
             strict = self.region.ranges[name][2]
         else:
-            need(name not in self.names, f"{name} is declared twice")
-            need(name not in SYMBOLS, f"{name} is a symbol of the format")
+            self.need_unused(name)
             DEMANDS.append((value, ">" if strict else ">="))
         high = Fraction(ends[1].removeprefix("<= ")) if len(ends) > 1 else None
         if high is not None:
@@ -122,7 +147,8 @@ class Declarations(Expressions):
         if name in polynomials.POWERS:
             polynomials.POWER_VALUES[name] = new
         else:
-            need(name in SYMBOLS, f"{name} is not a symbol of the format")
+            may_have_value = name in SYMBOLS and name not in OF_A_STEP
+            need(may_have_value, f"{name} is not a symbol of the statement")
             need(name not in self.names, f"{name} has a value already")
             self.names[name] = new
 
@@ -137,18 +163,16 @@ class Declarations(Expressions):
             self.check_closed_form(name, form, weights[form], term)
         DEMANDS.append((self.evaluate(weight), ">="))
         self.flush()
+        self.declare(name, name)
         positive = self.region.holds(self.evaluate(weight, lag=ONE), ">")
         for key in ("at", "before", "squared"):
             new = weights[key]
-            if new.isidentifier():
-                need(
-                    new not in SYMBOLS and new not in self.names, f"{new} has a meaning"
-                )
-                need(new not in RESERVED, f"{new} is a name of the format")
+            is_formula = key == "squared" and not new.isidentifier()
+            if new != "-" and not is_formula:
+                self.need_unused(new)
                 strict = positive and key == "at"
                 self.region.ranges[new] = (0, None, strict, True)
-        self.weights[name] = {**weights, "weight": weight}
-        self.declare(name, name)
+        self.weights[name] = weights
         closed_forms = self.closed_forms(name)
         if weights["squared"] != "-":
             squared = self.evaluate(weights["squared"], **closed_forms)
@@ -165,6 +189,12 @@ class Declarations(Expressions):
         now = self.evaluate(closed_form, count=symbol("count"))
         later = self.evaluate(closed_form, count=symbol("count") + ONE)
         step = self.evaluate(term, lag=symbol("count") + ONE)
+        of_lag, of_count = self.evaluate(term).names, now.names
+        need(
+            not of_lag & {"k", "count"} and not of_count & {"k", "lag"},
+            f"weights {name}: {term} may contain lag, and {closed_form} count; neither"
+            " may contain another symbol of a step",
+        )
         need(
             not start.top and later - now == step,
             f"weights {name}: {form} = {closed_form} is not the sum of {term} over"
@@ -185,6 +215,8 @@ class Declarations(Expressions):
     def line_define(self, source, used=None):
         """Read an abbreviation of the statement, and an equal expression to be used."""
         name, _, formula = source.partition(" = ")
+        need(name not in self.definitions, f"define {name} is declared twice")
+        self.need_statement(formula)
         if used is not None:
             names = names_in(formula) | names_in(used)
             closed = {}
@@ -225,6 +257,7 @@ class Declarations(Expressions):
         """Read a term of the bound."""
         name, _, formula = source.partition(" = ")
         need(name not in self.terms, f"term {name} is declared twice")
+        self.need_statement(formula)
         self.terms[name] = formula
 
     def line_hint(self, *pairs):
@@ -247,7 +280,8 @@ class Declarations(Expressions):
 
 def names_in(source):
     """Return the names in an expression."""
-    return {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
+    nodes = ast.walk(ast.parse(source.strip()))
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def single_symbol(quotient):

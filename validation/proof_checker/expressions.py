@@ -158,8 +158,14 @@ class Expressions:
             return moment_of("one", str(arguments[0]))
         if name in PLACES:
             (place,) = PLACES[name]
+            terms = arguments[0].terms
             need(
-                not any(getattr(moment, place) for moment, _ in arguments[0].terms),
+                len(terms) == 1 and terms[0][1] == number(1),
+                f"{name} takes one moment, not a combination of {len(terms)}",
+            )
+            moment = terms[0][0]
+            need(
+                not getattr(moment, place),
                 f"{name} is applied to a moment that is about certain {place} already;"
                 " each moment may have one of them",
             )
@@ -201,6 +207,10 @@ def linear(value):
 
 def pushed(v):
     """Return a vector over the push-sum weights."""
+    need(
+        not any(atom.pushed for atom, _ in v.terms),
+        "pushed(U) is not defined for a vector over the push-sum weights",
+    )
     return v.replace(pushed=True)
 
 

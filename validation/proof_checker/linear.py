@@ -184,7 +184,9 @@ def free(vector_or_moment):
         moment = vector_or_moment
         return not moment.steps and any(map(free, vectors(moment)))
     v = vector_or_moment
-    return phase(v) is not None or any("k" in c.names for _, c in v.terms)
+    points = [atom.point for atom, _ in v.terms if atom.point is not None]
+    in_coefficient = any("k" in c.names for _, c in v.terms)
+    return phase(v) is not None or in_coefficient or any(map(free, points))
 
 
 def steps(v):
@@ -195,6 +197,7 @@ def steps(v):
 
 def weighted_sum(v, n, weights="1"):
     """sum_{j<n} c(n - j) U_j."""
+    weights_named(weights)
     phases = PHASES if phase(v) is None else (phase(v),)
     counts = ["k", *(PHASES[name][0] for name in phases)]
     ends = [end for end in counts if n == symbol(end)]

@@ -14,9 +14,11 @@ from fractions import Fraction
 _UNITS = ("lam", "alpha", "q")
 _COUNTS = ("m", "K", "T", "Q", "K_u", "K_v", "lag")
 _POSITIVE = ("L", "L_u", "L_v", "eta", "eta_u", "eta_v", "lam_admm")
+LATER_STEPS = "K - 1 - k"
+"""The number of steps after step k; no expression can name it."""
 _NONNEGATIVE = (
     *("rho", "rho0", "sigma_l", "sigma_g", "sigma_u", "sigma_v", "delta_u", "chi"),
-    *("B", "S2", "f0_gap", "x0_sq", "x0_spread", "k", "count", "later_steps"),
+    *("B", "S2", "f0_gap", "x0_sq", "x0_spread", "k", "count", LATER_STEPS),
 )
 SYMBOLS = {
     **dict.fromkeys(_UNITS, (0, 1, False, True)),
@@ -171,8 +173,10 @@ class Quotient:
         ((key, _),) = monomial.items()
         plain = tuple((n, -e) for n, e in key if n not in ROOTS)
         result = self * Quotient({plain: 1 / Fraction(lead)}, bottom)
-        for root in [n for n, _ in key if n in ROOTS]:
-            result = result * symbol(root) / Quotient(ROOTS[root])
+        for root, exponent in [(n, e) for n, e in key if n in ROOTS]:
+            # 1/r^e = r^(2 - e)/r^2, and r^2 is the radicand
+            rest_of_square = Quotient({((root, 2 - exponent),): Fraction(1)})
+            result = result * rest_of_square / Quotient(ROOTS[root])
         for factor, power in other.bottom.items():
             for _ in range(power):
                 result = result * Quotient(dict(factor))
@@ -180,9 +184,19 @@ class Quotient:
 
     @property
     def names(self):
-        """The symbols in it."""
+        """The symbols in it, also in the bases of its powers and in its radicands."""
         keys = [*self.top, *(key for factor in self.bottom for key, _ in factor)]
-        return {n for key in keys for n, _ in key}
+        return set().union(*(names_of(n) for key in keys for n, _ in key))
+
+
+def names_of(name):
+    """Return the symbols in a symbol: itself, or those of a power or a root."""
+    if name in POWERS:
+        base, exponent = POWERS[name]
+        return base.names | {exponent}
+    if name in ROOTS:
+        return Quotient(ROOTS[name]).names
+    return {name}
 
 
 def number(value):

@@ -38,11 +38,11 @@ def steepness(u, v, name):
 
     The latter is for gradients in block b at points that differ in c.
     """
-    of_gradient = quantity(PHASES[current.proof.shared if name is None else name][1])
-    of_points = quantity(PHASES[block_of(u - v)][1])
+    of_gradient = PHASES[current.proof.shared if name is None else name][1]
+    of_points = PHASES[block_of(u - v)][1]
     if of_gradient == of_points:
-        return of_gradient
-    return quantity("chi") * power(of_gradient * of_points, HALF)
+        return quantity(of_gradient)
+    return quantity("chi") * power(quantity(of_gradient) * quantity(of_points), HALF)
 
 
 def slope(u, d):

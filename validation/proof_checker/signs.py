@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 
 from polynomials import (
+    LATER_STEPS,
     MOST_DEGREE,
     MOST_TERMS,
     POWERS,
@@ -148,12 +149,12 @@ def raised(poly, degree):
 def with_later_steps(poly):
     """Return a polynomial in which the step k < K is used, if it contains k.
 
-    It is multiplied by a power of K, and K = k + 1 + later_steps.
+    It is multiplied by a power of K, and K = k + 1 + LATER_STEPS.
     """
     if not any(n == "k" for key in poly for n, _ in key):
         return poly
     one = Fraction(1)
-    steps = {(("k", 1),): one, (("later_steps", 1),): one, (): one}
+    steps = {(("k", 1),): one, ((LATER_STEPS, 1),): one, (): one}
     lowest = min(dict(key).get("K", 0) for key in poly)
     pairs = []
     for key, c in poly.items():
