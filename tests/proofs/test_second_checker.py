@@ -38,6 +38,18 @@ def test_program_needs_the_standard_library_alone(tmp_path):
     assert SHORT in done.stdout
 
 
+def test_program_prints_the_vectors_of_the_algorithm_and_the_weights(tmp_path):
+    done = run_program(file_of(SHORT), tmp_path)
+    printed = done.stdout.splitlines()
+    for line in source(SHORT).splitlines():
+        word, _, value = line.partition(" = ")
+        if word in ("algorithm local", "algorithm sent"):
+            assert any(x.startswith(f"{value} = ") for x in printed)
+        if line.startswith("weights "):
+            assert line in printed
+    assert not any("|-" in line for line in printed)
+
+
 def test_program_ends_with_status_1_and_the_line_of_a_wrong_proof(tmp_path):
     wrong = tmp_path / "wrong.txt"
     lines = source(SHORT).replace("term t6 = 3*", "term t6 = 2*").splitlines()

@@ -29,8 +29,8 @@ from polynomials import DEMANDS, SYMBOLS, ProofError, need, number
 from signs import Region
 
 RULE_NAMES = sorted([*SCHEMAS, *RULES])
-STATEMENT = ("claim", "assume", "condition", "define", "algorithm", "left", "term")
-STATEMENT += ("corollary", "schedule")
+STATEMENT = ("claim", "assume", "condition", "define", "weights", "algorithm", "left")
+STATEMENT += ("term", "corollary", "schedule")
 MOST_CHARACTERS = 500_000
 """Longer files are rejected."""
 MOST_CASES = 50
@@ -229,6 +229,17 @@ def check(source):
     return proof
 
 
+def statement_lines(source):
+    """Return the lines to be read: the statement, and vectors of its first part."""
+    lines = source.splitlines()
+    end = next(i for i, line in enumerate(lines) if line.startswith("left "))
+    for place, line in enumerate(lines):
+        word, _, rest = line.partition(" ")
+        is_vector = rest.startswith("= ") and " |- " not in rest
+        if word in STATEMENT or (is_vector and place < end):
+            yield line
+
+
 def explained(error):
     """Return the message of an error on a line."""
     if isinstance(error, ProofError):
@@ -247,9 +258,8 @@ def main(arguments):
     except ProofError as error:
         print(f"not proved: {error}")
         return 1
-    for line in source.splitlines():
-        if line.partition(" ")[0] in STATEMENT:
-            print(line)
+    for line in statement_lines(source):
+        print(line)
     print("hypotheses used:", ", ".join(sorted(proof.used)))
     print("proved:", ", ".join(proof.proved))
     return 0

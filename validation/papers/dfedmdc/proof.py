@@ -2,9 +2,10 @@
 
 A call applies a rule. The last fact implies the theorem.
 
-A round moves the personal parts v at the clients' u_i, then the shared parts u at the
-new v, and mixes u. As on paper, but <d + e, d + f> is expanded exactly, which halves
-the room that the personal part's step needs.
+A round moves the personal parts v with the clients' u_i fixed, then the shared parts u
+with the new v fixed, and mixes u. The script follows the proof on paper, but expands
+the product of the gradient e at the mean of u with the mean gradient d + f of the
+personal steps exactly (``Proof.first``). This allows twice the personal step size.
 """
 
 from __future__ import annotations
@@ -40,18 +41,20 @@ a, b = eta_u * K_u * L_u, eta_v * K_v * L_v
 HALVES, THIRDS = (sp.Rational(1, 2),) * 2, (sp.Rational(1, 3),) * 3
 Weights = Mapping[str, Sequence[sp.Expr]]
 WEIGHTS: Weights = {
+    # the change of the personal gradients in a round: the gradient and the noise
     "bend": HALVES,
+    # the personal step of a round: the gradient and the noise
     "step": HALVES,
+    # the shared step of a round: its mean and its noise
     "noise": HALVES,
+    # the error of the shared gradients: the drift, the disagreement and SAM
     "near": THIRDS,
+    # the drift of the shared part: the disagreement, the gradient and the samples
     "way": THIRDS,
+    # the disagreement: the start, the gradient and the samples
     "spread": tuple(sp.Rational(n, 4) for n in (2, 1, 1)),
 }
-"""Of the squares: of the personal gradients' bend and of the personal step the gradient
-and the noise; of the shared mean step its mean and its noise; of what bends the shared
-gradients the drift, the disagreement and SAM; of the drift the disagreement, the
-gradient and the samples; of the disagreement the start and the last two.
-"""
+"""Weights of the terms of a sum when it is squared, by what the sum bounds."""
 V_SAMPLED = G_V + N_V
 V_STEP, V_NEXT = X_V - V_SAMPLED.sum(k) * eta_v, X_V - V_SAMPLED.sum(K_v) * eta_v
 
@@ -98,9 +101,10 @@ class Proof:
         return (r.sam(self.A, E_U),) if self.sam else ()
 
     def personal(self) -> tuple[r.Fact, r.Fact]:
-        """Bound the bend of the gradient at step k, and the step of a round.
+        """Bound the change of the personal gradient, and the personal step of a round.
 
-        Both are bounded by the gradient and the noise.
+        Both are bounded by the gradient d at the start of the round and the noise. The
+        change is the largest over the steps.
         """
         A = self.A
         drift = r.chain(
@@ -119,7 +123,11 @@ class Proof:
         return r.chain(r.largest(bent), size), step
 
     def first(self, w: Weights) -> r.Fact:
-        """Descent in v at the mean of u: E F(ubar, V') - E F(ubar, V)."""
+        """Descent in v at the mean of u: E F(ubar, V') - E F(ubar, V).
+
+        The step is -eta_v K_v (d + f) and noise, with d the gradients at the start of
+        the round and f their mean change; e are the gradients at ubar.
+        """
         A, d = self.A, self.d
         bend = G_V - d
         e, f = A.grad(self.A.mean_model, "v"), bend.sum(K_v) * (1 / K_v)
@@ -231,9 +239,14 @@ class Proof:
         times: sp.Expr = sp.S.One,
         **w: Sequence[sp.Expr],
     ) -> r.Fact:
-        """Return both descents, summed over the rounds.
+        """Sum both descents over the rounds, and solve for the squared gradients.
 
-        These shares of the gradients' squares are kept.
+        Parameters
+        ----------
+        share_g, share_d : the factors of sq(g) and sq(d) in the theorem's left-hand
+            side
+        times : what the summed inequality is multiplied by
+        w : the weights, as in ``WEIGHTS``
         """
         both = r.add((1, 1), self.first(w), self.second(w))
         summed = r.chain(r.telescope(self.A, both), self.spread(w))

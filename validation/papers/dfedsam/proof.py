@@ -41,22 +41,31 @@ A = AlgorithmRound(
     mean_model=X.mean(),
     gossips=s.Q,
 )
-xbar, apart = A.mean_model, A.local - A.mean_model
+xbar = A.mean_model
+offset = A.local - xbar
+"""How far the local model of step k is from the mean model."""
 own, g = A.grad(xbar), A.full(xbar)
-moved = MEAN - own
+"""The clients' gradients at the mean model, grad f_i(xbar), and their mean."""
+error = MEAN - own
+"""How far the expected gradient of a local step is from grad f_i(xbar)."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the squares, which sum to at most 1.
+    """Weights of the terms of a sum when it is squared; they sum to at most 1.
+
+    The terms are written with E and e^2, the mean and the largest over the steps of
+    ``sq(offset)``; Xi, the disagreement ``sq(X.dev())``; G = ``sq(g)``; zeta = sigma_g
+    + L rho; and V = (sigma_l + L rho)^2.
 
     Attributes
     ----------
-    bias : of L sqrt(E) + L rho
-    drift : of sqrt(Xi) + eta k (L e + zeta + sqrt(G)) + eta sqrt(k V), for the mean
-        over k
-    most : of the same, for the largest k
-    spread : of the starts and of L K sqrt(E) + K zeta + sqrt(K V)
+    bias : of sqrt(E) and rho, which bound the error of the mean step
+    drift : of sqrt(Xi), L e, zeta, sqrt(G) and sqrt(V), which bound the offset at step
+        k, for the mean over k
+    most : of the same five, for the largest k
+    spread : of the start (where the clients start at different models), sqrt(E), zeta
+        and sqrt(V), which bound the disagreement
     noise : of the mean step and its noise
     """
 
@@ -96,16 +105,17 @@ TIGHTEST = Weights(
 
 
 def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
-    """Bound root(m_k - grad f_i(xbar)), root(m_k - grad f(xbar)) and the noise.
+    """Bound root(m_k - grad f_i(xbar)), root(m_k - grad f(xbar)) and root(noise).
 
-    It is the noise of a SAM gradient.
+    m_k is the expected gradient of local step k given the past (``MEAN``), and the
+    noise is that of a SAM gradient (``NOISE``).
     """
     bias = r.chain(
         r.minkowski((1, G - own), (1, EHAT)),
         r.lipschitz(A, A.local, xbar),
         r.sam(A, EHAT),
     )
-    parts = r.minkowski((1, moved), (1, own - g))
+    parts = r.minkowski((1, error), (1, own - g))
     deviation = r.chain(parts, bias, r.diversity(A, xbar))
     noise_of_sam = E - EHAT
     noise = r.chain(
@@ -115,10 +125,7 @@ def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
 
 
 def descent(w: Weights) -> r.Fact:
-    """(i) Bound the mean over rounds of E||grad f(xbar)||^2.
-
-    It is bounded by the drift of the local steps.
-    """
+    """(i) Bound the mean over rounds of E||grad f(xbar)||^2 by the offsets."""
     bias, _, noise = steps()
     U, V = MEAN.mean().sum(K) * (1 / K), NOISE.mean().sum(K)
     mean_step, noise_step = (-eta * K, U), (-eta, V)
@@ -132,24 +139,21 @@ def descent(w: Weights) -> r.Fact:
         r.martingale(noise_of_clients, K),
     )
     mean_bias = r.chain(
-        r.minkowski((-1 / K, moved.mean().sum(K))),
-        r.mean_of(moved.sum(K)),
-        r.steps_mean(moved),
+        r.minkowski((-1 / K, error.mean().sum(K))),
+        r.mean_of(error.sum(K)),
+        r.steps_mean(error),
         r.average(bias, "k"),
     )
-    terms = (root(apart).at(steps="mean"), one("sam"))
+    terms = (root(offset).at(steps="mean"), one("sam"))
     square = r.square(mean_bias, dict(zip(terms, w.bias, strict=True)))
     summed = r.telescope(A, r.chain(r.weaken(round_, {sq(U): sp.S.Zero}), square))
     return r.solve(summed, {sq(g).at(rounds="mean"): sp.S.One})
 
 
 def drift(w: Weights) -> r.Fact:
-    """(ii) Bound the drift of the local steps, which is Lemma A1.
-
-    It is bounded by the disagreement, the noise and the gradient.
-    """
+    """(ii) Lemma A1: bound the offsets by the disagreement, noise and gradient."""
     _, deviation, noise = steps()
-    most, start = root(apart).at(steps="max"), X.dev()
+    most, start = root(offset).at(steps="max"), X.dev()
     size = r.largest(r.chain(r.minkowski((1, MEAN - g), (1, g)), deviation))
     path = r.chain(
         r.minkowski((1, start), (-eta, MEAN.sum(k)), (-eta, NOISE.sum(k))),
@@ -163,20 +167,20 @@ def drift(w: Weights) -> r.Fact:
     for m, c in square.right.items():
         if m != sq(start):
             at_last_step[m] = c.subs(k, K - 1)
-    # eta L (K - 1) <= 1/8, whose square is 1/64
-    apart_sq = sq(apart).at(steps="max")
-    at_last_step[apart_sq] = R(1, 64) / w.most[1]
+    # eta L (K - 1) <= 1/8 by the first condition, and its square is at most 1/64
+    offset_sq = sq(offset).at(steps="max")
+    at_last_step[offset_sq] = R(1, 64) / w.most[1]
     largest = r.solve(r.largest(r.weaken(square, at_last_step)))
     mean = r.average(r.square(path, dict(zip(terms, w.drift, strict=True))), "k")
     # the mean of k^2 over the steps, (K - 1)(2K - 1)/6, at most K(K - 1)/3
     rounded_up = {}
-    for m in (apart_sq, one("Z"), sq(g)):
+    for m in (offset_sq, one("Z"), sq(g)):
         rounded_up[m] = mean.right[m] * 2 * K / (2 * K - 1)
     return r.average(r.chain(r.weaken(mean, rounded_up), largest), "t")
 
 
 def spread(w: Weights, start: r.Fact) -> r.Fact:
-    """(iii) Lemma A2: the disagreement over the rounds by the drift."""
+    """(iii) Lemma A2: bound the disagreement over the rounds by the offsets."""
     _, deviation, noise = steps()
     mean_steps, noise_steps = (MEAN - g).sum(K), NOISE.sum(K)
     sent = r.chain(
@@ -188,7 +192,7 @@ def spread(w: Weights, start: r.Fact) -> r.Fact:
         r.take_root(r.martingale(r.square(noise), K)),
     )
     rounds = r.chain(r.convolution(r.chain(r.gossip_steps(A), sent)), start)
-    drift_over_rounds = root(apart).at(steps="mean", rounds="mean")
+    drift_over_rounds = root(offset).at(steps="mean", rounds="mean")
     terms = (one("start"), drift_over_rounds, one("Z"), one("V"))
     # with a common start, the first term is 0 and has no weight
     weighted = terms[-len(w.spread) :]
@@ -228,9 +232,10 @@ VALUES = {
 def script(
     variant: str, w: Weights, start: Callable[[AlgorithmRound], r.Fact], largest: int
 ) -> Script:
-    """Return the proof of a variant in a, q, v and z.
+    """Return the proof of a variant of Theorem 4.5.
 
-    a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <= 1/largest.
+    Its inequalities are shown in a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <=
+    1/largest, v = sigma_l + L rho and z = sigma_g + L rho.
     """
     contraction = s.lam**s.Q
     ranges = (
