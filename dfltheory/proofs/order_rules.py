@@ -161,7 +161,7 @@ def solve(
     From l <= r to M <= M + c (r - l), c > 0: M one moment (that of l by default) and
     1/c what it has in l - r, or M and c as given.
     """
-    wanted = {m: expression(c) for m, c in (left or fact.left).items()}
+    wanted = {m: real_expression(c) for m, c in (left or fact.left).items()}
     rest = form((fact.right, 1), (fact.left, -1))
     if times is None:
         ((moment, number),) = wanted.items()
@@ -195,7 +195,7 @@ def square(fact: Fact, weights: Mapping[Moment, Expr] | None = None) -> Conclusi
         f"square needs a weight for each of {', '.join(map(str, fact.right))}",
     )
     given = weights or dict.fromkeys(fact.right, sp.S.One)
-    shares = {m: expression(w) for m, w in given.items()}
+    shares = {m: real_expression(w) for m, w in given.items()}
     need(
         set(fact.right) <= set(shares),
         f"each of {', '.join(map(str, fact.right))} needs a weight",
