@@ -32,10 +32,18 @@ from dfltheory.graphs.matrices import (
     is_sparse,
     to_dense,
 )
-from dfltheory.graphs.spectral import NamedOptions, eigenvalues, read_network
+from dfltheory.graphs.spectral import (
+    NamedOptions,
+    closed_form_eigenvalues,
+    read_network,
+)
 
 LARGEST_WITHOUT_CLOSED_FORM = 5000
-"""Largest number of clients without a closed form (about half a minute)."""
+"""Largest number of clients for functions of all eigenvalues or of all distances.
+
+Closed forms and matrices that depend only on client differences have no such limit. The
+computation takes about half a minute.
+"""
 
 
 class WithError(NamedTuple):
@@ -52,7 +60,9 @@ def spectrum_sum(
     m: int | None = None,
     **options: Unpack[NamedOptions],
 ) -> float:
-    """Return the sum of ``function(l)`` over all eigenvalues except the first, 1.
+    """Return the sum of ``function(l)`` over the eigenvalues of W.
+
+    The eigenvalue 1 of the vector of ones is left out.
 
     Parameters
     ----------
@@ -102,9 +112,10 @@ def spectrum_min(
     m: int | None = None,
     **options: Unpack[NamedOptions],
 ) -> float:
-    """Return the minimum of ``function(l)`` over all eigenvalues except the first, 1.
+    """Return the minimum of ``function(l)`` over the eigenvalues of W.
 
-    The parameters and errors are those of :func:`spectrum_sum`.
+    The eigenvalue 1 of the vector of ones is left out. Parameters as in
+    :func:`spectrum_sum`.
 
     Raises
     ------
@@ -136,7 +147,10 @@ def _over_spectrum(
     m: int | None,
     options: NamedOptions,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the function at all eigenvalues except the first, and rounding errors."""
+    """Return the function at all eigenvalues except that of 1, and rounding errors.
+
+    Both arrays have the shape (m - 1,).
+    """
     values, step = _symmetric_spectrum(W, m, options)
     others = values[1:]
     with np.errstate(all="ignore"):
@@ -154,6 +168,20 @@ def effective_neighbors(
 
     It is 1/(1 - gamma) divided by the mean of l^2/(1 - gamma l^2) over all eigenvalues,
     and lies between 1 and m for nonnegative weights.
+
+    Parameters
+    ----------
+    W, m, **options
+        As in :func:`spectrum_sum`.
+    gamma : float
+        Decay, in [0, 1).
+
+    Raises
+    ------
+    GraphError
+        If W is not symmetric and doubly stochastic.
+    InputError
+        If ``gamma`` is out of range.
 
     References
     ----------
@@ -181,7 +209,7 @@ def neighbors_with_error(
 def diameter(W: object) -> float:
     """Return the largest distance between two clients, in links.
 
-    It is infinite if some client cannot be reached.
+    It is infinite if some client cannot be reached. W is a matrix or a graph.
 
     Raises
     ------
@@ -206,7 +234,7 @@ def _distances(A: sp.csr_array, client: int) -> np.ndarray:
 
 
 def average_degree(W: object) -> float:
-    """Return the mean in-degree, self-loops excluded."""
+    """Return the mean in-degree of a matrix or a graph, self-loops excluded."""
     A = _in_rows(read_network(W)[0])
     return float((A.nnz - np.count_nonzero(A.diagonal())) / A.shape[0])
 
@@ -259,13 +287,12 @@ def neighborhood_heterogeneity(
     bias = float((mixed**2).sum()) / m
     unit = 8 * EPS * (np.diff(_in_rows(A).indptr).max() + 2)
     size = float(np.linalg.norm(G)) / math.sqrt(m)
-    error = unit * size * (2 * math.sqrt(bias) + unit * size)
+    bias_error = unit * size * (2 * math.sqrt(bias) + unit * size)
     noise = noise_share(A)
     variance = sigma_l**2
-    return WithError(
-        bias + variance * noise.value,
-        error + variance * noise.error + 4 * EPS * (bias + variance * noise.value),
-    )
+    heterogeneity = bias + variance * noise.value
+    error = bias_error + variance * noise.error + 4 * EPS * heterogeneity
+    return WithError(heterogeneity, error)
 
 
 def noise_share(W: object) -> WithError:
@@ -287,19 +314,24 @@ def noise_share(W: object) -> WithError:
 def _symmetric_spectrum(
     W: object, m: int | None, options: NamedOptions
 ) -> tuple[np.ndarray, float]:
-    """Return all eigenvalues and a bound of their rounding errors.
+    """Return all eigenvalues (m,) of a symmetric W, and a bound of their errors.
 
     The eigenvalue of the vector 1 is first; the others follow in descending order.
     """
-    if isinstance(W, str):
-        values = eigenvalues(W, m=m, **options)
-        if np.iscomplexobj(values):
-            raise GraphError(f"sums over the spectrum need a symmetric W, not {W!r}")
-        return values, max(len(values), 4) * EPS
-    A, eps = read_network(W)
+    topology_options = options.copy()
+    rule = topology_options.pop("weights", None)
+    if isinstance(W, str) and m is not None:
+        values = closed_form_eigenvalues(W, m, rule, **topology_options)
+        if values is not None:
+            return values, max(len(values), 4) * EPS
+    A, eps = read_network(W, m, rule, topology_options)
     require_doubly_stochastic(A, eps)
-    if asymmetry(A) > entry_tolerance(eps):
-        raise GraphError("sums over the spectrum need a symmetric W")
+    difference = asymmetry(A)
+    if difference > entry_tolerance(eps):
+        raise GraphError(
+            "the sum over the spectrum needs a symmetric W, but an entry differs by"
+            f" {difference:.3g} from the transposed one: use (W + W.T) / 2"
+        )
     clients = A.shape[0]
     kernel = group_kernel(A) if clients > DENSE_SPECTRUM else None
     if kernel is not None:
@@ -308,14 +340,18 @@ def _symmetric_spectrum(
     _refuse_above_dense(clients, "the spectrum")
     dense = to_dense(A)
     values = np.linalg.eigvalsh((dense + dense.T) / 2)[::-1]
-    return values, max(clients, 4) * EPS
+    # Negative weights can have eigenvalues above 1, so 1 need not be the largest.
+    one = np.argmin(np.abs(values - 1.0))
+    return np.r_[values[one], np.delete(values, one)], max(clients, 4) * EPS
 
 
 def _in_rows(A: Matrix) -> sp.csr_array:
+    """Return A as a CSR array."""
     return A if is_sparse(A) else compress(np.asarray(A))
 
 
 def _refuse_above_dense(m: int, what: str) -> None:
+    """Raise GraphError above :data:`LARGEST_WITHOUT_CLOSED_FORM` clients; ``what`` is computed."""
     if m > LARGEST_WITHOUT_CLOSED_FORM:
         raise GraphError(
             f"{what} of {m} clients has no closed form for this W, and takes minutes"

@@ -10,6 +10,7 @@ import numpy as np
 from dfltheory.errors import InputError
 from dfltheory.graphs.eigen import SpectralReport
 from dfltheory.graphs.spectral import spectral_report
+from dfltheory.graphs.topologies import topology
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,24 @@ def gap_scaling(name: str, ms: Sequence[int], weights: str | None = None) -> Sca
     -------
     Scaling
         The gaps and the fit.
+
+    Raises
+    ------
+    InputError
+        If ``ms`` does not contain two different numbers.
     """
     if len(set(ms)) < 2:
-        raise InputError("ms must contain at least two different numbers of clients")
+        raise InputError(
+            f"ms = {list(ms)} must contain at least two different numbers of clients"
+        )
     reports = tuple(spectral_report(name, m=m, weights=weights) for m in ms)
     x = np.log([report.m for report in reports])
     y = np.log([report.gap for report in reports])
     slope, offset = np.polyfit(x, y, 1)
     residual = float(np.abs(y - slope * x - offset).max())
-    default = "column_stochastic" if name.startswith("directed") else "metropolis"
-    exponent = 0.0 - float(slope)
+    is_directed = topology(name, 1).is_directed()
+    default = "column_stochastic" if is_directed else "metropolis"
+    exponent = 0.0 - float(slope)  # the gap of a complete graph has 0, not -0
     return Scaling(name, weights or default, reports, exponent, residual)
 
 

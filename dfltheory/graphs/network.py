@@ -24,12 +24,13 @@ from dfltheory.graphs.sequences import (
     MixingSequence,
     Rounds,
     distinct,
+    period_of,
     rounding,
     rounds_of,
 )
 
-_PRODUCTS = 200
-"""Largest number of rounds from which push-sum constants are sampled."""
+_MOST_PUSH_SUM_ROUNDS = 200
+"""Largest number of rounds from which push-sum constants are estimated."""
 
 
 def network_constants(
@@ -62,7 +63,8 @@ def network_constants(
     Raises
     ------
     GraphError
-        If a matrix is neither doubly stochastic nor column-stochastic.
+        If a matrix is neither doubly stochastic nor column-stochastic, or is not doubly
+        stochastic although ``push_sum`` is False.
     """
     sequence = as_sequence(network)
     drawn = rounds_of(sequence, rounds, seed)
@@ -83,15 +85,16 @@ def network_constants(
         lam, lam_min = _largest_lam(drawn, sequence.m)
         if not drawn.exact:
             standing["lam"] = "estimate"
-            errors["lam"] = 0.0
+            errors["lam"] = 0.0  # the largest of a sample has no standard error
     if push_sum or (push_sum is None and not is_doubly_stochastic):
         for report in reports:
             if not _is_column_stochastic(report):
                 report.raise_if_failed()
         constants = push_sum_constants(
-            sequence, rounds=min(rounds, _PRODUCTS), seed=seed
+            sequence, rounds=min(rounds, _MOST_PUSH_SUM_ROUNDS), seed=seed
         )
-        delta, factor = constants.delta, constants.C
+        delta = constants.delta
+        factor = constants.C
         q = constants.q_effective
         window = 1
         if not drawn.exact:
@@ -100,13 +103,13 @@ def network_constants(
         for report in reports:
             report.raise_if_failed()
     return NetworkConstants(
-        sequence.m,
-        lam,
-        lam_min,
-        delta,
-        factor,
-        q,
-        window,
+        m=sequence.m,
+        lam=lam,
+        lam_min=lam_min,
+        delta=delta,
+        C=factor,
+        q=q,
+        window=window,
         standing=standing,
         errors=errors,
     )
@@ -141,14 +144,16 @@ class MeanSquareContraction:
     lam : float
         lambda.
     standard_error : float
-        Standard error of lambda; 0 for exact values.
+        Standard error of lambda; 0 for exact values and for the largest of a sample.
     method : str
         "exact": E[W'W] has a closed form, or W_t is not random. "trace": the clients
         are exchangeable, and the trace of E[W'W] is estimated without bias. "draws":
         half of the draws determine a direction, and the contraction along it is
         averaged over the other half. In expectation this does not exceed lambda.
+        "rounds": W_t is neither random nor periodic, and lambda is the largest
+        ||W_t - P|| of the first rounds, a lower bound.
     draws : int
-        Number of draws.
+        Number of draws or rounds.
     """
 
     lam: float
@@ -163,7 +168,9 @@ class MeanSquareContraction:
 
     def __str__(self) -> str:
         how = "exact"
-        if not self.exact:
+        if self.method == "rounds":
+            how = f"or more (largest of {self.draws} rounds)"
+        elif not self.exact:
             error = f"{self.standard_error:.1g}"
             how = f"+- {error} (standard error, {self.draws} draws)"
         return f"lambda = {self.lam:.6g} {how}"
@@ -174,18 +181,20 @@ def mean_square_contraction(
 ) -> MeanSquareContraction:
     """Return the mean-square contraction of doubly stochastic matrices.
 
-    For a constant or periodic sequence, lambda is the largest ||W_t - P||. For a
-    random sequence it is exact if the sequence has a closed form
-    (``contraction_squared``). If the clients are exchangeable, E[W'W] = a I + b 11'
-    and lambda^2 = (E tr W'W - 1)/(m - 1). Otherwise lambda^2 is estimated along the
-    leading eigenvector of half of the draws, with the other half.
+    For a sequence that is not random, lambda is the largest ||W_t - P||, over a period
+    or else over the first ``draws`` rounds. For a random sequence it is exact if the
+    sequence has a closed form (``contraction_squared``). If the clients are
+    exchangeable, E[W'W] = a I + b 11' and lambda^2 = (E tr W'W - 1)/(m - 1). Otherwise
+    lambda^2 is estimated along the leading eigenvector of half of the draws, with the
+    other half.
 
     Parameters
     ----------
     network : object
         Anything that ``as_sequence`` accepts.
     draws : int
-        Number of draws of a random sequence, at least 4.
+        Number of draws of a random sequence, or of rounds of one that is neither random
+        nor periodic; at least 4.
     seed : int
         Seed of the draws.
 
@@ -198,6 +207,8 @@ def mean_square_contraction(
     ------
     GraphError
         If a matrix is not doubly stochastic.
+    InputError
+        If ``draws`` is below 4.
     """
     if draws < 4:
         raise InputError(f"draws = {draws} must be at least 4")
@@ -207,6 +218,10 @@ def mean_square_contraction(
     if exact is not None:
         return MeanSquareContraction(exact, 0.0, "exact", 0)
     rng = np.random.default_rng(seed)
+    if not sequence.random:
+        eps = rounding(sequence)
+        lams = [report_of(sequence.matrix(t, rng), eps).lam for t in range(draws)]
+        return MeanSquareContraction(max(lams), 0.0, "rounds", draws)
     if getattr(sequence, "exchangeable", False):
         traces: list[float] = []  # of W'W
         for t in range(draws):
@@ -226,8 +241,8 @@ def mean_square_contraction(
 
 def _exact_contraction(sequence: MixingSequence, seed: int) -> float | None:
     """Return lambda if it can be computed without sampling, else None."""
-    period = getattr(sequence, "period", None)
-    if not sequence.random and period:
+    period = period_of(sequence)
+    if period is not None:
         rng = np.random.default_rng(seed)
         eps = rounding(sequence)
         matrices = [sequence.matrix(t, rng) for t in range(period)]

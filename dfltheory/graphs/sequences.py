@@ -187,7 +187,8 @@ def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
     Parameters
     ----------
     sequence : MixingSequence
-        The sequence. If it needs losses, all losses are set equal.
+        The sequence. If it needs losses, all losses are set equal, and the rounds are a
+        sample even if the sequence states a period.
     rounds : int
         Number of rounds if there is no period.
     seed : int
@@ -198,7 +199,7 @@ def rounds_of(sequence: MixingSequence, rounds: int, seed: int = 0) -> Rounds:
     Rounds
         The rounds.
     """
-    period = None if sequence.random else getattr(sequence, "period", None)
+    period = period_of(sequence)
     if period is None and rounds < 1:
         raise InputError(f"rounds = {rounds} must be at least 1")
     rng = np.random.default_rng(seed)
@@ -212,24 +213,24 @@ MOST_MATRICES = 10_000
 
 
 def matrices_used(sequence: MixingSequence, rounds: int, gossip_steps: int) -> int:
-    """Return how many matrices of a sequence the rounds of a run use."""
+    """Return how many matrices of a sequence the rounds of a run use, at least 1."""
     steps = 1 if has_one_draw_per_round(sequence) else gossip_steps
     return max(1, rounds * steps)
 
 
 def distinct(matrices: Iterable[Matrix]) -> dict[int, Matrix]:
     """Return the distinct matrices, keyed by the index of their first occurrence."""
-    found: dict[int, Matrix] = {}
+    first_occurrences: dict[int, Matrix] = {}
     seen: set[tuple[bytes, ...]] = set()
-    for place, W in enumerate(matrices):
+    for index, W in enumerate(matrices):
         if isinstance(W, np.ndarray):
             key = (W.tobytes(),)
         else:
             key = (W.indptr.tobytes(), W.indices.tobytes(), W.data.tobytes())
         if key not in seen:
             seen.add(key)
-            found[place] = W
-    return found
+            first_occurrences[index] = W
+    return first_occurrences
 
 
 def rounding(sequence: MixingSequence) -> float:
@@ -238,7 +239,11 @@ def rounding(sequence: MixingSequence) -> float:
 
 
 def period_of(sequence: MixingSequence) -> int | None:
-    """Return the period of a sequence, or None if it has none or it is unknown."""
+    """Return the period of a sequence in rounds, or None if none is known.
+
+    Random sequences and those that depend on the losses have no period, whatever they
+    declare.
+    """
     if sequence.random or getattr(sequence, "needs_losses", False):
         return None
     return getattr(sequence, "period", None)
@@ -262,7 +267,7 @@ def kind_of(sequence: MixingSequence) -> str:
         checked_name("kind of network sequence", declared, SEQUENCES)
     if getattr(sequence, "needs_losses", False):
         return "any"
-    period = None if sequence.random else getattr(sequence, "period", None)
+    period = period_of(sequence)
     if sequence.random and declared in ("fixed", "periodic"):
         raise InputError(
             f"kind = {declared!r} contradicts random = True: random draws differ"

@@ -60,8 +60,8 @@ def spectral_report(
     m : int, optional
         Number of clients of a topology by name.
     weights : str, optional
-        Weight rule of a topology by name. By default Metropolis, or uniform weights
-        on directed topologies.
+        Weight rule of a topology by name. By default Metropolis weights, or
+        ``column_stochastic`` (1/out-degree) on directed topologies.
     method : str
         "auto" or one of the methods of this module.
     **options
@@ -140,29 +140,79 @@ def closed_form_report(
     SpectralReport or None
         None if there is no closed form.
     """
-    name = topology_key(name)
+    key = topology_key(name)
     rule = None if rule is None else rule.replace("-", "_")
     is_uniform = rule in (None, "uniform", "row_stochastic", "column_stochastic")
     if is_uniform and not options:
-        shifted = directed_modulus(name, m)
+        shifted = directed_modulus(key, m)
         if shifted is not None:
             gap = 1.0 if m == 1 else float(-shifted[1:].max())
             return SpectralReport(m, 1.0 - gap, gap, "closed form", 4 * EPS)
-    if name == "hypercube":
-        # Raises InputError unless m is a power of two, without building a large graph.
-        is_valid = m < 1 or m & (m - 1) == 0
-        topology(name, 1 if is_valid else m)
-    if set(options) - {"sides"} or (options and name not in ("grid", "torus")):
-        return None
-    spectrum = laplacian_spectrum(name, m, options.get("sides"))
-    alpha = None if spectrum is None else spectrum.alpha(rule or "metropolis")
-    if spectrum is None or alpha is None:
+    distances_from_one = _one_minus_eigenvalues(key, m, rule, options)
+    if distances_from_one is None:
         return None
     if m == 1:
         return SpectralReport(1, 0.0, 1.0, "closed form", 0.0)
-    low = alpha * float(spectrum.values[1])
-    high = alpha * float(spectrum.values[-1])
-    return symmetric_report(m, low, 2.0 - high, "closed form", 4 * EPS)
+    below_one = float(distances_from_one[1])
+    above_minus_one = 2.0 - float(distances_from_one[-1])
+    return symmetric_report(m, below_one, above_minus_one, "closed form", 4 * EPS)
+
+
+def closed_form_eigenvalues(
+    name: str, m: int, rule: str | None, **options: Unpack[TopologyOptions]
+) -> np.ndarray | None:
+    """Return all eigenvalues of an undirected topology from formulas.
+
+    Parameters
+    ----------
+    name : str
+        Name of the topology.
+    m : int
+        Number of clients.
+    rule : str or None
+        Weight rule; None selects Metropolis weights.
+    **options
+        Options of the topology.
+
+    Returns
+    -------
+    (m,) array or None
+        In descending order; the first is 1. None if there is no closed form. W is then
+        symmetric and doubly stochastic.
+    """
+    rule = None if rule is None else rule.replace("-", "_")
+    distances = _one_minus_eigenvalues(topology_key(name), m, rule, options)
+    return None if distances is None else 1.0 - distances
+
+
+def _one_minus_eigenvalues(
+    key: str, m: int, rule: str | None, options: TopologyOptions
+) -> np.ndarray | None:
+    """Return 1 - lambda_k (m,) in ascending order, or None without a closed form.
+
+    Parameters
+    ----------
+    key : str
+        Canonical name of the topology.
+    m : int
+        Number of clients.
+    rule : str or None
+        Weight rule with "_"; None selects Metropolis weights.
+    options : dict
+        Options of the topology. Those that it does not take give None, so that
+        building the graph raises an error.
+    """
+    if key == "hypercube":
+        # Raises InputError unless m is a power of two, without building a large graph.
+        is_valid = m < 1 or m & (m - 1) == 0
+        topology(key, 1 if is_valid else m)
+    if set(options) - {"sides"} or (options and key not in ("grid", "torus")):
+        return None
+    spectrum = laplacian_spectrum(key, m, options.get("sides"))
+    alpha = None if spectrum is None else spectrum.alpha(rule or "metropolis")
+    if spectrum is None or alpha is None:
+        return None
+    return alpha * spectrum.values
 
 
 def eigenvalues(
@@ -174,17 +224,18 @@ def eigenvalues(
 ) -> np.ndarray:
     """Return all eigenvalues of W; parameters as in :func:`spectral_report`.
 
+    W need not be doubly stochastic.
+
     Returns
     -------
     (m,) array
-        In descending order; complex eigenvalues in descending order of modulus.
+        Of a symmetric W in descending order; of others in descending order of modulus,
+        and complex unless all eigenvalues are real.
     """
-    if isinstance(W, str) and m is not None and set(options) <= {"sides"}:
-        rule = (weights or "metropolis").replace("-", "_")
-        spectrum = laplacian_spectrum(W.replace("-", "_"), m, options.get("sides"))
-        alpha = None if spectrum is None else spectrum.alpha(rule)
-        if spectrum is not None and alpha is not None:
-            return 1.0 - alpha * spectrum.values
+    if isinstance(W, str) and m is not None:
+        values = closed_form_eigenvalues(W, m, weights, **options)
+        if values is not None:
+            return values
     A, _ = read_network(W, m, weights, options)
     dense = to_dense(A)
     if np.array_equal(dense, dense.T):
@@ -221,7 +272,9 @@ def phi(lam: object, m: object, Q: object = 1) -> object:
     ----------
     Shi et al. (2023), Theorem 4.5 and eq. 6.
     """
-    lam_values, m_values, Q_values = (np.asarray(v, dtype=float) for v in (lam, m, Q))
+    lam_values = np.asarray(lam, dtype=float)
+    m_values = np.asarray(m, dtype=float)
+    Q_values = np.asarray(Q, dtype=float)
     if not np.all((lam_values >= 0) & (lam_values <= 1)):
         raise InputError(f"lam = {lam} must be between 0 and 1")
     if not np.all(m_values >= 1):
@@ -251,8 +304,8 @@ def mixing_rounds(gap: float, epsilon: float = 0.25) -> float:
 
     Returns
     -------
-    float
-        The number of rounds; infinite if gap <= 0.
+    int or float
+        The number of rounds, at least 1; infinite if gap <= 0.
 
     Raises
     ------
@@ -300,6 +353,12 @@ def read_network(
         The matrix.
     eps : float
         The rounding unit.
+
+    Raises
+    ------
+    InputError
+        If ``m`` is missing for a name, or one of ``m``, ``rule`` and ``options`` is
+        given with a matrix or a graph.
     """
     if isinstance(W, str):
         if m is None:
@@ -312,7 +371,8 @@ def read_network(
         return weights(graph, rule, sparse=True), EPS
     if m is not None or rule is not None or options:
         raise InputError(
-            "m, weights and options apply to the name of a topology, not to a matrix"
+            "m, weights and options are given with a matrix or a graph, but apply only"
+            " to the name of a topology: omit them"
         )
     if is_unweighted_graph(W):
         return default_weights(W), EPS
@@ -351,7 +411,7 @@ def refuse_too_large(name: str, m: int, options: Mapping[str, object]) -> None:
         "two_cliques": m / 4,
         "erdos_renyi": m * p / 2,
     }
-    links = m * max(links_per_client.get(name.replace("-", "_"), 0.0), degree)
+    links = m * max(links_per_client.get(topology_key(name), 0.0), degree)
     if m > LARGEST_WITHOUT_FORM or links > LARGEST_LINKS:
         size = f"{links:.3g} links" if links > LARGEST_LINKS else f"{m} clients"
         raise InputError(

@@ -269,3 +269,35 @@ def test_doubly_stochastic_constants_of_a_push_sum_network_are_refused():
 def test_one_lossy_matrix_among_others_is_refused():
     with pytest.raises(GraphError, match="column"):
         graphs.network_constants([COLUMN_STOCHASTIC, ROW_STOCHASTIC])
+
+
+def test_mean_square_contraction_of_a_function_of_the_round_is_no_mean_over_rounds():
+    Ws = [np.full((2, 2), 0.5), np.array([[0.9, 0.1], [0.1, 0.9]])]
+    contraction = graphs.mean_square_contraction(lambda t: Ws[t % 2], draws=5)
+    assert contraction.lam == pytest.approx(graphs.mean_square_contraction(Ws).lam)
+    assert not contraction.exact
+    assert contraction.draws == 5
+    assert "standard error" not in str(contraction)
+
+
+class LossDrivenWithPeriod:
+    """A sequence that declares a period, although its matrix depends on the losses."""
+
+    m = 2
+    random = False
+    needs_losses = True
+    period = 1
+
+    def matrix(self, t, rng, losses=None):
+        equal = losses is not None and losses[0] == losses[1]
+        return np.full((2, 2), 0.5) if equal else np.eye(2)
+
+
+def test_constants_of_loss_dependent_matrices_are_estimates_whatever_period_is_declared():
+    sequence = LossDrivenWithPeriod()
+    constants = graphs.network_constants(sequence, rounds=5)
+    assert constants.standing_of("lam") == "estimate"
+    assert constants.lam_min is None
+    assert graphs.push_sum_constants(sequence, rounds=5).standing == "estimate"
+    report = graphs.check_push_sum(sequence, rounds=5)
+    assert report.details["rounds looked at"] == 5

@@ -28,3 +28,9 @@ def test_exponents():
     assert graphs.gap_scaling("ring", [8, 16], "lazy").weights == "lazy"
     with pytest.raises(InputError, match="ms"):
         graphs.gap_scaling("ring", [8, 8])
+
+
+def test_the_default_rule_of_every_directed_topology_is_reported():
+    for name in ("directed_ring", "random_out_degree"):  # both complete for m <= 3
+        assert graphs.gap_scaling(name, [2, 3]).weights == "column_stochastic"
+    assert graphs.gap_scaling("full", [2, 3]).weights == "metropolis"

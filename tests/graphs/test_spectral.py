@@ -3,6 +3,7 @@ agree.
 """
 
 import math
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -424,3 +425,50 @@ def test_too_many_clients_are_refused_and_too_many_links(name, m, options):
     with pytest.raises(InputError, match="closed form"):
         refuse_too_large(name, m, options)
     refuse_too_large(name, m // 2, options)
+
+
+# -- names, matrices and their options are checked everywhere in the same way
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [graphs.eigenvalues, partial(graphs.spectrum_sum, function=np.square), graphs.lam],
+    ids=["eigenvalues", "spectrum_sum", "lam"],
+)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("hypercube", {"m": 6}), ("ring", {"m": 6, "sides": (2, 3)})],
+)
+def test_spectra_by_name_reject_graphs_that_do_not_exist(compute, name, options):
+    without_m = {key: value for key, value in options.items() if key != "m"}
+    with pytest.raises(InputError):
+        graphs.topology(name, options["m"], **without_m)
+    with pytest.raises(InputError):
+        compute(name, **options)
+
+
+def test_spectrum_sum_rejects_a_named_topology_with_asymmetric_weights():
+    W = graphs.uniform(graphs.star(5))  # similar to a symmetric matrix: real spectrum
+    for network, options in ((W, {}), ("star", {"m": 5, "weights": "uniform"})):
+        with pytest.raises(GraphError):
+            graphs.spectrum_sum(network, np.square, **options)
+
+
+def test_spectrum_sum_leaves_out_the_vector_of_ones_when_an_eigenvalue_exceeds_one():
+    W = np.array([[1.5, -0.5], [-0.5, 1.5]])  # 1 for (1, 1), 2 for (1, -1)
+    assert graphs.spectrum_sum(W, np.square) == pytest.approx(4.0)
+    assert graphs.spectrum_min(W, np.square) == pytest.approx(4.0)
+
+
+def test_spectrum_sum_rejects_the_options_of_a_name_with_a_matrix():
+    W = graphs.metropolis(graphs.ring(5))
+    for options in ({"m": 5}, {"weights": "lazy"}, {"sides": (1, 5)}):
+        with pytest.raises(InputError):
+            graphs.spectrum_sum(W, np.square, **options)
+
+
+def test_an_alias_is_as_large_as_the_topology_that_it_names():
+    refuse_too_large("ring", 2000, {})
+    for name in ("complete", "full", "fully-connected"):
+        with pytest.raises(InputError):
+            refuse_too_large(name, 4000, {})
