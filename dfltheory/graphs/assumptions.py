@@ -57,7 +57,7 @@ class Failure:
     law : str
         Name of the law.
     place : str
-        Where the law is broken most.
+        Where the law is broken: the entry, row, column, client or component.
     value : float
         The value found there.
     tolerance : float
@@ -87,11 +87,12 @@ class Report:
     laws : tuple of str
         Names of the laws that were checked.
     failures : tuple of Failure
-        The laws that are broken.
+        One failure of each law that is broken.
     details : dict
         Further results, for example the window of push-sum.
     assumption : str
-        "definition 1" (gossip) or "column-stochastic" (push-sum).
+        Which laws were checked: "definition 1" (those of gossip) or "column-stochastic"
+        (those of push-sum).
     """
 
     subject: str
@@ -110,7 +111,10 @@ class Report:
 
     @property
     def breaks(self) -> tuple[str, ...]:
-        """Names of the network assumptions (keys of ``NETWORK_LAWS``) that fail."""
+        """Names of the network assumptions (keys of :data:`NETWORK_LAWS`) that fail.
+
+        Only assumptions on the checked kind of matrix are considered.
+        """
         broken = {failure.law for failure in self.failures}
         is_push_sum = self.assumption == "column-stochastic"
         names: list[str] = []

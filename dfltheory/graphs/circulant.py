@@ -44,7 +44,7 @@ def circulant_kernel(W: Matrix) -> np.ndarray | None:
         None if the matrix is not circulant.
     """
     m = W.shape[0]
-    nonzero = _in_equal_rows(W)
+    nonzero = _nonzeros_of_equal_rows(W)
     if nonzero is None:
         return None
     small = [a for a in range(1, math.isqrt(m) + 1) if m % a == 0]
@@ -72,15 +72,19 @@ def hypercube_kernel(W: Matrix) -> np.ndarray | None:
         None if m is not a power of two or the entries depend on more than i XOR j.
     """
     m = W.shape[0]
-    nonzero = _in_equal_rows(W) if m > 1 and m & (m - 1) == 0 else None
+    is_power_of_two = m > 1 and m & (m - 1) == 0
+    nonzero = _nonzeros_of_equal_rows(W) if is_power_of_two else None
     if nonzero is None:
         return None
     kernel = _kernel(*nonzero, np.bitwise_xor)
     return None if kernel is None else kernel.reshape((2,) * (m.bit_length() - 1))
 
 
-def _in_equal_rows(W: Matrix) -> tuple[sp.csr_array, np.ndarray] | None:
-    """Return the nonzeros and their rows if all rows have equally many, else None."""
+def _nonzeros_of_equal_rows(W: Matrix) -> tuple[sp.csr_array, np.ndarray] | None:
+    """Return W as CSR and the row of each nonzero, (nnz,).
+
+    None if W is 0 or its rows do not have equally many nonzeros.
+    """
     S = W if is_sparse(W) else compress(np.asarray(W))
     counts = np.diff(S.indptr)
     if S.nnz == 0 or (counts != counts[0]).any():
@@ -93,11 +97,21 @@ def _kernel(
     rows: np.ndarray,
     difference: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray | None:
-    """Return the (m,) kernel, or None if entries do not depend on the difference."""
+    """Return the (m,) kernel, or None if entries do not depend on the difference.
+
+    Parameters
+    ----------
+    S : (m, m) sparse array
+        The matrix; all rows have equally many nonzeros.
+    rows : (nnz,) array of int
+        Row of each nonzero.
+    difference : callable
+        Maps rows and columns to the index 0..m-1 of their difference.
+    """
     m = S.shape[0]
     columns = S.indices
     width = int(S.indptr[1])
-    if width > 64:  # for wide rows, first compare only two
+    if width > 64:  # compare two rows first, which is fast and rejects most matrices
         first = difference(rows[: 2 * width], columns[: 2 * width])
         if set(first[:width].tolist()) != set(first[width:].tolist()):
             return None

@@ -24,6 +24,8 @@ from dfltheory.graphs.sequences import rounds_of
 class CitedConstants:
     """C and q of Assran et al. (2019), Lemma 3, as DFedSGPSM's Theorem 1 cites them.
 
+    The lemma bounds ||z_i^t - xbar^t|| by C q^t (...).
+
     Attributes
     ----------
     D : float
@@ -38,7 +40,7 @@ class CitedConstants:
     one_minus_q : float
         1 - q, to full precision.
     C : float
-        C.
+        Factor of the bound; infinite if it exceeds the range of floats.
     """
 
     D: float
@@ -82,11 +84,17 @@ def assran_constants(
     -------
     CitedConstants
         The constants; C is infinite if it exceeds the range of floats.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
     """
-    if min(m, D, diameter + 1, window, dim) < 1:
-        raise InputError(
-            "m, D, window and dim must be at least 1, the diameter at least 0"
-        )
+    least = {"m": 1, "D": 1, "diameter": 0, "window": 1, "dim": 1}
+    given = {"m": m, "D": D, "diameter": diameter, "window": window, "dim": dim}
+    for name, value in given.items():
+        if value < least[name]:
+            raise InputError(f"{name} = {value} must be at least {least[name]}")
     e = (diameter + 1) * window
     share = math.exp(math.log(m) - e * math.log(D))  # m D^-e
     if share >= 1:

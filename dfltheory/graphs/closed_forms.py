@@ -179,22 +179,25 @@ def directed_modulus(name: str, m: int) -> np.ndarray | None:
 
 
 def _regular(values: np.ndarray, degree: int) -> LaplacianSpectrum:
+    """Return the spectrum of a graph whose clients all have the same degree."""
     return LaplacianSpectrum(values, degree, True, True)
 
 
 def _cycle_values(n: int) -> np.ndarray:
+    """Return the Laplacian eigenvalues (n,) of the cycle of n clients, unsorted."""
     return _circulant_values(n, [1]) if n > 1 else np.zeros(1)
 
 
 def _path_values(n: int) -> np.ndarray:
+    """Return the Laplacian eigenvalues (n,) of the path of n clients, ascending."""
     return 4.0 * np.sin(np.pi * np.arange(n) / (2 * n)) ** 2
 
 
 def _circulant_values(m: int, steps: Sequence[int]) -> np.ndarray:
-    """Return Laplacian eigenvalues of the graph with links i ~ i +- s.
+    """Return the Laplacian eigenvalues (m,) of the graph with links i ~ i +- s mod m.
 
-    They are the sum over s of 4 sin^2(pi k s/m). The term of s = m/2 counts half,
-    because its two links coincide.
+    The k-th is the sum over the steps s of 4 sin^2(pi k s/m). The term of s = m/2
+    counts half, because its two links coincide.
     """
     k = np.arange(m)
     total = np.zeros(m)

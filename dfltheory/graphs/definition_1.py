@@ -1,6 +1,7 @@
 """Checks of networks: Definition 1 of the gossip matrix, and push-sum's assumptions.
 
-Each law is checked separately, and each failure reports where it is largest.
+Each law is checked separately. A failure reports the round, row or entry at which the
+law is broken.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from dfltheory.graphs.user_laws import LawSelection, NetworkLaw, law
 from dfltheory.graphs.weights import default_weights
 
 DRAWS = 20
-"""Number of matrices of a random sequence that are checked."""
+"""Number of matrices of a sequence without a period that are checked."""
 
 
 def check_mixing_matrix(
@@ -53,8 +54,8 @@ def check_mixing_matrix(
     ----------
     W : matrix, networkx graph or sequence
         A dense, sparse or torch matrix; a graph, with edge weights or without (then its
-        default weights are checked); or a sequence. For a periodic sequence every
-        matrix of a period is checked, for a random one a number of draws.
+        default weights are checked); or a sequence. Of a periodic sequence every matrix
+        of a period is checked, of others the first :data:`DRAWS` matrices.
     graph : networkx.Graph, optional
         The network that W may use. By default the links are those of W.
     laws : str, law, or iterable of both, optional
@@ -70,6 +71,14 @@ def check_mixing_matrix(
         The broken laws. If the matrix has the wrong shape or entries that are not
         finite, other laws are not checked.
 
+    Raises
+    ------
+    GraphError
+        If a graph without weights is not connected, or ``graph`` has another number of
+        clients than W.
+    UnknownNameError
+        If there is no law of this name.
+
     Examples
     --------
     >>> print(check_mixing_matrix([[0.5, 0.5], [0.5, 0.6667]]))
@@ -78,24 +87,9 @@ def check_mixing_matrix(
     """
     chosen, user_laws = split_laws(laws)
     names = select(chosen, DEFINITION_1)
-    listed = names + tuple(law.name for law in user_laws)
     if isinstance(W, MixingSequence):
-        rounds = rounds_of(W, DRAWS)
-
-        def failures_of_round(matrix: Matrix) -> tuple[Failure, ...]:
-            return _report(
-                CheckedMatrix(matrix, tol, rounds.eps), graph, names
-            ).failures
-
-        failures = _first_failures(rounds, failures_of_round)
-        further = _failures_of_user(user_laws, rounds.matrices, tuple(failures))
-        details: dict[str, object] = {
-            "rounds looked at": len(rounds.matrices),
-            "standing": standing(rounds),
-        }
-        subject = f"mixing sequence (m = {W.m})"
-        all_failures = (*failures.values(), *further)
-        return Report(subject, listed, all_failures, details)
+        return _report_of_sequence(W, graph, names, user_laws, tol)
+    listed = _names_of_all(names, user_laws)
     weighted = W
     if is_unweighted_graph(W):
         weighted = default_weights(W)  # raises GraphError if it is not connected
@@ -108,9 +102,41 @@ def check_mixing_matrix(
     return replace(report, laws=listed, failures=(*report.failures, *further))
 
 
-def split_laws(
-    laws: LawSelection,
-) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
+def _names_of_all(
+    names: tuple[str, ...], user_laws: tuple[NetworkLaw, ...]
+) -> tuple[str, ...]:
+    """Return the names of all checked laws, with those of user-defined laws last."""
+    return names + tuple(law.name for law in user_laws)
+
+
+def _report_of_sequence(
+    sequence: MixingSequence,
+    graph: Graph | None,
+    names: tuple[str, ...],
+    user_laws: tuple[NetworkLaw, ...],
+    tol: float | None,
+) -> Report:
+    """Return the first failure of each law over a period or the first rounds."""
+    rounds = rounds_of(sequence, DRAWS)
+
+    def failures_of_round(matrix: Matrix) -> tuple[Failure, ...]:
+        return _report(CheckedMatrix(matrix, tol, rounds.eps), graph, names).failures
+
+    failures = _first_failures(rounds, failures_of_round)
+    further = _failures_of_user(user_laws, rounds.matrices, tuple(failures))
+    details: dict[str, object] = {
+        "rounds looked at": len(rounds.matrices),
+        "standing": standing(rounds),
+    }
+    return Report(
+        f"mixing sequence (m = {sequence.m})",
+        _names_of_all(names, user_laws),
+        (*failures.values(), *further),
+        details,
+    )
+
+
+def split_laws(laws: LawSelection) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
     """Separate the names of laws from user-defined laws.
 
     Parameters
@@ -242,11 +268,13 @@ def check_rounds(rounds: Rounds, laws: Iterable[str] | None = None) -> list[Repo
 def _report(
     matrix: CheckedMatrix, graph: Graph | None, names: tuple[str, ...]
 ) -> Report:
+    """Check one matrix; ``graph`` is the network that it may use, if given."""
     if graph is not None:
         nodes = graph.number_of_nodes()
         if nodes != matrix.m:
             raise GraphError(
-                f"W is {matrix.m} x {matrix.m}, but the graph has {nodes} nodes"
+                f"W is {matrix.m} x {matrix.m}, but the graph has {nodes} nodes: they"
+                " must be equally many"
             )
         matrix.allowed = adjacency(graph)
     failures = tuple(broken_laws(matrix, names, graph))

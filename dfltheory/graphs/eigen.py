@@ -129,10 +129,16 @@ def _report_by(method: str, A: Matrix, symmetric: bool) -> SpectralReport:
     """Return the report computed by the method that the caller selected."""
     if method not in _METHODS:
         known = ", ".join(_METHODS)
-        raise InputError(f"method = {method!r} must be auto, closed form, {known}")
+        raise InputError(
+            f"method = {method!r} must be auto, {known}, or closed form for the name of"
+            " a topology"
+        )
     report = _METHODS[method](A, symmetric)
     if report is None:
-        raise InputError(f"method = {method!r} does not apply to this matrix")
+        raise InputError(
+            f"method = {method!r} does not apply to this matrix, or does not converge:"
+            " use method = 'auto'"
+        )
     return report
 
 
@@ -239,7 +245,7 @@ def _by_lanczos(A: Matrix, symmetric: bool) -> SpectralReport | None:
     from scipy.sparse.linalg import ArpackNoConvergence
 
     m = A.shape[0]
-    if m < 3:
+    if m < 3:  # ARPACK needs fewer eigenvalues than rows
         return _by_dense(A, symmetric)
     compute = _symmetric_by_lanczos if symmetric else _nonsymmetric_by_lanczos
     try:
@@ -249,6 +255,7 @@ def _by_lanczos(A: Matrix, symmetric: bool) -> SpectralReport | None:
 
 
 def _symmetric_by_lanczos(A: Matrix) -> SpectralReport:
+    """Use ARPACK on both ends of the spectrum of W - 11'/m."""
     m = A.shape[0]
     # The eigenvalue of the vector 1 is replaced by the mean of the others, so it is not
     # extreme.
@@ -267,6 +274,7 @@ def _symmetric_by_lanczos(A: Matrix) -> SpectralReport:
 
 
 def _nonsymmetric_by_lanczos(A: Matrix) -> SpectralReport:
+    """Use ARPACK on (W - 11'/m)'(W - 11'/m), whose largest eigenvalue is lambda^2."""
     m = A.shape[0]
 
     def gram_product(x: np.ndarray) -> np.ndarray:
@@ -368,10 +376,13 @@ def laplacian_extremes(A: sp.csr_array) -> tuple[float, float]:
     report = _by_dense(W, True) if m <= DENSE_SPECTRUM else _by_lanczos(W, True)
     if report is None:
         report = _by_inverse(W, True)
-    if report is None or report.lambda_m is None:
+    # W is sparse, symmetric and nonnegative, so the last method applies.
+    assert report is not None
+    assert report.lambda_2 is not None
+    if report.lambda_m is None:
         largest = float(arpack(L, m, tol=0)[0][0])
-        return bound * (report.gap if report else 0.0), largest
-    return bound * (1.0 - (report.lambda_2 or 0.0)), bound * (1.0 - report.lambda_m)
+        return bound * report.gap, largest
+    return bound * (1.0 - report.lambda_2), bound * (1.0 - report.lambda_m)
 
 
 __all__ = []

@@ -35,7 +35,8 @@ def refuse_many(name: str, m: int, links: float) -> None:
     """
     if links > MOST_LINKS:
         raise InputError(
-            f"{name}(m = {m}) has {links:.3g} links, above {MOST_LINKS:.0e}"
+            f"{name}(m = {m}) has {links:.3g} links; at most {MOST_LINKS:.0e} are"
+            " allowed: take fewer clients or links"
         )
 
 
@@ -62,16 +63,16 @@ def make_graph(
     """
     graph: Graph = nx.Graph(name=f"{name}({m})", topology=name)
     graph.graph.update(attributes)
-    return _filled(graph, m, edges)
+    return _fill(graph, m, edges)
 
 
 def make_digraph(m: int, arcs: Iterable[tuple[int, int]], name: str) -> DiGraph:
     """Return a directed graph; parameters as in :func:`make_graph`."""
     graph: DiGraph = nx.DiGraph(name=f"{name}({m})", topology=name)
-    return _filled(graph, m, arcs)
+    return _fill(graph, m, arcs)
 
 
-def _filled(graph: GraphType, m: int, edges: Iterable[tuple[int, int]]) -> GraphType:
+def _fill(graph: GraphType, m: int, edges: Iterable[tuple[int, int]]) -> GraphType:
     """Add nodes 0..m-1 and edges to a graph, and return it."""
     graph.add_nodes_from(range(m))
     graph.add_edges_from((i, j) for i, j in edges if i != j)

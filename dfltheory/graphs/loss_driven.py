@@ -74,7 +74,8 @@ class LossDriven:
         Returns
         -------
         (m, m) array
-            Row i sums to 1, with 0 on the diagonal.
+            Row i sums to 1, with 0 on the diagonal. The result is [[0]] for m = 1,
+            because there is no other client to draw.
         """
         f = self._check_losses(losses)
         weight = np.exp(self._logits(f, slice(0, self.m)))
@@ -84,10 +85,16 @@ class LossDriven:
     def _check_losses(self, losses: np.ndarray | None) -> np.ndarray:
         """Return the losses as floats; raise InputError unless they are finite."""
         if losses is None:
-            raise InputError("losses are missing: loss_driven needs the current losses")
+            raise InputError(
+                f"losses are missing: {self.name} needs the current losses ({self.m},)"
+                " of the clients"
+            )
         f = np.asarray(losses, dtype=float)
         if f.shape != (self.m,):
-            raise InputError(f"losses have shape {f.shape}, not ({self.m},)")
+            raise InputError(
+                f"losses have shape {f.shape}, not ({self.m},): give one loss for each"
+                " client"
+            )
         if not np.isfinite(f).all():
             i = int(np.argmin(np.isfinite(f)))
             raise InputError(

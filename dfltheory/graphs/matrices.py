@@ -145,7 +145,7 @@ def as_matrix(W: object, what: str = "the mixing matrix") -> Matrix:
 
 
 def support(W: Matrix) -> sp.csr_array:
-    """Return ones where w_ij != 0 and i != j, as a CSR array."""
+    """Return the (m, m) links of W: ones where w_ij != 0 and i != j, as a CSR array."""
     S = sp.coo_array(W)
     i, j = S.coords
     keep = (i != j) & (S.data != 0)
@@ -318,7 +318,7 @@ def call(
 
 
 def real(name: str, value: object) -> float:
-    """Return a real number as a float.
+    """Return a real number as a float; its range is not checked.
 
     Parameters
     ----------
@@ -338,6 +338,7 @@ def real(name: str, value: object) -> float:
 
 
 def _from_networkx(graph: Graph) -> sp.csr_array:
+    """Return the edge weights of a graph; raise GraphError if an edge has none."""
     if graph.number_of_nodes() == 0:
         raise GraphError("the graph has 0 nodes: a network needs at least 1")
     for u, v, weight in edges_with(graph, "weight"):
@@ -351,6 +352,7 @@ def _from_networkx(graph: Graph) -> sp.csr_array:
 
 
 def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
+    """Convert a torch tensor, dense or sparse, as :func:`read_matrix` does."""
     # The caller has imported torch; this package must not.
     torch = sys.modules["torch"]
     _check_square(tuple(W.shape), what)
@@ -371,6 +373,7 @@ def _from_torch(W: Any, what: str) -> tuple[Matrix, float]:
 
 
 def _check_square(shape: tuple[int, ...], what: str) -> None:
+    """Raise GraphError unless a shape is (m, m) with m >= 1."""
     if len(shape) != 2 or shape[0] != shape[1]:
         text = "x".join(map(str, shape)) or "of a single number"
         raise GraphError(f"{what} has shape {text}: it must be m x m")
@@ -379,6 +382,7 @@ def _check_square(shape: tuple[int, ...], what: str) -> None:
 
 
 def _check_real(dtype: np.dtype, what: str) -> None:
+    """Raise GraphError unless a type holds real numbers."""
     if dtype.kind == "c":
         raise GraphError(f"{what} is complex: weights are real numbers")
     if dtype.kind not in "biuf":

@@ -1,4 +1,8 @@
-"""Checks of the individual laws of a mixing matrix; each reports the worst entry."""
+"""Checks of the individual laws of a mixing matrix.
+
+Each check returns None if the law holds, and otherwise one violation: the largest, or
+the first where violations have no size (entries that are not finite, missing links).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from dfltheory.graphs.matrices import (
 )
 
 Violation = tuple[str, float, float, str]
-"""Location of the worst violation, its value, the tolerance, and a message."""
+"""Location of a violation, its value, the tolerance, and a message."""
 
 
 class CheckedMatrix:

@@ -78,7 +78,7 @@ class PushSumConstants:
 
     @property
     def standing(self) -> str:
-        """Return "computed" if the constants cover all rounds, else "estimate"."""
+        """Evidence: "computed" if the constants cover all rounds, else "estimate"."""
         return "computed" if self.exact else "estimate"
 
     def __str__(self) -> str:

@@ -92,10 +92,20 @@ def one_per_round(
     -------
     OnePerRound
         The sequence.
+
+    Raises
+    ------
+    InputError
+        If ``k`` is given for random_matching or missing for client_sampling.
+    UnknownNameError
+        If there is no such network.
     """
     if of == "random_matching":
         if k is not None:
-            raise InputError("k is for random_neighbors and client_sampling only")
+            raise InputError(
+                f"k = {k} is for random_neighbors and client_sampling only: omit it for"
+                " random_matching"
+            )
         return OnePerRound(RandomMatching(m))
     if of == "random_neighbors":
         network = RandomNeighbors(m) if k is None else RandomNeighbors(m, k)

@@ -33,7 +33,7 @@ def check_links(name: str, m: int, k: int) -> None:
     if links > MOST_LINKS_PER_ROUND:
         raise InputError(
             f"{name}: a round with m = {m} and k = {k} has {links:.3g} links; at most"
-            f" {MOST_LINKS_PER_ROUND:.0e} are allowed"
+            f" {MOST_LINKS_PER_ROUND:.0e} are allowed: take a smaller m or k"
         )
 
 

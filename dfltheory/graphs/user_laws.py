@@ -185,8 +185,8 @@ def law(
 
     Returns
     -------
-    NetworkLaw
-        The law.
+    NetworkLaw or callable
+        The law; with ``name`` or ``of`` only, a decorator that returns it.
 
     Examples
     --------
@@ -207,6 +207,7 @@ def _named_law(
     name: str | None,
     of: Literal["matrix", "sequence"],
 ) -> NetworkLaw:
+    """Return the law of a function; by default its name with spaces is the law's."""
     if not callable(function):
         raise InputError(f"law = {function!r} must be a function of W or of a sequence")
     function_name = getattr(function, "__name__", type(function).__name__)

@@ -211,6 +211,7 @@ def column_stochastic(
 
 
 def _require_graph(graph: object, rule: str) -> None:
+    """Raise InputError unless the argument of a weight rule is a networkx graph."""
     if not is_graph(graph):
         kind = type(graph).__name__
         raise InputError(f"{rule} takes a networkx graph, not {kind}: see from_matrix")
@@ -233,9 +234,10 @@ def _undirected_adjacency(graph: Graph, rule: str) -> sp.csr_array:
 
 
 def _weighted_adjacency(graph: Graph, weight: str | None, rule: str) -> sp.csr_array:
-    """Return the weights of a strongly connected graph, self-weights included.
+    """Return the weights a_ij (m, m) of the arcs j -> i, self-weights included.
 
-    The self-weight of a client without self-loop is 1.
+    The graph must be strongly connected. The self-weight of a client without self-loop
+    is 1.
     """
     _require_graph(graph, rule)
     A = adjacency(graph)
