@@ -71,7 +71,7 @@ def registrations_end_with_the_test(monkeypatch):
     """
     from dfltheory import algorithms
 
-    monkeypatch.setattr(algorithms, "_OWN", dict(algorithms._OWN))
+    monkeypatch.setattr(algorithms, "_REGISTERED", dict(algorithms._REGISTERED))
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,8 @@ SPOKEN: dict[str, tuple[type[Algorithm[Any]], dict[str, int], str | None]] = {
 }
 """Aliases from papers: class, default hyperparameters, and network, if implied."""
 
-_OWN: dict[str, type[Algorithm[Any]]] = {}
-"""Classes registered by users in this process."""
+_REGISTERED: dict[str, type[Algorithm[Any]]] = {}
+"""Classes of users that this process has registered, by their keys."""
 
 AlgorithmKind = TypeVar("AlgorithmKind", bound=type[Algorithm[Any]])
 
@@ -131,7 +131,8 @@ def register(kind: AlgorithmKind) -> AlgorithmKind:
     Raises
     ------
     InputError
-        If it is not a valid algorithm class, or its name is in use.
+        If it is not a valid algorithm class, or its name is that of another algorithm
+        or an alias.
     """
     if not _is_algorithm_class(kind):
         raise InputError(
@@ -139,11 +140,12 @@ def register(kind: AlgorithmKind) -> AlgorithmKind:
         )
     check_class(kind)
     key = _key(kind.__name__)
-    if key in ALGORITHMS or not _is_same_class(_OWN.get(key, kind), kind):
+    is_built_in = key in ALGORITHMS or key in SPOKEN
+    if is_built_in or not _is_same_class(_REGISTERED.get(key, kind), kind):
         raise InputError(
             f"there is already an algorithm called {key}: rename {kind.__qualname__}"
         )
-    _OWN[key] = kind
+    _REGISTERED[key] = kind
     return kind
 
 
@@ -159,8 +161,8 @@ def _is_same_class(known: type[Algorithm[Any]], kind: type[Algorithm[Any]]) -> b
 
 
 def names() -> list[str]:
-    """Return the sorted names of all algorithms, including registered ones."""
-    return sorted({**ALGORITHMS, **_OWN})
+    """Return the sorted names of all algorithms, with registered ones, not aliases."""
+    return sorted({**ALGORITHMS, **_REGISTERED})
 
 
 def get(name: str) -> type[Algorithm[Any]]:
@@ -182,7 +184,7 @@ def get(name: str) -> type[Algorithm[Any]]:
         If there is no such algorithm.
     """
     key = _key(name)
-    kind = ALGORITHMS.get(key) or _OWN.get(key) or spoken(name)[0]
+    kind = ALGORITHMS.get(key) or _REGISTERED.get(key) or spoken(name)[0]
     if kind is None:
         raise UnknownNameError("algorithm", name, set(names()))
     return kind
@@ -203,12 +205,13 @@ def spoken(name: str) -> tuple[type[Algorithm[Any]] | None, dict[str, int], str 
     hyperparameters : dict of str to int
         Default hyperparameters under this name.
     network : str or None
-        Kind of the network that the name implies.
+        Name of the network that the alias implies, for example "loss_driven".
     """
     return SPOKEN.get(_key(name), (None, {}, None))
 
 
 def _key(name: str) -> str:
+    """Return the key of a name: lower case, without "-" and "_"."""
     return name.lower().replace("-", "").replace("_", "")
 
 

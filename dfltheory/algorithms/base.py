@@ -8,8 +8,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeVar
 
 import torch
 from torch import Tensor
@@ -93,6 +93,7 @@ class Algorithm(Generic[S]):
     glossary: ClassVar[dict[str, str]] = {}
     """Maps fields to glossary names that differ from them."""
     source: ClassVar[str] = ""
+    """Publication that defines the algorithm."""
     ranges: ClassVar[Mapping[str, Restriction]] = ranges("")
     """Ranges of hyperparameters; others are not restricted. The constructor, the reader
     of experiment files and their JSON schema check them.
@@ -111,35 +112,59 @@ class Algorithm(Generic[S]):
 
     def __post_init__(self) -> None:
         for f in fields(self):
-            value = getattr(self, f.name)
-            if f.type in (float, int, "float", "int") and isinstance(
-                value, (str, list, tuple, dict)
-            ):
-                raise InputError(
-                    f"{type(self).__name__}: {f.name} = {value!r:.60} must be a number"
-                )
-            if f.name not in self.ranges:
-                continue
-            if value is None and f.default is None:
-                continue
-            number = checked_number(
-                f"{type(self).__name__}: {f.name}",
-                value,
-                self.ranges[f.name],
-                integer=f.type in (int, "int"),
-            )
-            if number is not value:
-                object.__setattr__(self, f.name, number)
+            self._check_type(f)
+            if f.name in self.ranges:
+                self._convert_to_range(f)
         for name, words in word_choices(type(self)).items():
             if getattr(self, name) not in words:
-                value, known = getattr(self, name), " or ".join(map(str, words))
-                raise InputError(
-                    f"{type(self).__name__}: {name} = {value!r} must be {known}"
-                )
+                self._refuse(name, " or ".join(map(str, words)))
+
+    def _check_type(self, f: Field[Any]) -> None:
+        """Raise InputError if a number or a flag has a value of another type."""
+        value = getattr(self, f.name)
+        is_container = isinstance(value, (str, list, tuple, dict))
+        if f.type in (float, int, "float", "int") and is_container:
+            self._refuse(f.name, "a number")
+        if f.type in (bool, "bool") and value not in (True, False):
+            self._refuse(f.name, "True or False")  # any text would count as True
+
+    def _convert_to_range(self, f: Field[Any]) -> None:
+        """Convert a number to its field's type; raise InputError outside its range."""
+        value = getattr(self, f.name)
+        if value is None and f.default is None:
+            return
+        number = checked_number(
+            f"{type(self).__name__}: {f.name}",
+            value,
+            self.ranges[f.name],
+            integer=f.type in (int, "int"),
+        )
+        if number is not value:
+            object.__setattr__(self, f.name, number)
+
+    def _refuse(self, name: str, allowed: str) -> NoReturn:
+        """Raise InputError for a hyperparameter, with the values that are allowed."""
+        value = getattr(self, name)
+        raise InputError(
+            f"{type(self).__name__}: {name} = {value!r:.60} must be {allowed}"
+        )
 
     def hyperparameter(self, name: str) -> Any:
-        """Return a hyperparameter, or its implied value if the class lacks it."""
-        return getattr(self, name) if hasattr(self, name) else self.implied[name]
+        """Return a hyperparameter, or its implied value if the class lacks it.
+
+        Raises
+        ------
+        InputError
+            If the class neither has the hyperparameter nor implies its value.
+        """
+        if hasattr(self, name):
+            return getattr(self, name)
+        if name not in self.implied:
+            raise InputError(
+                f"{type(self).__name__} has no hyperparameter {name}, which its base"
+                f" class uses: add the field `{name}`, or its value to `implied`"
+            )
+        return self.implied[name]
 
     @property
     def name(self) -> str:
@@ -288,24 +313,24 @@ def check_class(kind: type[Algorithm[Any]]) -> None:
     Other attributes would be missing from checkpoints and comparisons.
     """
     for owner in kind.__mro__:
-        if "__dataclass_fields__" in vars(owner) or not (
-            annotations := inspect.get_annotations(owner)
-        ):
-            continue
-        # dataclass itself recognizes all spellings of ClassVar
-        reference: Any = dataclass(
-            type(
-                owner.__name__,
-                (),
-                {"__annotations__": annotations, "__module__": owner.__module__},
-            )
-        )
-        if undeclared := [f.name for f in fields(reference)]:
+        undeclared = _annotations_without_field(owner)
+        if undeclared:
             raise InputError(
                 f"{owner.__name__}: {', '.join(undeclared)} is not a field, so it would"
                 " be missing from checkpoints: put @dataclass(frozen=True) directly"
                 f" above class {owner.__name__}"
             )
+
+
+def _annotations_without_field(owner: type) -> list[str]:
+    """Return the annotated attributes of a class that is not itself a dataclass."""
+    annotations = inspect.get_annotations(owner)
+    if "__dataclass_fields__" in vars(owner) or not annotations:
+        return []
+    # dataclass itself recognizes all spellings of ClassVar
+    namespace = {"__annotations__": annotations, "__module__": owner.__module__}
+    reference: Any = dataclass(type(owner.__name__, (), namespace))
+    return [f.name for f in fields(reference)]
 
 
 def sampled(participation: float, m: int) -> int:

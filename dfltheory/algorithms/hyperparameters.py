@@ -6,26 +6,42 @@ from dataclasses import fields
 from functools import cache
 from typing import Literal, get_args, get_origin, get_type_hints
 
+from dfltheory.errors import one_of
 from dfltheory.number_ranges import COUNT, NONNEGATIVE, POSITIVE, NumberRange
 
-_KINDS: tuple[tuple[str, NumberRange], ...] = (
-    ("eta eta_u eta_v eta_s lam beta", POSITIVE),
-    ("rho weight_decay clip", NONNEGATIVE),
-    ("gamma share decay participation", NumberRange(0, 1, open_low=True)),
-    ("alpha theta sparsity", NumberRange(0, 1, open_high=True)),
-    ("mu prune", NumberRange(0, 1)),
-    ("K K_u K_v Q levels", COUNT),
-)
-
-
-_RANGES: dict[str, NumberRange] = {
-    name: allowed for names, allowed in _KINDS for name in names.split()
+_STANDARD_RANGES: dict[str, NumberRange] = {
+    **dict.fromkeys(("eta", "eta_u", "eta_v", "eta_s", "lam", "beta"), POSITIVE),
+    **dict.fromkeys(("rho", "weight_decay", "clip"), NONNEGATIVE),
+    **dict.fromkeys(
+        ("gamma", "share", "decay", "participation"), NumberRange(0, 1, open_low=True)
+    ),
+    **dict.fromkeys(("alpha", "theta", "sparsity"), NumberRange(0, 1, open_high=True)),
+    **dict.fromkeys(("mu", "prune"), NumberRange(0, 1)),
+    **dict.fromkeys(("K", "K_u", "K_v", "Q", "levels"), COUNT),
 }
 
 
 def ranges(names: str) -> dict[str, NumberRange]:
-    """Return the standard ranges of hyperparameters, given names such as "eta K"."""
-    return {name: _RANGES[name] for name in (*names.split(), "decay", "weight_decay")}
+    """Return the standard ranges of hyperparameters by name.
+
+    Parameters
+    ----------
+    names : str
+        Names separated by blanks, such as "eta K"; those of ``decay`` and
+        ``weight_decay``, which every algorithm has, are added.
+
+    Raises
+    ------
+    UnknownNameError
+        If a hyperparameter has no standard range.
+    """
+    listed = (*names.split(), "decay", "weight_decay")
+    return {
+        one_of("standard range of a hyperparameter", name, _STANDARD_RANGES): (
+            _STANDARD_RANGES[name]
+        )
+        for name in listed
+    }
 
 
 @cache

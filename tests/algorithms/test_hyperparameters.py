@@ -10,6 +10,8 @@ import pytest
 
 import dfltheory.algorithms as alg
 from dfltheory.algorithms.base import check_class
+from dfltheory.algorithms.gossip import LocalSteps
+from dfltheory.algorithms.hyperparameters import ranges
 from dfltheory.errors import DFLTheoryError, InputError, UnknownNameError
 from dfltheory.training.options import algorithm_name, section_names
 from tests.algorithms.table import (
@@ -184,7 +186,7 @@ def test_hyperparameters_must_be_fields_of_the_class():
 def test_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
     monkeypatch,
 ):
-    monkeypatch.setattr(alg, "_OWN", {})
+    monkeypatch.setattr(alg, "_REGISTERED", {})
     assert alg.register(MixesTwice) is MixesTwice
     assert alg.register(MixesTwice) is MixesTwice  # its module may be imported again
     assert alg.get("mixes-twice") is MixesTwice
@@ -196,3 +198,34 @@ def test_registered_class_is_found_by_name_and_keeps_its_place_in_documents(
             alg.register(type(name, (Plain,), {}))
     with pytest.raises(InputError, match="@register"):
         alg.register(MixesTwice())
+
+
+@pytest.mark.parametrize("flag", ["no", "False", None, 2, [True]])
+def test_a_flag_that_is_neither_true_nor_false_is_rejected(flag):
+    with pytest.raises(InputError, match="keep_momentum"):
+        alg.DFedAvgM(eta=0.1, K=2, keep_momentum=flag)
+    with pytest.raises(InputError, match="nesterov"):
+        alg.QGDSGDm(eta=0.1, nesterov=flag)
+    assert alg.DFedAvgM(eta=0.1, K=2, keep_momentum=np.True_).keep_momentum
+
+
+def test_a_hyperparameter_that_a_class_lacks_is_named():
+    @dataclasses.dataclass(frozen=True)
+    class WithoutStepSize(LocalSteps):
+        K: int = 1
+
+    assert WithoutStepSize().hyperparameter("rho") == 0  # implied
+    with pytest.raises(InputError, match="eta"):
+        WithoutStepSize().hyperparameter("eta")
+
+
+def test_ranges_rejects_a_name_without_standard_range():
+    with pytest.raises(UnknownNameError, match="etta"):
+        ranges("etta K")
+
+
+@pytest.mark.parametrize("alias", sorted(alg.SPOKEN))
+def test_register_rejects_the_names_by_which_papers_call_other_algorithms(alias):
+    with pytest.raises(InputError, match=alias):
+        alg.register(type(alias.upper(), (Plain,), {}))
+    assert alg.get(alias) is alg.SPOKEN[alias][0]
