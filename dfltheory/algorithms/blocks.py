@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
@@ -24,8 +25,8 @@ Phase = tuple[Index | None, float, int, float]
 radius.
 """
 
-_SHORT = 4096
-"""Smallest number of coordinates of a part."""
+_LEAST_WIDTH = 4096
+"""Smallest number of coordinates of a part, except the last one."""
 
 
 def block_coordinates(shared: Index | None, d: int) -> tuple[Index, Index]:
@@ -97,7 +98,7 @@ def parts(index: Index, at_most: int = 32) -> Sequence[Index]:
     Parameters
     ----------
     index : Index
-        The coordinates.
+        The coordinates; a slice has both ends, and step 1.
     at_most : int
         Largest number of parts.
 
@@ -108,7 +109,7 @@ def parts(index: Index, at_most: int = 32) -> Sequence[Index]:
     """
     is_slice = isinstance(index, slice)
     begin, end = (index.start, index.stop) if is_slice else (0, len(index))
-    width = max(_SHORT, -(-(end - begin) // at_most))
+    width = max(_LEAST_WIDTH, math.ceil((end - begin) / at_most))
     slices = [slice(a, min(a + width, end)) for a in range(begin, end, width)]
     if isinstance(index, slice):
         return slices

@@ -51,7 +51,13 @@ def _keep(x: Tensor, positions: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class TopK:
-    """Keep the k = max(1, round(share d)) largest entries; delta = k/d."""
+    """Keep the k = max(1, round(share d)) largest entries; delta = k/d.
+
+    Parameters
+    ----------
+    share : float
+        Fraction k/d of the entries, in (0, 1].
+    """
 
     share: float
 
@@ -74,6 +80,11 @@ class RandK:
     """Keep k = max(1, round(share d)) random entries, without scaling; delta = k/d.
 
     Neighbors derive the positions from the sender's seed, so positions are not sent.
+
+    Parameters
+    ----------
+    share : float
+        Fraction k/d of the entries, in (0, 1].
     """
 
     share: float
@@ -119,6 +130,11 @@ class QSGD:
 
     tau = 1 + min(d/s^2, sqrt(d)/s). tau C(x) has mean x and
     E||tau C(x)||^2 <= tau ||x||^2 (Alistarh et al. 2017).
+
+    Parameters
+    ----------
+    levels : int
+        Number s >= 1 of levels.
     """
 
     levels: int

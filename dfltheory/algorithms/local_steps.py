@@ -73,10 +73,10 @@ def local_steps(
     """
     if block is not None and is_empty(block):
         return y
-    fixed = {} if batch is None else {"batch": batch}
+    one_batch = {} if batch is None else {"batch": batch}
     for k in range(K):
         point = y if weights is None else y / weights
-        g = algorithm.slope(grad, point, rho, block, **fixed)
+        g = algorithm.slope(grad, point, rho, block, **one_batch)
         if block is not None:
             g = g[..., block]
         if correct is not None:
@@ -97,13 +97,17 @@ def local_steps(
 def corrected_steps(
     algorithm: Algorithm[Any], grad: Oracle, x: Tensor, correct: Correction
 ) -> Tensor:
-    """Take the algorithm's K steps of size eta from x, with corrected gradients."""
-    eta, K = algorithm.hyperparameter("eta"), algorithm.hyperparameter("K")
+    """Take the algorithm's K steps of size eta, with corrected gradients.
+
+    The steps start at x (S, m, d), which is not changed; the result is a new tensor.
+    """
+    eta = algorithm.hyperparameter("eta")
+    K = algorithm.hyperparameter("K")
     return local_steps(algorithm, grad, grad.begin(x), eta=eta, K=K, correct=correct)
 
 
 def shifted(by: Tensor) -> Correction:
-    """Return the correction g + by."""
+    """Return the correction g + by, for a shift ``by`` (S, m, d)."""
 
     def correct(g: Tensor, y: Tensor) -> Tensor:
         return g.add_(by)
@@ -112,7 +116,7 @@ def shifted(by: Tensor) -> Correction:
 
 
 def pulled(x: Tensor, lam: float, dual: Tensor | None = None) -> Correction:
-    """Return the correction g - dual + lam (y - x).
+    """Return the correction g - dual + lam (y - x), for x and dual (S, m, d).
 
     These are the gradients of F_i(y) + lam/2 ||y - x||^2 - <dual, y>.
     """

@@ -211,7 +211,7 @@ class FedRoD(Server[HeadsState]):
 
 
 def _with_head(y: Tensor, v: Index, p: Tensor) -> Tensor:
-    """Return models whose head is v + p."""
+    """Return models (y_u, y_v + p), where v are the coordinates of the head."""
     point = y.clone()
     point[..., v] += p
     return point

@@ -16,7 +16,7 @@ from dfltheory.algorithms.local_steps import local_steps, pulled
 
 @dataclass(frozen=True, eq=False)
 class DualState(State):
-    """State with the dual variables ghat (S, m, d), 0 before round 0."""
+    """State with ``dual`` (S, m, d), the ghat_i of the paper, 0 before round 0."""
 
     dual: Tensor
 

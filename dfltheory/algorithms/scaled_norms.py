@@ -17,10 +17,11 @@ class ScaledNorm:
     Attributes
     ----------
     vector : (..., d) tensor
+        x / unit.
     value : (..., 1) tensor
-        ||vector||.
+        ||vector||, without overflow or underflow.
     unit : float or (..., 1) tensor
-        1 where the norm of x itself is in range.
+        1 where the norm of x itself is in range, else the largest absolute coordinate.
     """
 
     vector: Tensor
@@ -53,6 +54,7 @@ def scaled_norm(x: Tensor) -> ScaledNorm:
 
 
 def _row_norms(x: Tensor, order: float = 2.0) -> Tensor:
+    """Return the norms of the given order along the last axis, (..., 1)."""
     return cast(  # torch.linalg has no annotations
         "Tensor",
         torch.linalg.vector_norm(x, ord=order, dim=-1, keepdim=True),  # pyright: ignore[reportUnknownMemberType]

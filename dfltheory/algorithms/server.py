@@ -40,7 +40,7 @@ class Server(Phased[SharedStateType]):
 
 @dataclass(frozen=True)
 class FedAvg(Server[SharedState]):
-    """FedAvg: x_i = K SGD steps from the server's model; the server averages.
+    """FedAvg: K SGD steps of each client from the server's model, then an average.
 
     Parameters
     ----------
@@ -182,12 +182,15 @@ class LocalSGD(Phased[Counting]):
     ranges: ClassVar = ranges("eta K")
 
     def init(self, x0: Tensor, grad: Oracle) -> Counting | CountingState:
+        """Return the initial state, with 0 steps since the last average."""
         return CountingState(x=x0, z=x0)
 
     def phases(self, u: Index, v: Index) -> Iterable[Phase]:
+        """Return one phase: a single step on all coordinates."""
         return [(None, self.eta, 1, 0.0)]
 
     def communicate(self, state: Counting, mix: Mix) -> Counting:
+        """Return the state with z averaged in each K-th round, else kept."""
         steps = (state.steps + 1) % self.K
         return replace(state, x=state.z if steps else mix(state.z), steps=steps)
 

@@ -92,7 +92,7 @@ def test_long_blocks_are_cut_into_32_and_short_ones_not_below_4096(n, widths, be
 
 
 def test_what_is_exchanged_in_parts_is_exchanged(monkeypatch):
-    monkeypatch.setattr(module, "_SHORT", 1)
+    monkeypatch.setattr(module, "_LEAST_WIDTH", 1)
     z = torch.randn(
         1, 3, 50, generator=torch.Generator().manual_seed(0), dtype=torch.float64
     )

@@ -411,7 +411,7 @@ def test_every_client_of_every_seed_chooses_among_its_own_weights():
 
 @pytest.mark.parametrize("short", [4096, 2])
 def test_entry_that_no_client_sent_is_zero_and_others_are_averages(short, monkeypatch):
-    monkeypatch.setattr("dfltheory.algorithms.blocks._SHORT", short)
+    monkeypatch.setattr("dfltheory.algorithms.blocks._LEAST_WIDTH", short)
     sent = torch.tensor([[[1.0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0]]], dtype=F64)
     mask = torch.tensor([[[1, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0]]], dtype=torch.uint8)
     z = sent * torch.tensor(
