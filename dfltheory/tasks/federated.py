@@ -27,7 +27,7 @@ from dfltheory.tasks.images import ImageSet, Normalize, load_images
 from dfltheory.tasks.partition import PartitionKind, partition_labels
 from dfltheory.tasks.supervised import Supervised
 
-_MODEL = {
+_DEFAULT_MODEL = {
     "mnist": "mnist_2nn",
     "fashion_mnist": "mnist_2nn",
     "cifar10": "cifar_cnn",
@@ -136,7 +136,7 @@ def image_task(
         return [(to_tensor(x[indices]), y[indices]) for indices in client_indices]
 
     test_sets: Examples | list[Examples]
-    if checked_name("test", test, {"all", "own"}) == "all":
+    if checked_name("choice of test sets", test, {"all", "own"}) == "all":
         # torch warns of arrays that are not writable, such as those read from a file
         test_x = np.require(images.test_x, requirements="W")
         test_sets = to_tensor(test_x), images.test_y
@@ -203,6 +203,11 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
     seed : int
         Seed of the choice.
 
+    Returns
+    -------
+    Supervised
+        A copy that shares the data and the network of the task.
+
     Raises
     ------
     InputError
@@ -231,12 +236,13 @@ def measured_on(task: Supervised, examples: int, seed: int = 0) -> Supervised:
 
 
 def _network(images: ImageSet, model: str | nn.Module | None, seed: int) -> nn.Module:
+    """Return a module unchanged, or a new network of the given or default name."""
     if isinstance(model, nn.Module):
         return model
     # preserve the caller's random state
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        name = model or _MODEL.get(images.name, "softmax")
+        name = model or _DEFAULT_MODEL.get(images.name, "softmax")
         return models.get(name, images.shape, images.classes)
 
 
@@ -253,10 +259,10 @@ def _random_subset(
             continue
         x, y = getattr(images, f"{part}_x"), getattr(images, f"{part}_y")
         n = len(y)
-        if not 1 <= count <= n:
+        if whole_number(what, count, at_least=1) > n:
             raise InputError(
-                f"{what} = {count} must lie between 1 and the {n} that"
-                f" {images.name} has"
+                f"{what} = {count} must be at most {n}, the number that {images.name}"
+                " has"
             )
         keep = np.sort(rng.choice(n, count, replace=False))
         columns = {f"{part}_x": x[keep], f"{part}_y": y[keep]}

@@ -63,6 +63,11 @@ class Gaussian(Noise):
     """xi_i ~ N(0, (sigma_i^2 / d) I_d), so E||xi_i||^2 = sigma_i^2 for every d.
 
     ``sigma`` is one number for all clients, or one for each.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or a number is negative or not finite.
     """
 
     def __init__(self, sigma: float | Sequence[float] | Tensor):
@@ -113,10 +118,18 @@ class FiniteSupport(Noise):
 
     This models minibatches from a finite set. ``shifts`` is (n, d) for all clients, or
     (m, n, d); each client's shifts must sum to zero.
+
+    Raises
+    ------
+    InputError
+        If the shifts are not such an array, or a client's do not sum to zero.
     """
 
     def __init__(self, shifts: Tensor | Sequence):
-        self.shifts = torch.as_tensor(shifts, dtype=torch.float64)
+        try:
+            self.shifts = torch.as_tensor(shifts, dtype=torch.float64)
+        except (TypeError, ValueError, RuntimeError):
+            self.shifts = torch.empty(0)
         has_shape = self.shifts.ndim in (2, 3) and self.shifts.numel() > 0
         if not has_shape or not self.shifts.isfinite().all():
             raise InputError(

@@ -15,8 +15,15 @@ import torch
 from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
-from dfltheory.errors import InputError
-from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
+from dfltheory.errors import InputError, whole_number
+from dfltheory.number_ranges import (
+    NONNEGATIVE,
+    POSITIVE,
+    NonnegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    checked_number,
+)
 from dfltheory.tasks.coupled_minimum import Coupling, coupled_floor
 from dfltheory.tasks.noise import Gaussian
 from dfltheory.tasks.sizes import refuse_beyond_memory
@@ -219,7 +226,7 @@ def coupled(
     L_u, L_v : float
         Smoothness constants of the blocks [c s^-2].
     chi : float
-        Coupling L_uv / sqrt(L_u L_v); chi sqrt(L_u L_v) < min(L_u, L_v).
+        Coupling L_uv / sqrt(L_u L_v), such that chi sqrt(L_u L_v) < min(L_u, L_v).
     spread : float
         Root mean square deviation of the clients' centers in u, and in v [s].
     sigma_u, sigma_v : float
@@ -228,13 +235,23 @@ def coupled(
         Seed of the centers.
     dtype, device
         Type and device of all tensors.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the task exceeds this machine's memory.
     """
-    k = chi * math.sqrt(L_u * L_v) if min(L_u, L_v, chi) >= 0 else -1.0
-    if min(m, p) < 1 or not 0 <= k < min(L_u, L_v) or not 0 <= spread < math.inf:
+    m = whole_number("m", m, at_least=1)
+    p = whole_number("p", p, at_least=1)
+    for name, value in (("L_u", L_u), ("L_v", L_v)):
+        checked_number(name, value, POSITIVE)
+    for name, value in (("chi", chi), ("spread", spread)):
+        checked_number(name, value, NONNEGATIVE)
+    k = chi * math.sqrt(L_u * L_v)
+    if k >= min(L_u, L_v):
         raise InputError(
-            "need m, p >= 1, spread >= 0 and 0 <= chi sqrt(L_u L_v) < min(L_u, L_v),"
-            f" not m = {m}, p = {p}, spread = {spread}, chi = {chi}, L_u = {L_u}, L_v ="
-            f" {L_v}"
+            f"chi = {chi} is too large: chi sqrt(L_u L_v) = {k:.6g} must be below"
+            f" min(L_u, L_v) = {min(L_u, L_v):.6g}"
         )
     refuse_beyond_memory("coupled", 2 * m * p, m=m, p=p)
     g = torch.Generator().manual_seed(seed)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from dfltheory.errors import InputError, checked_name
+from dfltheory.errors import InputError, checked_name, whole_number
 from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
 from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.tasks.sizes import refuse_beyond_memory
@@ -63,10 +63,10 @@ def quadratic(
     InputError
         If constants contradict each other, or the task exceeds this machine's memory.
     """
+    m = whole_number("m", m, at_least=1)
+    d = whole_number("d", d, at_least=1)
     if zeta is None:
         zeta = 1.0 if m > 1 else 0.0
-    if m < 1 or d < 1:
-        raise InputError(f"a quadratic needs m >= 1 and d >= 1, not m = {m}, d = {d}")
     if not (0 <= mu <= L and 0 < L < math.inf):
         raise InputError(
             f"the constants must satisfy 0 <= mu <= L and 0 < L, not mu = {mu}, L = {L}"
@@ -153,6 +153,7 @@ def _rotation(d: int, g: torch.Generator) -> Tensor:
 
 
 def _rotate(values: Tensor, vectors: Tensor) -> Tensor:
+    """Return the symmetric matrices with these eigenvalues and eigenvectors."""
     A = (vectors * values.unsqueeze(-2)) @ vectors.mT
     return (A + A.mT) / 2
 

@@ -14,8 +14,15 @@ import torch
 from torch import Tensor
 
 from dfltheory.constants import ProblemConstants
-from dfltheory.errors import InputError
-from dfltheory.number_ranges import NonnegativeFloat, PositiveFloat, PositiveInt
+from dfltheory.errors import InputError, whole_number
+from dfltheory.number_ranges import (
+    NONNEGATIVE,
+    POSITIVE,
+    NonnegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    checked_number,
+)
 from dfltheory.tasks.noise import NoiseLike
 from dfltheory.tasks.sizes import refuse_beyond_memory
 from dfltheory.tasks.synthetic import NumbersLike, Placement, Synthetic, matrix, of_size
@@ -30,10 +37,10 @@ class Separable(Synthetic):
     x_star: Tensor
 
     def __init__(self, c: NumbersLike, noise: NoiseLike, **options: Unpack[Placement]):
-        c = matrix(c, "the centers")
+        c = matrix(c, "c")
         m, d = c.shape
         super().__init__(m, d, noise, **options)
-        self.c = self._tensor(c, "the centers")
+        self.c = self._tensor(c, "c")
 
     @cached_property
     def f_star(self) -> float:
@@ -90,6 +97,7 @@ class Sinusoidal(Separable):
 
     @cached_property
     def _phasors(self) -> Tensor:
+        """The phasors p_ik = exp(-i w c_ik), (m, d), complex."""
         # torch has no complex type for half precision
         angle = -self.w * self.c.to(torch.promote_types(self.dtype, torch.float32))
         return torch.polar(torch.ones_like(angle), angle)
@@ -101,7 +109,7 @@ class Sinusoidal(Separable):
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem."""
+        """The exact constants of this problem."""
         slope = self.a * self.w
         q = self._phasors - self._phasors.mean(0)
         squares = q.abs().square()
@@ -166,11 +174,12 @@ class Clipped(Separable):
         return self.h * self._clip(x - self.c)
 
     def _clip(self, t: Tensor) -> Tensor:
+        """Return t clipped to [-r, r]."""
         return t.clamp(-self.r, self.r)
 
     @cached_property
     def _kinks(self) -> tuple[Tensor, Tensor]:
-        """Return the sorted kinks (2m, d), and each client's gradient / h at them."""
+        """The sorted kinks (2m, d), and the gradients / h at them (2m, m, d)."""
         kinks = torch.cat([self.c - self.r, self.c + self.r]).sort(0).values
         return kinks, self._clip(kinks[:, None] - self.c)
 
@@ -191,7 +200,7 @@ class Clipped(Separable):
 
     @cached_property
     def constants(self) -> ProblemConstants:
-        """What is known of this problem."""
+        """The exact constants of this problem."""
         _, slopes = self._kinks
         squares = (slopes - slopes.mean(1, keepdim=True)).square()
         largest_variances = squares.mean(1).amax(0)  # (d,)
@@ -221,13 +230,12 @@ def _random_centers(
 
     Their mean has norm ``distance``, and their RMS deviation is ``spread``.
     """
-    has_shape = min(m, d) >= 1
-    is_positive = 0 < L < math.inf and 0 < B < math.inf
-    if not (has_shape and is_positive and min(spread, distance) >= 0):
-        raise InputError(
-            f"need m, d >= 1, L > 0, B > 0, spread >= 0 and distance >= 0, not m = {m},"
-            f" d = {d}, L = {L}, B = {B}, spread = {spread}, distance = {distance}"
-        )
+    m = whole_number("m", m, at_least=1)
+    d = whole_number("d", d, at_least=1)
+    for name, value in (("L", L), ("B", B)):
+        checked_number(name, value, POSITIVE)
+    for name, value in (("spread", spread), ("distance", distance)):
+        checked_number(name, value, NONNEGATIVE)
     refuse_beyond_memory(task, m * d, m=m, d=d)
     g = torch.Generator().manual_seed(seed)
     c = torch.randn(m, d, generator=g, dtype=torch.float64)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, whole_number
 from dfltheory.tasks.noise import NoiseLike, as_noise
 from dfltheory.tasks.task import Task
 
@@ -85,16 +85,14 @@ class Synthetic(Task[Tensor]):
         dtype: torch.dtype = torch.float64,
         device: torch.device | str = "cpu",
     ):
-        if m < 1 or d < 1:
-            raise InputError(
-                f"a task needs m >= 1 clients and d >= 1 parameters, not m = {m}, d"
-                f" = {d}"
-            )
+        self.m = whole_number("m", m, at_least=1)
+        self.d = whole_number("d", d, at_least=1)
         if not dtype.is_floating_point:
             raise InputError(
                 f"dtype = {dtype} must be a floating-point type such as torch.float64"
             )
-        self.m, self.d, self.dtype, self.device = m, d, dtype, torch.device(device)
+        self.dtype = dtype
+        self.device = torch.device(device)
         self.noise = as_noise(noise)
         self.noise.check(m, d)
         self._like = torch.empty(0, dtype=dtype, device=self.device)

@@ -480,3 +480,29 @@ def test_lanczos_slack_is_the_published_bound():
     width = ends.high - ends.low + 2 * ends.slack
     assert ends.slack == pytest.approx(epsilon * width, rel=1e-12)
     assert ends.steps == 12
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("clients", []),
+        ("clients", [16]),
+        ("clients", [-1]),
+        ("confidence", 2),
+        ("confidence", 0.0),
+        ("steps", 0),
+        ("draws", 1),
+        ("minibatches", -1),
+    ],
+)
+def test_effort_out_of_range_is_rejected_by_name(field, value):
+    task = tasks.quadratic(m=16, d=3)
+    with pytest.raises(InputError, match=f"client|{field}"):
+        estimate.along(task, torch.ones(2, 3, dtype=task.dtype), **{field: value})
+
+
+def test_the_estimate_of_one_client_examines_only_this_client():
+    task = tasks.quadratic(m=4, d=3, hessians="random")
+    points = torch.ones(2, 3, dtype=task.dtype)
+    estimates = estimate.along(task, points, clients=[0], minibatches=0)
+    assert estimates["L"].sampled.startswith("Hessians of 1 of 4 clients")

@@ -111,9 +111,9 @@ def test_large_sets_may_be_arrays_that_cannot_be_written(monkeypatch):
 def test_fewer_examples_for_quick_experiments():
     task = federated.image_task(toy(), m=3, examples=30, test_examples=10, seed=1)
     assert int(task.sizes.sum()) == 30
-    for options in ({"examples": 61}, {"test_examples": 0}):
-        with pytest.raises(InputError, match="must lie between 1 and"):
-            federated.image_task(toy(), **options)
+    for name, count in (("examples", 61), ("test_examples", 0)):
+        with pytest.raises(InputError, match=f"^{name} = {count}"):
+            federated.image_task(toy(), **{name: count})
 
 
 def test_every_name_builds_and_teaches_its_options():
@@ -175,3 +175,10 @@ def test_mnist_with_a_hundred_clients(data_root):
         x = x - 0.1 * task.gradient(x, task.sample(generators(1, first=k)))
         x = x.mean(1, keepdim=True).expand(-1, 100, -1)
     assert float(task.accuracy(x[:, 0])) > 0.6
+
+
+@pytest.mark.parametrize("name", ["examples", "test_examples"])
+@pytest.mark.parametrize("count", [0, 2.5, True, "many"])
+def test_a_number_of_examples_that_is_no_positive_integer_is_rejected(name, count):
+    with pytest.raises(InputError, match=f"{name} = "):
+        tasks.image_task("digits", **{name: count})

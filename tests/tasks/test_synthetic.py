@@ -221,9 +221,37 @@ def test_bad_input_is_rejected_in_one_line(build, words):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("m", "d"), [(0, 1), (1, 0), (-1, 2)])
-def test_a_task_has_clients_and_parameters(m, d):
-    with pytest.raises(
-        InputError, match=f"m >= 1 clients and d >= 1 parameters, not m = {m}, d = {d}"
-    ):
+@pytest.mark.parametrize(
+    ("m", "d", "wrong"), [(0, 1, "m = 0"), (1, 0, "d = 0"), (-1, 2, "m = -1")]
+)
+def test_a_task_has_clients_and_parameters(m, d, wrong):
+    with pytest.raises(InputError, match=f"^{wrong}"):
         Synthetic.__init__(SimpleNamespace(), m, d)  # the start that all tasks have
+
+
+@pytest.mark.parametrize("build", [tasks.sinusoidal, tasks.clipped])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("m", 0),
+        ("m", 2.0),
+        ("d", 0),
+        ("L", 0.0),
+        ("B", math.nan),
+        ("spread", -1.0),
+        ("spread", math.inf),
+        ("distance", math.inf),
+    ],
+)
+def test_random_centers_reject_an_argument_out_of_range_by_name(build, name, value):
+    with pytest.raises(InputError, match=f"^{name} = "):
+        build(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("m", 0), ("p", 1.5), ("L_u", 0.0), ("chi", -0.1), ("chi", 1.5), ("spread", -1.0)],
+)
+def test_coupled_rejects_an_argument_out_of_range_by_name(name, value):
+    with pytest.raises(InputError, match=f"^{name} = "):
+        tasks.coupled(**{name: value})

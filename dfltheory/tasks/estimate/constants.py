@@ -250,14 +250,14 @@ def smoothness(
     Raises
     ------
     InputError
-        If the task has dropout.
+        If the task has dropout, or a client does not exist.
     """
     if getattr(task, "drops", False):
         raise InputError(
             "with dropout, minibatches have gradients of a function other than the f"
             " that is measured: constants cannot be estimated"
         )
-    clients = how.clients or range(task.m)
+    clients = _examined_clients(task, how)
     minibatches, seed = how.minibatches, how.seed
     places = range(len(points)) if places is None else places
     number_of_norms = len(places) * len(clients) * (len(blocks) + minibatches)
@@ -298,6 +298,16 @@ def smoothness(
         name, off = f"{first}_sample", f"{off}, other minibatches"
         estimates[name] = largest(name, [*norms[first], *sampled], basis, off)
     return estimates
+
+
+def _examined_clients(task: Task, how: Effort) -> Sequence[int]:
+    """Return the clients whose Hessians are examined; by default all."""
+    if how.clients is None:
+        return range(task.m)
+    for i in how.clients:
+        if not 0 <= i < task.m:
+            raise InputError(f"clients: client {i} must be in 0..{task.m - 1}")
+    return how.clients
 
 
 def _steepest_turn(points: Tensor, gradients: Tensor) -> float:
@@ -358,8 +368,9 @@ def noises(
 def interval_of_noise(
     squares: np.ndarray, confidence: float
 ) -> tuple[float, float, float]:
-    """Return the largest RMS over the columns of squares (draws, k), and its interval.
+    """Return (value, low, high): the largest RMS over columns, and its interval.
 
+    ``squares`` (draws, k) has a column of squared norms for each point and client.
     ``low`` is the largest of simultaneous lower limits of the column means (Student's t
     with Bonferroni correction, which is conservative for skewed data). ``high`` is the
     largest of the upper limits of the single columns; it fails only if the limit of the

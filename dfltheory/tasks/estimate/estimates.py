@@ -99,15 +99,20 @@ class Effort:
     draws : int
         Number of minibatches >= 2 for each noise level.
     steps : int
-        Number of Lanczos steps for each norm of a Hessian.
+        Number of Lanczos steps >= 1 for each norm of a Hessian.
     clients : sequence of int, optional
-        Clients whose Hessians are examined; None for all.
+        Clients whose Hessians are examined, at least one; None for all.
     minibatches : int
         Number of random minibatches of each client whose Hessians are examined.
     confidence : float
-        Level of the intervals.
+        Level of the intervals, in (0, 1).
     seed : int
         Seed of all random numbers.
+
+    Raises
+    ------
+    InputError
+        If a field is out of range.
     """
 
     draws: int = 64
@@ -122,6 +127,11 @@ class Effort:
         if self.draws < 2:
             raise InputError(f"a variance needs at least 2 draws, not {self.draws}")
         whole_number("minibatches", self.minibatches, at_least=0)
+        whole_number("steps", self.steps, at_least=1)
+        if not 0 < self.confidence < 1:
+            raise InputError(f"confidence = {self.confidence} must lie between 0 and 1")
+        if self.clients is not None and len(self.clients) == 0:
+            raise InputError("clients is empty: pass at least one, or None for all")
 
 
 def evenly_spaced(last: int, count: int) -> set[int]:
