@@ -27,7 +27,8 @@ def softmax_regression(inputs: int = 784, classes: int = 10) -> nn.Sequential:
     Returns
     -------
     torch.nn.Sequential
-        Logits W x + c, with (inputs + 1) * classes parameters.
+        Maps (batch, ...) to logits W x + c (batch, classes), with (inputs + 1) *
+        classes parameters.
     """
     return mlp(inputs, (), classes)
 
@@ -49,7 +50,7 @@ def mlp(
     Returns
     -------
     torch.nn.Sequential
-        Logits of a batch.
+        Maps (batch, ...) to logits (batch, classes).
 
     Raises
     ------
@@ -83,7 +84,7 @@ def mnist_2nn(inputs: int = 784, classes: int = 10) -> nn.Sequential:
     Returns
     -------
     torch.nn.Sequential
-        Logits of a batch.
+        Maps (batch, ...) to logits (batch, classes).
 
     References
     ----------

@@ -49,8 +49,9 @@ def split(module: nn.Module, head: str | Sequence[str] | None = None) -> Split:
         A module with at least one parameter.
     head : str or sequence of str, optional
         Dotted names of the personal submodules or parameters, for example "head",
-        "classifier.6" or "layer4.1.bias". By default the last submodule that holds
-        parameters of its own, which is the classifier of the usual networks.
+        "classifier.6" or "layer4.1.bias"; an empty sequence makes everything shared. By
+        default the last submodule that holds parameters of its own, which is the
+        classifier of the usual networks.
 
     Returns
     -------
@@ -80,7 +81,8 @@ def split(module: nn.Module, head: str | Sequence[str] | None = None) -> Split:
     masks: list[Tensor] = []
     for name, parameter in module.named_parameters():
         is_personal = any(_belongs_to(name, prefix) for prefix in prefixes)
-        (personal if is_personal else body).append(name)
+        part = personal if is_personal else body
+        part.append(name)
         masks.append(torch.full((parameter.numel(),), not is_personal))
     return Split(tuple(body), tuple(personal), torch.cat(masks))
 

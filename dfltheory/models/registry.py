@@ -26,11 +26,13 @@ _DENSE: dict[str, Callable[[int, int], nn.Module]] = {
     "mlp": _make_mlp,
     "mnist_2nn": dense.mnist_2nn,
 }
+"""Functions of (number of features, number of classes)."""
 _CONVOLUTIONAL: dict[str, Callable[[int, int, int], nn.Module]] = {
     "cifar_cnn": convolutional.cifar_cnn,
     "vgg11": convolutional.vgg11,
     "resnet18": _make_resnet18,
 }
+"""Functions of (number of classes, number of channels, height and width)."""
 
 
 def names() -> list[str]:

@@ -188,6 +188,11 @@ def uses_channels_last(
     """Return whether images are passed in channels-last memory format.
 
     ``auto``: on a CPU, if this is safe and fast for the module.
+
+    Raises
+    ------
+    InputError
+        If ``channels_last`` is not True, False or "auto".
     """
     if channels_last not in (True, False, "auto"):
         raise InputError(
@@ -310,6 +315,7 @@ def dense_layers(
 
 
 def _flattens_inputs(part: nn.Module | None) -> bool:
+    """Return whether a layer flattens all axes except that of the batch."""
     return isinstance(part, nn.Flatten) and (part.start_dim, part.end_dim) == (1, -1)
 
 

@@ -19,7 +19,9 @@ from dfltheory.arrays import FloatArray
 _CELLS = 9
 """Number of initial cells."""
 _DIVISIONS = 40
+"""Largest number of times that cells are halved."""
 _NEWTON_STEPS = 8
+"""Largest number of Newton steps for an inner minimizer."""
 _EXACT = 1e-8
 """Derivative below which one more Newton step reaches rounding error."""
 _GAP = 1e-9
@@ -38,7 +40,7 @@ class Coupling:
 
     @property
     def curvature(self) -> float:
-        """Lower bound of g''."""
+        """Lower bound c of g''; only for k < h_v."""
         return self.h_u - self.k - self.k**2 / (self.h_v - self.k)
 
     def responses(self, s: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -49,10 +51,12 @@ class Coupling:
         s : (n, 1) array
             Sines of u.
         b : (m,) array
+            The clients' centers of v.
 
         Returns
         -------
-        pair of (n, m) arrays
+        w, errors : (n, m) arrays
+            For each u and each client.
         """
         largest = self.k * np.abs(s) / self.h_v
         convexity = self.h_v - self.k * np.abs(s)
@@ -125,8 +129,9 @@ def coordinate_floor(coupling: Coupling, a: FloatArray, b: FloatArray) -> float:
     Parameters
     ----------
     coupling : Coupling
+        Constants with k < h_v.
     a, b : (m,) arrays
-        The clients' centers of u and of v.
+        The clients' centers of u and of v, in this coordinate.
     """
     reach = coupling.k / coupling.h_u + _ROUNDING * abs(a.mean())
     radius = reach / _CELLS

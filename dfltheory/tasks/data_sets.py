@@ -93,29 +93,15 @@ def examples_of(
     InputError
         If the item cannot be read, or its examples differ in shape.
     """
-    rows: Iterable[object]
-    batched = isinstance(item, Loader)
-    if isinstance(item, tuple) and len(item) == 2:
-        rows, batched = [item], True
-    elif isinstance(item, Loader):
-        rows = item
-    elif isinstance(item, MapStyle):
-        rows = (item[k] for k in range(len(item)))
-    else:
-        raise InputError(
-            f"{whose} is a {type(item).__name__}: pass (X, y), a data set with len and"
-            " [k], or a loader"
-        )
+    rows, batched = _rows_of(item, whose)
     columns: tuple[list[Tensor], list[Tensor]] = [], []
     for k, row in enumerate(rows):
         where = f"{whose}, {'batch' if batched else 'example'} {k}"
-        for column, value in zip(
-            columns, _pair(row, where, inputs, targets), strict=True
-        ):
+        pair = _pair(row, where, inputs, targets)
+        for column, value in zip(columns, pair, strict=True):
             column.append(_tensor(value, where))
-            shape, first = (
-                tuple(part.shape[batched:]) for part in (column[-1], column[0])
-            )
+            shape = tuple(column[-1].shape[batched:])
+            first = tuple(column[0].shape[batched:])
             if shape != first:
                 raise InputError(
                     f"{where} has shape {shape}, but the first has shape {first}: all"
@@ -127,9 +113,24 @@ def examples_of(
     return X, y
 
 
+def _rows_of(item: object, whose: str) -> tuple[Iterable[object], bool]:
+    """Return the examples or batches of a source, and whether they are batches."""
+    if isinstance(item, tuple) and len(item) == 2:
+        return [item], True
+    if isinstance(item, Loader):
+        return item, True
+    if isinstance(item, MapStyle):
+        return (item[k] for k in range(len(item))), False
+    raise InputError(
+        f"{whose} is a {type(item).__name__}: pass (X, y), a data set with len and [k],"
+        " or a loader"
+    )
+
+
 def _pair(
     row: object, where: str, inputs: str | None, targets: str
 ) -> tuple[object, object]:
+    """Return the input and the target of an example or a batch."""
     if isinstance(row, Mapping):
         others = [name for name in row if name != targets]
         name = inputs or (others[0] if len(others) == 1 else None)
@@ -148,6 +149,7 @@ def _pair(
 
 
 def _tensor(value: object, where: str) -> Tensor:
+    """Return an array or a PIL image as a tensor; images are scaled to [0, 1]."""
     try:
         if isinstance(value, Picture):
             pixels = torch.from_numpy(

@@ -63,8 +63,8 @@ def fetch(
     )
     base = data_root(root)
     folder = base / entry.folder
-    wrong = [state for state in verify(entry, root) if state.state != "ok"]
-    if not wrong:
+    faulty_files = [state for state in verify(entry, root) if state.state != "ok"]
+    if not faulty_files:
         report(f"{entry.name}: all files are present and correct")
         return folder
     _refuse_to_write_through_links(entry, base)
@@ -72,20 +72,21 @@ def fetch(
         base.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=base) as temporary:
 
-            def whole(address: str, md5: str) -> Path:
+            def downloaded(address: str, md5: str) -> Path:
                 report(f"{entry.name}: fetching {address}")
                 return _download(address, md5, Path(temporary), tries)
 
             if entry.archive:
-                archive = whole(*entry.archive)
+                archive = downloaded(*entry.archive)
                 report(f"{entry.name}: unpacking")
                 _put_in_place(entry, base, archive, Path(temporary))
             else:
                 folder.mkdir(parents=True, exist_ok=True)
-                for file in (state.path.name for state in wrong):
-                    os.replace(
-                        whole(entry.urls[file], entry.files[file]), folder / file
+                for name_of_file in (state.path.name for state in faulty_files):
+                    file = downloaded(
+                        entry.urls[name_of_file], entry.files[name_of_file]
                     )
+                    os.replace(file, folder / name_of_file)
     except OSError as error:
         raise DataError(
             f"cannot write below the data root {base}: {error.strerror or error}"

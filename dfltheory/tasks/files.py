@@ -12,6 +12,7 @@ from dfltheory.errors import DataError, checked_name
 from dfltheory.tasks.formats import OTHER_IMAGES, tiny_imagenet_index
 
 DATA_ROOT_VARIABLE = "DFLTHEORY_DATA_ROOT"
+"""Environment variable with the folder of the data files."""
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,19 @@ _SETS = (
     ),
 )
 SETS: dict[str, FileSet] = {s.name: s for s in _SETS}
+"""The image sets that are read from official files, by name."""
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of the data files.
 
     It is the first of these that is set: ``root``, $DFLTHEORY_DATA_ROOT,
-    $XDG_CACHE_HOME/dfltheory, ~/.cache/dfltheory.
+    $XDG_CACHE_HOME/dfltheory, ~/.cache/dfltheory. It need not exist.
+
+    Raises
+    ------
+    DataError
+        If it is a file.
     """
     caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     path = Path(
@@ -162,7 +169,7 @@ class FileState:
 def verify(
     name: str | FileSet, root: str | os.PathLike[str] | None = None
 ) -> list[FileState]:
-    """Verify every file of an image set.
+    """Return the state of every file of an image set below a data root.
 
     Tiny-ImageNet is verified as one folder by its number of images.
     """
@@ -188,18 +195,21 @@ def verify(
 
 
 def _state(path: Path, md5: str) -> FileState:
+    """Return the state of one file, given the MD5 of the official one."""
     if not path.is_file():
-        dangling = path.is_symlink()
-        missing = (
-            "is a link to a file that does not exist" if dangling else "is missing"
-        )
-        return FileState(path, "missing", f"{path} {missing}")
-    if (size := path.stat().st_size) == 0:
+        problem = "is missing"
+        if path.is_symlink():
+            problem = "is a link to a file that does not exist"
+        return FileState(path, "missing", f"{path} {problem}")
+    size = path.stat().st_size
+    if size == 0:
         return FileState(path, "empty", f"{path} is empty")
     with path.open("rb") as stream:
         actual = hashlib.file_digest(stream, "md5").hexdigest()
-    wrong = f"{path} ({size} bytes) has MD5 {actual}, the official file has {md5}"
-    return FileState(path, "ok") if actual == md5 else FileState(path, "wrong", wrong)
+    if actual == md5:
+        return FileState(path, "ok")
+    detail = f"{path} ({size} bytes) has MD5 {actual}, the official file has {md5}"
+    return FileState(path, "wrong", detail)
 
 
 def require(name: str, root: str | os.PathLike[str] | None = None) -> Path:

@@ -180,6 +180,7 @@ class MinibatchTask(Task[Batch]):
         return self._batch(iid(self.sizes, self.batch, generators), generators)
 
     def _batch(self, index: Tensor, generators: Sequence[torch.Generator]) -> Batch:
+        """Return the minibatch of the clients' examples ``index`` (S, m, B)."""
         batch = Batch(self, index + self.offsets.unsqueeze(-1))
         if self.augment is not None:
             batch.X = self.augment(batch.X, generators)

@@ -101,22 +101,33 @@ def refuse_unfit(module: nn.Module, dtype: torch.dtype | None = None) -> None:
 def has_dropout(module: nn.Module, one: Tensor) -> bool:
     """Return whether a module draws random numbers in training mode.
 
-    ``one`` is an input (1, ...). Raise InputError if the module draws in eval mode, in
-    which f is measured, or if it has dropout and buffers that change in training.
+    Parameters
+    ----------
+    module : Module
+    one : (1, ...) tensor
+        A preprocessed input.
+
+    Raises
+    ------
+    InputError
+        If the module draws in eval mode, in which f is measured, or if it has dropout
+        and buffers that change in training.
     """
-    drawn, one, trial = [], one.cpu(), copy.deepcopy(module).cpu()
-    for training in (False, True):
-        trial.train(training)
+    trial = copy.deepcopy(module).cpu()
+    example_input = one.cpu()
+    draws_in_mode: dict[str, bool] = {}
+    for mode in ("eval", "training"):
+        trial.train(mode == "training")
         with torch.random.fork_rng([]), torch.no_grad(), _DrawDetector() as detector:
-            trial(one)
-        drawn.append(detector.drawn)
-    if drawn[0]:
+            trial(example_input)
+        draws_in_mode[mode] = detector.drawn
+    if draws_in_mode["eval"]:
         raise InputError(
             "the module draws random numbers in eval mode, in which f and its gradient"
             " are measured: it may draw in training mode only, like"
             " functional.dropout(x, p, training=self.training)"
         )
-    if drawn[1]:
+    if draws_in_mode["training"]:
         for (name, now), then in zip(trial.named_buffers(), module.buffers()):
             if not torch.equal(now, then.cpu()):
                 raise InputError(
@@ -124,7 +135,7 @@ def has_dropout(module: nn.Module, one: Tensor) -> bool:
                     " it: this is allowed only without dropout, when the module stays"
                     " in eval mode"
                 )
-    return drawn[1]
+    return draws_in_mode["training"]
 
 
 class _DrawDetector(TorchDispatchMode):
@@ -197,7 +208,8 @@ def refuse_mismatch(
         )
     if classes and y.ndim == 1 and out.ndim == 2:
         unknown = torch.nonzero((y < 0) | (y >= out.shape[1]))[:, 0].tolist()
-        for k in unknown[:1]:
+        if unknown:
+            k = unknown[0]
             raise InputError(
                 f"example {k} has the label {y[k]}: the module has the classes 0 to"
                 f" {out.shape[1] - 1}"
@@ -213,6 +225,7 @@ def refuse_mismatch(
 
 
 def _or_refused(what: str, call: Callable[[], CallResult]) -> CallResult:
+    """Return the result of a call; convert its errors to InputError with ``what``."""
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.filterwarnings("error", message="Using a target size")

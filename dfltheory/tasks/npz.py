@@ -119,6 +119,7 @@ def npz(
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an npz archive by name, after checking their sizes."""
     if not path.is_file():
         raise InputError(f"{path} is not a file: pass the .npz file with X and y")
     try:
@@ -175,9 +176,8 @@ def _clients(
     return [(X[client == i], y[client == i]) for i in numbers]
 
 
-def _network(
-    model: str | nn.Module, clients: list[LabeledArrays], seed: int
-) -> nn.Module:
+def _network(model: str | nn.Module, clients: list[LabeledArrays], seed: int) -> nn.Module:
+    """Return a module unchanged, or create the network that ``model`` names."""
     # preserve the caller's random state
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

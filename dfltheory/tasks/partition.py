@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dfltheory.errors import InputError, checked_name, whole_number
 
 _IMAGES_AT_ONCE = 4096
+"""Number of images whose labels are drawn in one call."""
 
 PartitionKind = Literal["iid", "dirichlet", "dirichlet_by_image", "shards"]
 Indices = NDArray[np.int64]
@@ -166,6 +167,7 @@ def _labels(labels: ArrayLike, name: str) -> Indices:
 
 
 def _count(y: Indices, parts: tuple[Indices, ...], C: int) -> NDArray[np.int64]:
+    """Return the number of examples of each label in each part, (m, C)."""
     return np.stack([np.bincount(y[part], minlength=C) for part in parts])
 
 

@@ -19,6 +19,8 @@ _FACTORIES = {
     "clipped": "separable",
     "coupled": "personal",
 }
+"""Modules of the functions that build synthetic tasks, by the functions' names."""
+# written out, because importing the image sets would slow the command line down
 _IMAGES = ("digits", "mnist", "fashion_mnist", "cifar10", "cifar100", "tiny_imagenet")
 
 
@@ -30,12 +32,10 @@ def names() -> list[str]:
 def factory(name: str) -> Callable[..., Task]:
     """Return the function that builds a task by name; its keywords are the options."""
     if checked_name("task", name, names()) in _IMAGES:
-        return functools.partial(
-            importlib.import_module("dfltheory.tasks.federated").image_task, name
-        )
-    return getattr(
-        importlib.import_module(f"dfltheory.tasks.{_FACTORIES.get(name, name)}"), name
-    )
+        federated = importlib.import_module("dfltheory.tasks.federated")
+        return functools.partial(federated.image_task, name)
+    module = importlib.import_module(f"dfltheory.tasks.{_FACTORIES.get(name, name)}")
+    return getattr(module, name)
 
 
 def get(name: str, **options: object) -> Task:
@@ -53,17 +53,21 @@ def get(name: str, **options: object) -> Task:
     hints = get_type_hints(getattr(build, "func", build))
     for option, value in options.items():
         checked_name(f"option of the task {name}", option, known)
-        hint = hints.get(option, object)
-        kinds = (
-            set(get_args(hint)) if get_origin(hint) in (Union, UnionType) else {hint}
-        )
-        if not kinds <= {int, float, type(None)} or (
-            value is None and type(None) in kinds
-        ):
-            continue
-        kind, word = (Real, "number") if float in kinds else (Integral, "whole number")
-        if not isinstance(value, kind) or isinstance(value, bool) or value != value:
-            raise InputError(
-                f"option {option} = {value!r} of the task {name} must be a {word}"
-            )
+        _check_number(name, option, value, hints.get(option, object))
     return build(**options)
+
+
+def _check_number(task: str, option: str, value: object, hint: object) -> None:
+    """Raise InputError unless an option whose type is a number is such a number."""
+    is_union = get_origin(hint) in (Union, UnionType)
+    types: set[object] = set(get_args(hint)) if is_union else {hint}
+    may_be_absent = type(None) in types
+    if not types <= {int, float, type(None)} or (value is None and may_be_absent):
+        return
+    kind, words = (Integral, "whole number")
+    if float in types:
+        kind, words = (Real, "number")
+    if not isinstance(value, kind) or isinstance(value, bool) or value != value:
+        raise InputError(
+            f"option {option} = {value!r} of the task {task} must be a {words}"
+        )

@@ -161,8 +161,8 @@ class Supervised(MinibatchTask):
         self.weight_decay = float(weight_decay)
         if not 0 <= self.weight_decay < torch.inf:
             raise InputError(f"weight_decay = {weight_decay} must be a number >= 0")
-        checked_name("sampling", sampling, {"iid", "epochs"})
-        checked_name("start", start, {"module", "fresh"})
+        checked_name("kind of sampling", sampling, {"iid", "epochs"})
+        checked_name("kind of start", start, {"module", "fresh"})
         self.sampling, self._start = sampling, start
         self.shared = split(self.network, personal).shared
         self.criterion = self._criterion(loss)
@@ -185,6 +185,7 @@ class Supervised(MinibatchTask):
     # -- module, constants and start
 
     def _criterion(self, loss: str | Loss | None) -> Loss:
+        """Return a loss function unchanged, or that of the given or default name."""
         if callable(loss):
             return loss
         name = loss or ("mse" if self.y.is_floating_point() else "cross_entropy")
@@ -362,11 +363,12 @@ class Supervised(MinibatchTask):
 
     def global_loss_and_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return f and grad f at points x (S, d)."""
-        both = [self._at(point, slope=True) for point in x]
-        return torch.stack([v for v, _ in both]), torch.stack([g for _, g in both])
+        values_and_gradients = [self._at(point, slope=True) for point in x]
+        values = torch.stack([value for value, _ in values_and_gradients])
+        return values, torch.stack([gradient for _, gradient in values_and_gradients])
 
     def _at(self, x: Tensor, slope: bool) -> tuple[Tensor, Tensor]:
-        """Return f and its gradient at one point (d,).
+        """Return f and its gradient at one point (d,); the gradient is 0 unless asked.
 
         One model evaluates all examples, in pieces of equally weighted clients.
         """

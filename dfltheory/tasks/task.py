@@ -207,16 +207,21 @@ class Task(abc.ABC, Generic[Minibatch]):
         return self.loss(x)
 
     def _at_every_client(self, x: Tensor) -> Tensor:
+        """Return points (..., d) as the models of all clients, a view (..., m, d)."""
         return x.unsqueeze(-2).expand(*x.shape[:-1], self.m, self.d)
 
 
 def _among_all(
-    slope: Callable[..., Tensor],
+    method: Callable[..., Tensor],
     m: int,
     rows: Clients,
     x: Tensor,
     batch: object = None,
 ) -> Tensor:
+    """Return a task's method for the clients ``rows`` with models x (S, rows, d).
+
+    The method is evaluated for all m clients, of which the others have models 0.
+    """
     all_clients = x.new_zeros(x.shape[0], m, x.shape[2])
     all_clients[:, rows] = x
-    return slope(all_clients, batch)[:, rows].clone()
+    return method(all_clients, batch)[:, rows].clone()
