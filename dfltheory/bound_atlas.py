@@ -48,6 +48,7 @@ AtlasStatus = Literal[
     "silent",
     "constant not given",
 ]
+"""AtlasStatus of a statement at given constants, in the order in which they are listed."""
 STATUS_OF_VERDICT: Mapping[VerdictKind, AtlasStatus] = {
     "holds": "informative",
     "violated": "violated",
@@ -55,7 +56,9 @@ STATUS_OF_VERDICT: Mapping[VerdictKind, AtlasStatus] = {
     "vacuous": "vacuous",
     "not applicable": "silent",
 }
+"""Status of a statement that has this verdict on a run."""
 COMPARED_KINDS = ("theorem", "corollary", "rate", "lower bound")
+"""Kinds of registered statements that are compared by default."""
 
 
 def competitors(
@@ -93,8 +96,24 @@ def competitors(
 class Entry:
     """The status, reason and bound of one theorem at its optimal step sizes.
 
-    ``share`` is the bound relative to the trivial one. ``truth``, the left-hand side at
-    these step sizes, is nan if it was not computed.
+    Attributes
+    ----------
+    theorem : Theorem
+    status : str
+        A value of ``Status``.
+    reason : str
+        Why the theorem has this status.
+    bound : float
+        Its bound; nan if it has none here.
+    share : float
+        The bound divided by the trivial one; nan if either is missing, or if the
+        trivial bound is 0.
+    steps : mapping of str to float
+        The optimal step sizes.
+    truth : float
+        The left-hand side at these step sizes; nan if it was not computed.
+    assumed : mapping of str to float
+        Typical values of constants that were not given.
     """
 
     theorem: Theorem
@@ -105,7 +124,6 @@ class Entry:
     steps: Mapping[str, float] = field(default_factory=dict)
     truth: float = math.nan
     assumed: Mapping[str, float] = field(default_factory=dict)
-    """Constants that were not given and have typical values."""
 
     @property
     def refuted(self) -> str:
@@ -196,16 +214,28 @@ def atlas(
 
     Parameters
     ----------
-    instance : a run (exact expectations if its rounds are affine) to compare with every
-        theorem at its own step sizes; constants are then those of the run
-    measure : the left-hand side, as in :class:`~dfltheory.bounds.LeftSide`
-    theorems : keys (all variants of each) and theorems; by default all registered ones
-    topology : a network that determines the network constants, as for
-        :func:`dfltheory.train`
-    truth : whether to compute the exact expectation on the quadratic :func:`model` at
-        each theorem's optimal step sizes
-    values : constants by glossary name; missing ones have typical values, and missing
-        mechanisms are absent
+    instance : Instance, optional
+        A run with which every theorem is compared at the run's step sizes; constants
+        are then those of the run. Expectations are exact if its rounds are affine.
+    measure : str
+        The left-hand side, as in :class:`~dfltheory.bounds.LeftSide`.
+    theorems : sequence of Theorem or str, optional
+        Theorems, or keys (all variants of each); by default all registered ones.
+    topology : object, optional
+        A network that determines the network constants, as for
+        :func:`dfltheory.train`.
+    truth : bool
+        Whether to compute the exact expectation on quadratic clients
+        (:func:`dfltheory.typical_quadratics.model`) at each theorem's optimal step
+        sizes.
+    **values
+        Constants by glossary name. Missing ones have typical values, and missing
+        mechanisms are absent.
+
+    Returns
+    -------
+    Atlas
+        One entry for each theorem, ordered by status and then by bound.
 
     Raises
     ------
@@ -252,9 +282,15 @@ def _status(bound: float, known: float) -> AtlasStatus:
     return "informative" if bound < known else "vacuous"
 
 
+def _share(bound: float, known: float) -> float:
+    """Return a bound divided by the trivial bound; nan if that is 0."""
+    return bound / known if known else math.nan
+
+
 def _entry(
     theorem: Theorem, values: Mapping[str, float], topology: object, truth: bool
 ) -> Entry:
+    """Return the status of one theorem at its optimal step sizes."""
     if theorem.order:
         return Entry(theorem, "constant not given", "stated as O(.) only")
     missing = missing_computed(theorem, values)
@@ -282,7 +318,7 @@ def _entry(
             "floor",
             "some problem is so hard for every method",
             bound,
-            bound / known,
+            _share(bound, known),
         )
     terms = theorem.evaluate_terms(
         where="ignore", **constants(theorem, values), **chosen
@@ -298,10 +334,10 @@ def _entry(
             "; known without it:"
             f" {' and '.join(words for words, _ in trivials(theorem))}"
         )
-    found = Entry(theorem, status, reason, bound, bound / known, chosen)
+    entry = Entry(theorem, status, reason, bound, _share(bound, known), chosen)
     if not truth or theorem.scope.bounded_gradients:  # unbounded for quadratics
-        return found
-    return replace(found, truth=expectation(theorem, values, chosen, topology))
+        return entry
+    return replace(entry, truth=expectation(theorem, values, chosen, topology))
 
 
 def _why_silent(theorem: Theorem, values: Mapping[str, object]) -> str:
@@ -325,6 +361,7 @@ def _why_silent(theorem: Theorem, values: Mapping[str, object]) -> str:
 def _on_run(
     instance: Instance, theorems: Sequence[Theorem], given: Mapping[str, object]
 ) -> Iterator[Entry]:
+    """Yield the status of each theorem on one run, from its verdict."""
     from dfltheory.exact import exactly
     from dfltheory.verdicts.compare import compare
 
@@ -338,11 +375,9 @@ def _on_run(
             continue
         verdict = compare(run, theorem, **own_values(theorem, given))
         status = STATUS_OF_VERDICT[verdict.kind]
-        share = (
-            verdict.bound / float(yardstick(theorem, verdict.at)[0])
-            if verdict.at
-            else math.nan
-        )
+        share = math.nan
+        if verdict.at:
+            share = _share(verdict.bound, float(yardstick(theorem, verdict.at)[0]))
         yield Entry(
             theorem,
             status,
@@ -352,9 +387,6 @@ def _on_run(
             {},
             verdict.measured.estimate,
         )
-
-
-# -- what is true: quadratics
 
 
 __all__ = ["Atlas", "Entry", "COMPARED_KINDS", "atlas", "competitors"]

@@ -391,3 +391,12 @@ def test_atlas_compares_after_many_rounds_and_shows_no_nan_by_default():
     assert result.best is not None
     convex = dfl.atlas(measure="f_gap", theorems=["bottou2018.theorem_4_6"])
     assert "nan" not in str(convex)
+
+
+def test_a_trivial_bound_of_zero_has_no_share():
+    atlas = dfl.atlas(theorems=["dfedsam.corollary_4_6"], f0_gap=0.0)
+    vacuous = [entry for entry in atlas.entries if entry.status == "vacuous"]
+    assert vacuous
+    for entry in vacuous:
+        assert entry.bound > 0
+        assert np.isnan(entry.share)
