@@ -25,6 +25,7 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 if TYPE_CHECKING:
     from dfltheory import (
         algorithms,
+        bound_atlas,
         bounds,
         checks,
         counterexamples,
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     )
     from dfltheory.bound_atlas import atlas
     from dfltheory.checks.run import audit
+    from dfltheory.constants import NetworkConstants, ProblemConstants
     from dfltheory.counterexamples import falsify
+    from dfltheory.errors import DFLTheoryError
     from dfltheory.exact import exact_history
     from dfltheory.plugin import reduces_to, respects
     from dfltheory.rates import rate_fit
@@ -70,6 +73,7 @@ _SUBPACKAGES = (
     "training",
     "verdicts",
 )
+"""Subpackages and modules that are imported when they are first used."""
 _NAMES = {
     "train": "dfltheory.training.loop",
     "History": "dfltheory.training.history",
@@ -87,6 +91,7 @@ _NAMES = {
     "NetworkConstants": "dfltheory.constants",
     "DFLTheoryError": "dfltheory.errors",
 }
+"""Modules of the names that are imported when they are first used."""
 
 
 def __getattr__(name: str) -> object:
@@ -103,11 +108,15 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BoundLogger",
+    "DFLTheoryError",
     "History",
     "Instance",
+    "NetworkConstants",
+    "ProblemConstants",
     "algorithms",
     "atlas",
     "audit",
+    "bound_atlas",
     "bounds",
     "checks",
     "compare",

@@ -1,5 +1,6 @@
 """The API pages contain every public name, and every name used in a guide."""
 
+import ast
 import importlib
 import inspect
 import re
@@ -77,3 +78,18 @@ def test_api_pages_contain_every_dotted_name_of_a_guide(page, documented):
         if not plain and id(owner) not in documented:
             missing.append(name)
     assert missing == []
+
+
+def test_every_name_that_is_imported_on_first_use_is_public_and_typed():
+    lazy = {*dfl._SUBPACKAGES, *dfl._NAMES}
+    assert lazy == set(dfl.__all__)
+    tree = ast.parse(Path(dfl.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.name
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    assert typed == lazy
