@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from dfltheory.bounds.theorem import Theorem
 
-HORIZONS: FloatArray = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+Array = NDArray[np.float64]
+HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+"""Rounds T that are tried: integers from 1 to 1e15, eight per decade."""
 LEAST_STEP = 1e-12
 """Smallest multiple of a step size's scale on the grid."""
 LARGEST_STEP = 1e3
@@ -41,6 +43,7 @@ GRID_SIZES = {0: 1, 1: 601, 2: 76}
 FINE_GRID = 10 ** (np.arange(-8, 9) / 40)
 """Multiples on the second grid, around the best of two step sizes on the first."""
 POINTS_AT_ONCE = 1_000_000
+"""Largest number of points of the grids that are evaluated together."""
 TYPICAL_ROUNDS = 10_000.0
 """Rounds T at which theorems are compared if none are given."""
 
@@ -192,6 +195,7 @@ def best_bounds(
 
     Parameters
     ----------
+    theorem : Theorem
     values : mapping
         Numbers or arrays (P,) by glossary name. Given step sizes are not optimized.
 
@@ -337,8 +341,12 @@ def least_bounds(
 
     Parameters
     ----------
+    theorems : sequence of Theorem
+        The theorems to compare.
     across, up : (name, values)
-        The axes.
+        The axes: a glossary name, and an array of its values.
+    values : mapping of str to float
+        The other constants by glossary name.
 
     Returns
     -------

@@ -28,7 +28,10 @@ import numpy as np
 
 from dfltheory.arrays import FloatArray
 
-_NODES, _HALVINGS = 48, 32
+_NODES = 48
+"""Number of nodes of the quadrature over s."""
+_HALVINGS = 32
+"""Number of bisection steps for a quantile."""
 _STEPS = 4
 """Tables per decade of the error; log limits are interpolated in its logarithm."""
 _SURE = 1e4

@@ -42,14 +42,41 @@ With one gossip step per round, the two kinds of draws are the same.
 class ProblemConstants:
     """Constants of the objectives f_1..f_m and of their stochastic gradients.
 
-    ``None`` means unknown. ``L`` is the smoothness of every f_i [c s^-2], and ``mu``
-    the strong convexity of f [c s^-2]. ``sigma_l`` bounds the stochastic noise (per
-    client, root mean square), ``sigma_g`` and ``beta`` the heterogeneity (root mean
-    square and maximum over clients), and ``B`` ||grad f_i|| [c s^-1]. ``f_star`` is the
-    infimum of f [c]. The two-block constants are those of partially personalized
-    problems F_i(u, v_i).
+    ``None`` means unknown.
 
-    ``standing`` states the evidence for each number, by default ``exact``.
+    Attributes
+    ----------
+    L : float, optional
+        Smoothness of every f_i [c s^-2].
+    mu : float, optional
+        Strong convexity of f [c s^-2].
+    sigma_l : float, optional
+        Largest root mean square of a client's gradient noise [c s^-1].
+    sigma_g, beta : float, optional
+        Heterogeneity: root mean square, and maximum, over clients of
+        ||grad f_i - grad f|| [c s^-1].
+    B : float, optional
+        Largest ||grad f_i|| [c s^-1].
+    f_star : float, optional
+        Infimum of f [c].
+    L_u, L_v, L_uv, L_vu : float, optional
+        Smoothness of F_i(u, v_i) in the shared block u, in the personal block v, of
+        grad_u in v, and of grad_v in u [c s^-2].
+    chi : float, optional
+        Coupling of the blocks, max(L_uv, L_vu) / sqrt(L_u L_v).
+    sigma_u, sigma_v : float, optional
+        As sigma_l, for the gradients of one block [c s^-1].
+    delta_u : float, optional
+        Root mean square over clients of ||grad_u F_i - grad_u F|| [c s^-1].
+    standing : mapping of str to str
+        Evidence for each number, see :data:`Standing`; by default ``exact``.
+
+    Raises
+    ------
+    UnknownNameError
+        If ``standing`` names no constant.
+    InputError
+        If a constant other than f_star and mu is not a number >= 0.
     """
 
     L: float | None = None
@@ -83,8 +110,9 @@ class ProblemConstants:
 
     def known(self) -> dict[str, float]:
         """Return the known constants by name."""
-        names = (f.name for f in fields(self) if f.name != "standing")
-        return {n: float(v) for n in names if (v := getattr(self, n)) is not None}
+        names = [f.name for f in fields(self) if f.name != "standing"]
+        values = {name: getattr(self, name) for name in names}
+        return {name: float(v) for name, v in values.items() if v is not None}
 
     def standing_of(self, name: str) -> Standing:
         """Return the evidence for a constant; ``exact`` by default."""
@@ -95,13 +123,27 @@ class ProblemConstants:
 class NetworkConstants:
     """Constants of a mixing matrix, or of a sequence of them.
 
-    ``m`` is the number of clients (0 if unknown), and ``lam`` = ||W - 11'/m||, which is
-    max(|lambda_2|, |lambda_m|) for symmetric W (for i.i.d. random W_t, the root mean
-    square contraction). ``lam_min`` is the smallest eigenvalue of a symmetric W, the
-    minimum over a period. For push-sum, ``delta`` is the smallest weight, ``C`` and
-    ``q`` are the constants of ||z_i^t - xbar^t|| <= C q^t (...), and ``window`` is the
-    number of rounds over which q contracts. ``None`` means unknown or undefined for
-    this network.
+    ``None`` means unknown or undefined for this network.
+
+    Attributes
+    ----------
+    m : int
+        Number of clients; 0 if unknown.
+    lam : float, optional
+        ||W - 11'/m||, which is max(|lambda_2|, |lambda_m|) for symmetric W; the largest
+        over the rounds, or the root mean square contraction of i.i.d. random W_t.
+    lam_min : float, optional
+        Smallest eigenvalue of a symmetric W, the minimum over a period.
+    delta : float, optional
+        Smallest push-sum weight.
+    C, q : float, optional
+        Constants of push-sum in ||z_i^t - xbar^t|| <= C q^t (...).
+    window : int, optional
+        Number of rounds over which q contracts.
+    standing : mapping of str to str
+        Evidence for each number, see :data:`Standing`; by default ``exact``.
+    errors : mapping of str to float
+        Standard errors of estimates.
     """
 
     m: int
@@ -119,11 +161,11 @@ class NetworkConstants:
 
     def known(self) -> dict[str, float]:
         """Return the known constants by name."""
-        names = (f.name for f in fields(self) if f.name not in ("standing", "errors"))
-        values = {n: v for n in names if (v := getattr(self, n)) is not None}
+        names = [f.name for f in fields(self) if f.name not in ("standing", "errors")]
+        values = {name: getattr(self, name) for name in names}
         if not self.m:
-            del values["m"]
-        return values
+            values["m"] = None
+        return {name: value for name, value in values.items() if value is not None}
 
     def standing_of(self, name: str) -> Standing:
         """Return the evidence for a constant; ``exact`` by default."""

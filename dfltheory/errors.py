@@ -8,16 +8,23 @@ from typing import TypeVar
 
 GivenName = TypeVar("GivenName")
 
-_MOST = 1500
+_MOST_CHARACTERS = 1500
+"""Largest number of characters of a message."""
+_MOST_LISTED = 40
+"""Largest number of known names that a message lists in full."""
 
 
-def shown(text: str, most: int = _MOST) -> str:
-    """Return untrusted text, shortened and with nonprintable characters escaped."""
+def shown(text: str, most: int = _MOST_CHARACTERS) -> str:
+    """Return untrusted text, safe to print.
+
+    It is shortened to ``most`` characters, and nonprintable characters except line
+    breaks are escaped.
+    """
     text = text if len(text) <= most else f"{text[:most]}..."
     characters = list(text)
-    for place, c in enumerate(characters):
-        if not c.isprintable() and c != "\n":
-            characters[place] = c.encode("unicode_escape").decode()
+    for index, character in enumerate(characters):
+        if not character.isprintable() and character != "\n":
+            characters[index] = character.encode("unicode_escape").decode()
     return "".join(characters)
 
 
@@ -67,7 +74,16 @@ class UnsupportedError(InputError):
 class UnknownNameError(DFLTheoryError):
     """A name (theorem, topology, task, algorithm, field) is unknown.
 
-    The message lists similar names.
+    The message lists similar names, or the known ones if none is similar.
+
+    Parameters
+    ----------
+    what : str
+        What the name is for, in the singular: "no WHAT is called ...".
+    name : object
+        The unknown name.
+    known : list, tuple or set of str
+        The names that exist.
     """
 
     def __init__(
@@ -80,12 +96,11 @@ class UnknownNameError(DFLTheoryError):
             str(name)[:100], sorted(known), n=3, cutoff=0.5
         ) or _with_part(str(name), known)
         listed = sorted(known)
-        some = ", ".join(
-            listed
-            if len(listed) <= 40
-            else [*listed[:5], f"... ({len(listed)} in all)"]
-        )
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
+        if len(listed) > _MOST_LISTED:
+            listed = [*listed[:5], f"... ({len(listed)} in all)"]
+        hint = f"known: {', '.join(listed)}"
+        if near:
+            hint = f"did you mean {' or '.join(near)}?"
         super().__init__(f"no {what} is called {quoted}; {hint}")
 
 
@@ -109,7 +124,15 @@ class DataError(DFLTheoryError):
 
 
 class MissingExtraError(DFLTheoryError):
-    """A package of an optional extra is not installed."""
+    """A package of an optional extra is not installed.
+
+    Parameters
+    ----------
+    purpose : str
+        What needs the extra, as the subject of the message.
+    extra : str
+        Name of the extra in pyproject.toml.
+    """
 
     def __init__(self, purpose: str, extra: str):
         super().__init__(
@@ -118,7 +141,13 @@ class MissingExtraError(DFLTheoryError):
 
 
 class DivergenceError(DFLTheoryError):
-    """A run diverged; ``.history`` has the rounds until then."""
+    """A run diverged.
+
+    Attributes
+    ----------
+    history : History
+        The record of the rounds until then.
+    """
 
     def __init__(self, message: str, history: object = None):
         super().__init__(message)
@@ -130,7 +159,24 @@ LARGEST_WHOLE = 2**63 - 1
 
 
 def whole_number(name: str, value: object, at_least: int, more: str = "") -> int:
-    """Convert an integer to int; raise InputError unless >= ``at_least``."""
+    """Return an integer of any library as an int.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument in messages.
+    value : object
+        The integer; Booleans and floats are rejected.
+    at_least : int
+        Smallest allowed value.
+    more : str
+        End of the message, for example ", or None for all examples".
+
+    Raises
+    ------
+    InputError
+        If the value is not an integer >= ``at_least``, or exceeds 64 bits.
+    """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
         raise InputError(f"{name} = {value!r} must be an integer >= {at_least}{more}")
     if int(value) > LARGEST_WHOLE:
@@ -150,8 +196,12 @@ def squarable(name: str, value: object) -> None:
 
 
 def checked_name(what: str, name: GivenName, known: Iterable[str]) -> GivenName:
-    """Return ``name``; raise UnknownNameError unless it is one of ``known``."""
-    if name not in (names := set(known)):
+    """Return ``name``; raise UnknownNameError unless it is one of ``known``.
+
+    ``what`` is what the name is for, as in :class:`UnknownNameError`.
+    """
+    names = set(known)
+    if name not in names:
         raise UnknownNameError(what, name, names)
     return name
 
@@ -166,7 +216,9 @@ __all__ = [
     "ConditionError",
     "DataError",
     "DivergenceError",
+    "MissingExtraError",
     "checked_name",
+    "shown",
     "squarable",
     "whole_number",
 ]

@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders, locks, and size checks of array files.
+"""Atomic writing of files and folders, locks, and reading of untrusted files.
 
 A file is written to a temporary file in the same folder, flushed, and renamed.
 """
@@ -20,6 +20,7 @@ from typing import Any
 from dfltheory.errors import DataError, DFLTheoryError, InputError
 
 _STAGED = ".new-"
+"""Start of the name of a temporary folder."""
 _STEM = 40
 """Number of characters of a file's stem in the name of its temporary file."""
 
@@ -356,6 +357,7 @@ def json_value(value: object) -> Any:
 
 
 def _umask() -> int:
+    """Return the permissions that this process withholds from new files."""
     # The mask can only be read by setting it.
     mask = os.umask(0)
     os.umask(mask)

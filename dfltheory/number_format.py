@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def format_number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
-    """Return a number with ``digits`` significant digits.
+    """Return a format_number as text with ``digits`` significant digits.
 
-    Return ``nothing`` for None and nan. Numbers that would round to 1 have seven
-    digits, so that ratios near 1 are not misread.
+    None and nan give ``nothing``. Numbers that would round to 1 have seven digits, so
+    that ratios near 1 are not misread.
     """
     if value is None or value != value:
         return nothing
@@ -18,8 +18,6 @@ def format_number(value: float | None, digits: int = 3, nothing: str = "–") ->
 def tex(value: float) -> str:
     r"""Return a number in LaTeX: 0.0123, 1.23 \cdot 10^{-5}, \infty."""
     mantissa, _, power = format_number(value, nothing="nan").partition("e")
-    return (
-        rf"{mantissa} \cdot 10^{{{int(power)}}}"
-        if power
-        else mantissa.replace("inf", r"\infty")
-    )
+    if power:
+        return rf"{mantissa} \cdot 10^{{{int(power)}}}"
+    return mantissa.replace("inf", r"\infty")

@@ -22,7 +22,7 @@ class NumberRange:
     Attributes
     ----------
     low, high : float
-        Its ends; infinite ones are not in it.
+        Its ends. Infinite ends are not in the range.
     open_low, open_high : bool
         Whether the end itself is excluded.
     integer : bool
@@ -70,16 +70,17 @@ def checked_number(
     name : str
         The parameter, for the message.
     value : object
-        A finite number; sweeps over arrays pass numbers of numpy.
+        A finite number of Python or numpy; sweeps over arrays pass the latter.
     allowed : Range or (description, function)
-        What it must be.
+        The numbers that are allowed.
     integer : bool
-        Whether the parameter is an integer where ``allowed`` is a function.
+        Whether only integers are allowed, if ``allowed`` is a function; a Range states
+        that itself.
 
     Raises
     ------
     InputError
-        If the value is no such number.
+        If the value is not an allowed number.
     """
     if isinstance(allowed, NumberRange):
         integer = allowed.integer
@@ -96,7 +97,7 @@ def checked_number(
 def python_number(value: object, whole: bool) -> int | float | None:
     """Convert a number of any library to a Python number; return None for other types.
 
-    Booleans are no numbers, and with ``whole`` only integers are.
+    Booleans are not numbers. With ``whole``, None is returned for floats, too.
     """
     if isinstance(value, bool):
         return None

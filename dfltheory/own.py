@@ -131,6 +131,10 @@ def own_name(reference: str) -> str:
 
 
 def _is_file(place: str) -> bool:
+    """Return whether a place is a file rather than a module.
+
+    The working folder is added to the search path of modules.
+    """
     if place in sys.modules and not (place.endswith(".py") and Path(place).is_file()):
         return False  # an imported module needs no search
     if "" not in sys.path:  # modules of the working folder, as for `python -m`
@@ -146,6 +150,7 @@ def _is_file(place: str) -> bool:
 
 
 def _from_file(path: Path) -> object:
+    """Return the module of a file; it is loaded again if the file has changed."""
     if not path.is_file():
         raise InputError(f"{path} is not a file: use FILE.py:NAME or MODULE:NAME")
     file, version = str(path.resolve()), path.stat().st_mtime_ns

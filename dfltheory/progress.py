@@ -24,8 +24,8 @@ def watch(steps: range, progress: bool | None, label: str) -> Iterator[int]:
     steps : range
         Numbers of the rounds.
     progress : bool, optional
-        Whether to show a bar immediately on a terminal; by default it appears after a
-        second.
+        True shows a bar immediately, False never; by default it appears after a second.
+        Without a terminal there is no bar.
     label : str
         Description of the work.
     """
@@ -161,6 +161,7 @@ def reported(
 
 
 def _live_line(status: WorkStatus) -> contextlib.AbstractContextManager[object]:
+    """Show the status on one line of stderr that is updated."""
     from rich.console import Console
     from rich.live import Live
 
@@ -172,6 +173,7 @@ def _live_line(status: WorkStatus) -> contextlib.AbstractContextManager[object]:
 def _lines(
     status: WorkStatus, say: Callable[[str], None], every: float
 ) -> Iterator[None]:
+    """Pass the status to ``say`` at the start and then every ``every`` seconds."""
     say(status.work)
     ended = threading.Event()
 

@@ -18,6 +18,7 @@ import torch
 from dfltheory.errors import InputError
 
 Purpose = Literal["data", "network", "start", "participation", "message"]
+"""What random numbers are for; different purposes have independent numbers."""
 _PURPOSES: dict[str, int] = {
     "data": 0,
     "network": 1,
@@ -38,18 +39,34 @@ _MOST_AHEAD = 2**20
 
 
 def _sequence(root: int, s: int, t: int, purpose: Purpose) -> np.random.SeedSequence:
+    """Return the seed sequence of one seed, round and purpose."""
     return np.random.SeedSequence(entropy=root, spawn_key=(s, t, _PURPOSES[purpose]))
 
 
 def numpy_generator(root: int, s: int, t: int, purpose: Purpose) -> np.random.Generator:
-    """Return the numpy generator of one seed, round and purpose."""
+    """Return the numpy generator of one seed, round and purpose.
+
+    Parameters
+    ----------
+    root : int
+        Root seed of the run.
+    s : int
+        Index of the seed.
+    t : int
+        The round.
+    purpose : str
+        Purpose of the numbers.
+    """
     return np.random.Generator(np.random.PCG64(_sequence(root, s, t, purpose)))
 
 
 def torch_generator(
     root: int, s: int, t: int, purpose: Purpose, device: torch.device | str = "cpu"
 ) -> torch.Generator:
-    """Return the torch generator of one seed, round and purpose."""
+    """Return the torch generator of one seed, round and purpose.
+
+    Parameters as in :func:`numpy_generator`; ``device`` is that of the generator.
+    """
     word = _sequence(root, s, t, purpose).generate_state(1, np.uint64)[0]
     return torch.Generator(device=device).manual_seed(int(word >> np.uint64(1)))
 
@@ -202,6 +219,7 @@ class Generators(Sequence[torch.Generator]):
         return torch.from_numpy(stream.take().reshape(len(self), *shape))
 
     def _stream(self, kind: Distribution, dtype: torch.dtype, size: int) -> _Stream:
+        """Return a new stream of arrays of ``size`` numbers for each seed."""
         single = dtype == torch.float32
         place = _PURPOSES[self._purpose], _KINDS.index(kind), int(single), size
         keys = [

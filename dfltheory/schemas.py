@@ -127,6 +127,7 @@ def field_problems(
         if path in enclosing:  # another alternative of the union fits better
             continue
         detail = details[0]
+        own_error = detail.get("ctx", {}).get("error")
         if detail["type"] == "extra_forbidden":
             known = set(_fields_at(model, path[:-1]))
             unknown = UnknownNameError("field", path[-1], known)
@@ -135,9 +136,7 @@ def field_problems(
             meaning = _fields_at(model, path[:-1])[str(path[-1])].description
             words = f"is missing: {meaning}" if meaning else "is missing"
             yield FieldProblem(path, InputError(words))
-        elif isinstance(
-            own_error := detail.get("ctx", {}).get("error"), DFLTheoryError
-        ):
+        elif isinstance(own_error, DFLTheoryError):
             yield FieldProblem(path, own_error)
         else:
             reasons = " or ".join(dict.fromkeys(_reason(one) for one in details))
@@ -183,6 +182,7 @@ def shown_key(key: str) -> str:
 
 
 def _reason(detail: ErrorDetails) -> str:
+    """Return what a value must be, in the words of this package."""
     if detail["type"] in _REASONS:
         return _REASONS[detail["type"]]
     message = detail["msg"].removeprefix("Value error, ")
