@@ -44,9 +44,10 @@ class Scale:
     """
 
     def __init__(self, task: Task, start: Tensor, *sizes: np.ndarray):
-        self._task, self._start = task, start.clone()
-        self._gradients: float | None = None
-        self._started: float | None = None
+        self._task = task
+        self._start = start.clone()
+        self._largest_client_rms: float | None = None  # computed if needed
+        self._first_gradient_norm: float | None = None
         self.sizes = [float(np.max(size)) for size in sizes]
 
     def left(
@@ -103,20 +104,23 @@ class Scale:
             < GROWTH * self._gradient_at_start(first["grad_norm_sq"])
         )
 
-    def _gradient_at_start(self, then: np.ndarray) -> float:
-        start = self._started
-        if start is None:
-            start = float(then[np.isfinite(then)].max(initial=0.0)) ** 0.5
-            self._started = start
-        return start
+    def _gradient_at_start(self, first_squares: np.ndarray) -> float:
+        """Return the largest finite ||grad f(xbar^0)||, given the squares (S,)."""
+        norm = self._first_gradient_norm
+        if norm is None:
+            finite = first_squares[np.isfinite(first_squares)]
+            norm = float(finite.max(initial=0.0)) ** 0.5
+            self._first_gradient_norm = norm
+        return norm
 
-    def _is_steeper(self, now: np.ndarray, then: np.ndarray) -> bool:
-        norm, start = float(now.max()) ** 0.5, self._gradient_at_start(then)
-        if norm <= GROWTH * start:
+    def _is_steeper(self, squares: np.ndarray, first_squares: np.ndarray) -> bool:
+        """Return whether a gradient exceeds both references, given squares (S,)."""
+        norm = float(squares.max()) ** 0.5
+        if norm <= GROWTH * self._gradient_at_start(first_squares):
             return False
-        if self._gradients is None:
-            self._gradients = self._of_clients()
-        return norm > GROWTH * self._gradients > 0
+        if self._largest_client_rms is None:
+            self._largest_client_rms = self._of_clients()
+        return norm > GROWTH * self._largest_client_rms > 0
 
     def _of_clients(self) -> float:
         """Return the largest RMS of stochastic client gradients near the start."""

@@ -26,12 +26,14 @@ Table = Mapping[str, Any]
 
 
 def _different(indices: int | list[int]) -> int | list[int]:
+    """Return seed indices unchanged; raise ValueError if one occurs twice."""
     if isinstance(indices, list) and len(set(indices)) < len(indices):
         raise ValueError("must be different indices")
     return indices
 
 
 def _one_shape(start: list[object]) -> list[object]:
+    """Return nested lists unchanged; raise ValueError if their lengths differ."""
     if _shape(start) is None:
         raise ValueError(
             "must be numbers, or lists of numbers that are all of one length"
@@ -49,18 +51,21 @@ def _shape(value: object) -> tuple[int, ...] | None:
 
 
 def _square(matrix: list[list[float]]) -> list[list[float]]:
+    """Return a matrix unchanged; raise ValueError unless it is square."""
     if any(len(row) != len(matrix) for row in matrix):
         raise ValueError("must be a square matrix")
     return matrix
 
 
 def _reject_blank(name: str) -> str:
+    """Return a name unchanged; raise ValueError if it is blank."""
     if not name.strip():
         raise ValueError("must be a name")
     return name
 
 
 def _known_weight_rule(rule: str) -> str:
+    """Return the name of a weight rule unchanged, if there is such a rule."""
     if rule.replace("-", "_") not in graphs.WEIGHT_RULES:
         raise UnknownNameError("weight rule", rule, set(graphs.WEIGHT_RULES))
     return rule
@@ -224,6 +229,7 @@ def _known_section_model(title: str, name: str, build: object) -> type[Schema]:
 
 
 def _model_with_options(title: str, name: str) -> type[Schema]:
+    """Return a new model of a section, with the options of the named object."""
     # hyperparameters may come from the schedule of a theorem
     given_later = title == "algorithm"
     fields: dict[str, Any] = {
@@ -327,9 +333,11 @@ def given_values(section: Schema) -> Table:
     values = {}
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
-        is_option = field.alias is not None
-        if name in section.model_fields_set if is_option else value is not None:
-            values[field.alias or name] = value
+        if field.alias is None:
+            if value is not None:
+                values[name] = value
+        elif name in section.model_fields_set:  # an option may be given as None
+            values[field.alias] = value
     return values
 
 

@@ -148,6 +148,7 @@ class NetworkFacts:
 
 
 def _kind(sequence: MixingSequence, period: int | None) -> NetworkKind:
+    """Return the kind of a sequence, see :class:`NetworkFacts`."""
     if getattr(sequence, "needs_losses", False):
         return "losses"
     if sequence.random:

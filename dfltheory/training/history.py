@@ -211,9 +211,10 @@ class History(RunMeasures):
     def __repr__(self) -> str:
         """Return one line with the run, its length, and its first and last measures."""
         seeds = f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
+        rounds = f"{self.rounds} rounds" if self.rounds != 1 else "1 round"
         what = (
             f"{self.algorithm.name} on {self.task}, m = {self.m or 'unknown'}, {seeds},"
-            f" {self.rounds} rounds"
+            f" {rounds}"
         )
         shown_names = ("loss", "grad_norm_sq", "consensus", "accuracy")
         changes = []
@@ -277,7 +278,10 @@ class History(RunMeasures):
         return None if known is None else known[1]
 
     def gap_at(self, t: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return f(xbar^t) - f* and its rounding error, (S,) each, if known."""
+        """Return f(xbar^t) - f* and its rounding error, (S,) each.
+
+        None if f* is unknown or round t was not measured.
+        """
         at, f_star = np.flatnonzero(self.rounds_measured == t), self.constants.f_star
         if not at.size:
             return None
@@ -317,6 +321,7 @@ class History(RunMeasures):
         return np.where((gap < 0) & (gap >= -error), 0.0, gap), error
 
     def _gap(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return f(xbar^0) - f* and its rounding error, (S,) each, if known."""
         return self.gap_at(0)
 
     def values(self) -> dict[str, float]:
@@ -357,6 +362,7 @@ class History(RunMeasures):
         return storage.packed(*self._content())
 
     def _content(self) -> tuple[dict[str, np.ndarray], dict[str, object]]:
+        """Return the arrays and the document that a file of this record contains."""
         document: dict[str, object] = {name: getattr(self, name) for name in SCALARS}
         document |= {name: plain_record(getattr(self, name)) for name in RECORDS}
         document |= {

@@ -65,6 +65,7 @@ _FACTS = record(
 
 
 def _run_facts(**fields: object) -> RunFacts:
+    """Return the facts of a run after checking the types of their fields."""
     return RunFacts(**_FACTS("facts", fields))
 
 
@@ -105,10 +106,10 @@ def fields_of_file(
         name: measures.pop(name) for name in HISTORY_MEASURES if name in measures
     }
     values.setdefault("accuracy", None)
-    elsewhere = "stated" in document
-    ended = elsewhere or values["diverged_at"] is not None
+    measured_by_other_code = "stated" in document
+    ended = measured_by_other_code or values["diverged_at"] is not None
     stored_arrays.check_history(arrays, values["rounds"], ended)
-    if elsewhere:
+    if measured_by_other_code:
         values["stated"] = STATED_READER(f"{path}: stated", document["stated"])
         unknown = np.full((len(values["x"]), len(values["rounds_measured"])), np.nan)
         for name in ("grad_norm_sq", "consensus", "loss"):

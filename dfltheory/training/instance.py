@@ -101,7 +101,7 @@ class Instance:
         further = recording.pop("metrics", ())
         options: dict[str, Any] = {
             "rounds": self.rounds,
-            "seeds": self._count,
+            "seeds": self._seeds_in_document,
             "seed": self.seed,
             "x0": self.x0,
             "evaluate_every": self.evaluate_every,
@@ -111,8 +111,8 @@ class Instance:
         return loop.train(self.algorithm, self.task, self.network, **options)
 
     @property
-    def _count(self) -> int | list[int]:
-        """The seeds as in a document: S if they are 0..S-1, else a list."""
+    def _seeds_in_document(self) -> int | list[int]:
+        """The number S of seeds if they are 0..S-1, else a list of indices."""
         seeds = list(seed_indices(self.seeds))
         return len(seeds) if seeds == list(range(len(seeds))) else seeds
 
@@ -184,7 +184,7 @@ class Instance:
             "rounds": self.rounds,
             "seed": self.seed,
             "evaluate_every": self.evaluate_every,
-            "seeds": self._count,
+            "seeds": self._seeds_in_document,
         }
         if self.metrics:
             run["metrics"] = list(self.metrics)

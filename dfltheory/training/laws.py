@@ -132,10 +132,12 @@ class Laws:
         if self._links == "directed":
             return
         linked: Any = sp.csr_array(W) != 0
-        for a, b in zip(*(linked > linked.T).nonzero()):
+        receivers, senders = (linked > linked.T).nonzero()
+        if len(receivers):
             raise GraphError(
-                f"{where}client {a} receives from client {b} but sends it nothing;"
-                f" {self._name} needs links in both directions: use an undirected graph"
+                f"{where}client {receivers[0]} receives from client {senders[0]} but"
+                f" sends it nothing; {self._name} needs links in both directions: use"
+                " an undirected graph"
             )
         links = (linked.nnz - np.count_nonzero(linked.diagonal())) // 2
         parts = int(sp.csgraph.connected_components(linked)[0])

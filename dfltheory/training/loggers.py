@@ -26,10 +26,14 @@ Logger = Callable[[int, dict[str, float]], object]
 
 
 def report(*loggers: Logger) -> Callback:
-    """Return a callback of ``train`` that passes measurements to loggers."""
+    """Return a callback of ``train`` that passes measurements to loggers.
+
+    Each logger is called once for each measured round, in order.
+    """
     reported: list[int] = []
 
     def callback(t: int, state: State, recorder: Recorder) -> None:
+        # the first call reports the start, too, and all rounds of a resumed run
         for k in range(len(reported), len(recorder.rounds)):
             reported.append(recorder.rounds[k])
             # Measures that need the next state are one round late and are omitted.
@@ -59,7 +63,6 @@ class Tracker:
         ``log_metrics(values, step=...)`` (the module mlflow, Lightning's loggers),
         ``log(values, step=...)`` (runs of W&B and Trackio, and their modules), or else
         a function ``(values, step)``. No library is imported.
-
     method : str, optional
         The method to use; by default the first one that the target has.
 
@@ -92,16 +95,16 @@ def _writer(
     """Return the function (values, step) that writes to a target."""
     if isinstance(target, Tracker):
         return target._write
-    has = [name for name in methods if callable(getattr(target, name, None))]
-    if has and has[0] == "add_scalar":
+    available = [name for name in methods if callable(getattr(target, name, None))]
+    if available and available[0] == "add_scalar":
 
         def write_scalars(values: dict[str, float], step: int) -> None:
             for name, value in values.items():
                 target.add_scalar(name, value, step)
 
         return write_scalars
-    if has:
-        return _with_step(getattr(target, has[0]))
+    if available:
+        return _with_step(getattr(target, available[0]))
     if not callable(target):
         raise InputError(
             f"logger is a {type(target).__name__}, which has none of the methods"
@@ -111,6 +114,8 @@ def _writer(
 
 
 def _with_step(log: Callable[..., object]) -> Callable[[dict[str, float], int], object]:
+    """Return the function (values, step) that calls log(values, step=step)."""
+
     def write(values: dict[str, float], step: int) -> object:
         return log(values, step=step)
 
@@ -151,6 +156,7 @@ def mlflow(**options: object) -> Logger:
 
 
 def _module(name: str, package: str) -> ModuleType:
+    """Import a module of an experiment tracker; raise InputError if it is absent."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

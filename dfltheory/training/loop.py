@@ -58,10 +58,11 @@ def train(
     task : Task
         The clients' objectives and data.
     topology : object, optional
-        A networkx (Di)Graph, an (m, m) matrix, a sequence, a list of matrices, or a
-        callable t -> matrix; None for server-based algorithms and for ``Local``. If the
-        algorithm declares ``further`` matrices, pass a mapping from their names to such
-        networks, or one network, whose links they all have.
+        A networkx (Di)Graph, an (m, m) matrix, a sequence, a list of matrices, a
+        callable t -> matrix, or the name of a topology such as "ring"; None for
+        server-based algorithms and for ``Local``. If the algorithm declares ``further``
+        matrices, pass a mapping from their names to such networks, or one network,
+        whose links they all have.
     rounds : int
         Number of rounds T.
     seeds : int or sequence of int
@@ -106,7 +107,8 @@ def train(
     Returns
     -------
     History
-        Its arrays are (seeds, rounds + 1) for t = 0..rounds if every round is measured.
+        Its arrays are (S, R), with a row for each seed and a column for each measured
+        round; R = rounds + 1 if every round is measured.
 
     Raises
     ------

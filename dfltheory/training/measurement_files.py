@@ -48,8 +48,11 @@ class MeasurementTable:
     Attributes
     ----------
     measures : mapping of str to (S, R) array
+        The measures by name.
     rounds : tuple of R ints
+        The round of each column, increasing.
     seeds : tuple of S ints
+        The seed of each row, increasing.
     """
 
     measures: Mapping[str, NDArray[np.float64]]
@@ -101,6 +104,7 @@ def read_measurements(path: str | Path) -> MeasurementTable:
 
 
 def _check_file(path: Path) -> None:
+    """Raise InputError unless a path is a regular file of at most BYTES bytes."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
     if not path.is_file():
@@ -116,6 +120,7 @@ def _check_file(path: Path) -> None:
 
 
 def _read_csv(path: Path) -> RowTable:
+    """Read a header and rows of comma-separated values."""
     with path.open(encoding="utf-8-sig", newline="") as lines:
         rows = csv.reader(_reject_long_lines(path, lines), strict=True)
         try:
@@ -153,6 +158,7 @@ def _reject_long_lines(path: Path, lines: TextIO) -> Iterator[str]:
 
 
 def _read_json_lines(path: Path) -> RowTable:
+    """Read one object per line; all have the fields of the first one."""
     table: RowTable | None = None
     with path.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(_reject_long_lines(path, lines), start=1):
@@ -174,6 +180,7 @@ def _read_json_lines(path: Path) -> RowTable:
 
 
 def _json_record(path: Path, number: int, line: str) -> dict[str, object]:
+    """Return the object of one line; raise InputError with its number if it is none."""
     try:
         record = json.loads(line, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as wrong:
@@ -187,6 +194,7 @@ def _json_record(path: Path, number: int, line: str) -> dict[str, object]:
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the fields of an object; raise ValueError if a name occurs twice."""
     record = dict(pairs)
     if len(record) != len(pairs):
         raise ValueError("a field occurs twice")
@@ -194,6 +202,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _read_parquet(path: Path) -> RowTable:
+    """Read a Parquet file; convert pyarrow's errors to InputError."""
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -290,10 +299,8 @@ def _check_rounds(
         seed_rounds = t[begin:end]
         if np.array_equal(seed_rounds, expected):
             continue
-        surplus, lacking = (
-            np.setdiff1d(seed_rounds, expected),
-            np.setdiff1d(expected, seed_rounds),
-        )
+        surplus = np.setdiff1d(seed_rounds, expected)
+        lacking = np.setdiff1d(expected, seed_rounds)
         if lacking.size:
             table.refuse(
                 int(lines[begin:end].max()),

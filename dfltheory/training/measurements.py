@@ -30,8 +30,12 @@ from dfltheory.training.stated_start import AT_START, stated_start
 from dfltheory.training.stated_values import StatedRun
 from dfltheory.version import __version__
 
+Floats = NDArray[np.float64]
+
 LARGEST_FLOAT = sys.float_info.max
+"""Largest absolute value of a constant."""
 MOST_CLIENTS = 10**9
+"""Largest number of clients m."""
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")
 NEVER_NEGATIVE = frozenset(
@@ -51,11 +55,13 @@ NEVER_NEGATIVE = frozenset(
 )
 """Measures whose values are at least 0 by definition."""
 OF_PROBLEM = frozenset(f.name for f in fields(ProblemConstants)) - {"standing"}
+"""Names of the constants of a problem."""
 OF_NETWORK = frozenset(f.name for f in fields(NetworkConstants)) - {
     "m",
     "standing",
     "errors",
 }
+"""Names of the constants that a network determines, apart from its size."""
 
 
 def measured_run(
@@ -198,7 +204,8 @@ def checked_arrays(measures: Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
     return arrays
 
 
-def _array(name: str, value: ArrayLike) -> FloatArray:
+def _array(name: str, value: ArrayLike) -> Floats:
+    """Return one measure as a finite array (S, R); raise InputError if it is none."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()
     try:

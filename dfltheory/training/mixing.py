@@ -131,6 +131,7 @@ class RunNetwork:
         return self._round(t, None if losses is None else losses.double().cpu().numpy())
 
     def _round(self, t: int, losses: np.ndarray | None = None) -> RoundMix:
+        """Return a new mix of round t; subclasses return their own type."""
         return RoundMix(self, t, losses)
 
     @property

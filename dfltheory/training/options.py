@@ -29,10 +29,12 @@ _LISTS = (tuple, list, Sequence)
 
 
 def _text(meaning: str) -> object:
+    """Return the type of text with this description in JSON schemas."""
     return Annotated[str, WithJsonSchema({"type": "string", "description": meaning})]
 
 
 def _reject(value: object) -> object:
+    """Raise ValueError, because a document must not contain the value."""
     raise ValueError("must not be in files: it can be set only in Python code")
 
 
@@ -265,6 +267,7 @@ def options_of(section: str, name: str) -> dict[str, Option]:
 
 
 def _type_hints(build: Callable[..., object], section: str) -> dict[str, object]:
+    """Return the type hints of fields or parameters; empty if they cannot be read."""
     of_fields = section == "algorithm" or not inspect.isclass(build)
     try:
         return typing.get_type_hints(
@@ -275,6 +278,7 @@ def _type_hints(build: Callable[..., object], section: str) -> dict[str, object]
 
 
 def _default(field: DataclassField[object]) -> object:
+    """Return the default of a field, or ``_REQUIRED``."""
     if field.default_factory is not MISSING:
         return field.default_factory()
     return _REQUIRED if field.default is MISSING else field.default
@@ -326,6 +330,7 @@ def converted(section: str, name: str, given: Mapping[str, object]) -> dict[str,
 
 
 def _python_value(place: str, value: object, hint: object) -> object:
+    """Convert one value of a document to the type that the option takes."""
     accepted = {hint, *typing.get_args(hint)}
     if isinstance(value, str) and torch.dtype in accepted:
         return _dtype(place, value)
@@ -337,6 +342,7 @@ def _python_value(place: str, value: object, hint: object) -> object:
 
 
 def _dtype(place: str, text: str) -> torch.dtype:
+    """Return a floating-point dtype by name."""
     # records contain torch's spelling, "torch.float32"
     dtype = getattr(torch, text.removeprefix("torch."), None)
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
@@ -347,6 +353,7 @@ def _dtype(place: str, text: str) -> torch.dtype:
 
 
 def _device(place: str, text: str) -> torch.device:
+    """Return a device by name, after allocating memory on it."""
     try:
         device = torch.device(text)
         torch.zeros(1, device=device)

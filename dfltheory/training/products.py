@@ -81,6 +81,7 @@ def mixing_product(
 
 
 def _dense_is_cheaper(m: int, stored: int, times: int, d: int) -> bool:
+    """Return whether a dense product is cheaper, given the number of nonzeros."""
     dense_from = SPARSE_BELOW * m**2
     if stored >= dense_from:
         return True
@@ -97,6 +98,7 @@ def in_turn(products: Sequence[MatrixProduct], z: Tensor) -> Tensor:
 
 
 def _dense(W: Tensor, z: Tensor) -> Tensor:
+    """Apply a dense matrix to the models of each seed."""
     seeds = z.shape[0]
     if seeds == 1:
         return torch.mm(W, z[0])[None]
@@ -129,12 +131,14 @@ def _sparse(factors: list[sp.csr_array], z: Tensor) -> Tensor:
 
 
 def _apply_factors(factors: list[sp.csr_array], z: np.ndarray) -> np.ndarray:
+    """Apply sparse matrices to the models (m, d) of one seed, the first one first."""
     for W in factors:
         z = W @ z
     return z
 
 
 def _on_device(factors: list[Tensor], z: Tensor) -> Tensor:
+    """Apply torch's sparse product, on a device other than a CPU."""
     mixed = []
     for mixed_models in z:
         for W in factors:
@@ -144,6 +148,7 @@ def _on_device(factors: list[Tensor], z: Tensor) -> Tensor:
 
 
 def _coo_tensor(csr: Any) -> Tensor:
+    """Convert a scipy matrix to a sparse torch tensor."""
     coo = csr.tocoo()
     places = torch.from_numpy(np.stack(coo.coords))
     return torch.sparse_coo_tensor(

@@ -126,6 +126,7 @@ def _client_gradients_sq(task: Task, mean: Tensor) -> np.ndarray | None:
 
 
 def _array(x: Tensor) -> np.ndarray:
+    """Convert a tensor to numpy; half precision becomes float32."""
     if x.dtype in (torch.bfloat16, torch.float16):  # numpy has no bfloat16
         x = x.float()
     return x.detach().cpu().numpy()

@@ -63,30 +63,32 @@ def algorithm_of(document: AlgorithmRecord) -> Algorithm[Any]:
     imported, and only among their existing attributes.
     """
     name, values, module, kind = document
-    kind_found: object = sys.modules.get(module)
-    for part in kind.split("."):
-        kind_found = (
-            vars(kind_found).get(part)
-            if isinstance(kind_found, ModuleType | type)
-            else None
-        )
-    if (
-        isinstance(kind_found, type)
-        and issubclass(kind_found, Algorithm)
-        and isinstance(values, dict)
-    ):
+    known_class = _imported_algorithm(module, kind)
+    if known_class is not None and isinstance(values, dict):
         arguments: dict[str, Any] = dict(values)
-        for f in fields(kind_found):  # tuples are lists in JSON
+        for f in fields(known_class):  # tuples are lists in JSON
             value = values.get(f.name)
             if isinstance(f.default, tuple) and isinstance(value, list):
                 arguments[f.name] = tuple(value)
         try:
-            return kind_found(**arguments)
+            return known_class(**arguments)
         except (TypeError, ValueError):  # the class has changed
             pass
     if not isinstance(values, str):
         values = ", ".join(f"{k}={v!r}" for k, v in values.items())
     return Recorded(module, kind, name, values)
+
+
+def _imported_algorithm(module: str, kind: str) -> type[Algorithm[Any]] | None:
+    """Return an algorithm class by its qualified name, if its module is imported."""
+    owner: object = sys.modules.get(module)
+    for part in kind.split("."):
+        if not isinstance(owner, ModuleType | type):
+            return None
+        owner = vars(owner).get(part)
+    if isinstance(owner, type) and issubclass(owner, Algorithm):
+        return owner
+    return None
 
 
 __all__ = ["AlgorithmRecord", "Recorded", "algorithm_of", "recorded"]

@@ -140,6 +140,7 @@ class Run:
         )
 
     def _work_locally(self, update: Update, grad: RoundOracle) -> None:
+        """Replace the state by that after ``update``, for some clients at a time."""
         self.state = in_pieces(update, self.state, grad, self._chunk)
 
     def _first_update(self, state: State, grad: RoundOracle) -> State:

@@ -174,18 +174,19 @@ class RunMeasures:
 
     @property
     def last_measured(self) -> int:
-        """The last column that was measured before the run ended."""
+        """Index of the last column that was measured before the run ended."""
         end = self.rounds if self.stopped_at is None else self.stopped_at
         end = end if self.diverged_at is None else self.diverged_at
         return int(np.flatnonzero(self.rounds_measured <= end)[-1])
 
     def sent(self) -> dict[str, np.ndarray]:
-        """Return the communication over all links, (S, len(rounds_measured)) each.
+        """Return the communication over all links by name, (S, R) each.
 
         ``sent_bits`` is the total so far in bits, ``sent_scalars`` in numbers of the
         run's precision, and ``sent_models`` in models (if models are stored). The
         suffix ``_per_round`` denotes the average per round since the previous
-        measurement. The result is empty if communication was not counted.
+        measurement, which is 0 in the first column. The result is empty if
+        communication was not counted.
         """
         if self.sent_bits is None or self.facts is None:
             return {}
@@ -205,7 +206,8 @@ class RunMeasures:
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table with one row per seed, round and measure.
 
-        Its columns are seed, round, measure and value.
+        Its columns are seed (the row 0..S-1 of the arrays), round, measure and value.
+        The measures are those of :meth:`measures` and :meth:`sent`.
         """
         import pandas as pd
 
@@ -227,7 +229,7 @@ class RunMeasures:
         )
 
     def measures(self) -> dict[str, np.ndarray]:
-        """Return every recorded measure by name, (S, len(rounds_measured)) each."""
+        """Return every recorded measure by name, (S, R) each."""
         by_name = {name: getattr(self, name) for name in HISTORY_MEASURES}
         recorded = {name: array for name, array in by_name.items() if array is not None}
         if self.stated is not None:  # measures that were not supplied are NaN
@@ -258,7 +260,7 @@ class RunMeasures:
         return over_clients(values, levels)
 
     def of_clients(self, measure: str) -> np.ndarray:
-        """Return a measure of each client, (S, len(rounds_measured), m).
+        """Return a measure of each client, (S, R, m).
 
         Parameters
         ----------
@@ -282,7 +284,7 @@ class RunMeasures:
     def clients_frame(self) -> pd.DataFrame:
         """Return a tidy table of the measures of single clients.
 
-        Its columns are seed, round, client, measure and value.
+        Its columns are seed (0..S-1), round, client, measure and value.
         """
         import pandas as pd
 

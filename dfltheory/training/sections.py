@@ -167,6 +167,7 @@ def _with_network(document: Mapping[str, object]) -> dict[str, object]:
 
 
 def _check_topology(table: Table, folder: Path | None) -> None:
+    """Raise InputError unless [topology] has one source, whose file exists."""
     named = [
         source for source in ("name", "file", "matrix", "matrices") if source in table
     ]
@@ -183,6 +184,7 @@ def _check_topology(table: Table, folder: Path | None) -> None:
 
 
 def _options(section: str, table: Table) -> dict[str, Any]:
+    """Return the options of a section's named object, as Python objects."""
     own_fields = SECTIONS[section].model_fields
     given = {
         option: value for option, value in table.items() if option not in own_fields

@@ -71,6 +71,7 @@ class ServerMix(RoundMix):
 
 
 def _mean_of_all(z: Tensor) -> Tensor:
+    """Return the mean of z (S, m, k) over all clients, at every client."""
     return z.mean(1, keepdim=True).expand(z.shape).contiguous()
 
 

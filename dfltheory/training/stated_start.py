@@ -83,6 +83,7 @@ def stated_start(
 
 
 def _start_facts(start: str | Mapping[str, ArrayLike] | None) -> dict[str, ArrayLike]:
+    """Return the stated values by name; empty for a text. The argument is checked."""
     if start is None or isinstance(start, str):
         if start not in (None, "common", "different"):
             raise InputError(

@@ -70,6 +70,10 @@ def packed(
 def _laid_out(
     tensors: Mapping[str, Tensor | np.ndarray], document: Mapping[str, object]
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return the tensors and the metadata that safetensors stores.
+
+    Equal views of one memory are stored once; the document lists the other names.
+    """
     stored: dict[str, Tensor] = {}
     aliases: dict[str, str] = {}
     memories: set[int] = set()
@@ -130,6 +134,7 @@ def _verify(
 
 
 def _text(document: Mapping[str, object]) -> str:
+    """Return a document as JSON."""
     return json.dumps(document, default=np.generic.item)  # including numpy's numbers
 
 

@@ -100,6 +100,7 @@ def check_stored_state(state: object, stored: Mapping[str, Tensor]) -> None:
 
 
 def _array(arrays: Mapping[str, np.ndarray], name: str, axes: int) -> np.ndarray:
+    """Return an array; raise DataError if it is missing or has other axes."""
     if name not in arrays:
         raise DataError(f"array {name} is missing")
     array = arrays[name]
@@ -109,6 +110,7 @@ def _array(arrays: Mapping[str, np.ndarray], name: str, axes: int) -> np.ndarray
 
 
 def _check_rounds(measured: np.ndarray, rounds: int) -> None:
+    """Raise DataError unless the measured rounds increase within 0..T."""
     increasing = measured.dtype.kind == "i" and (np.diff(measured) > 0).all()
     if not len(measured) or not increasing:
         raise DataError("rounds_measured must be increasing integers, at least one")
