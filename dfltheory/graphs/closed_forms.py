@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import check_clients
-from dfltheory.graphs.topologies import check_sides, hops
+from dfltheory.graphs.topologies import (
+    TopologyOptions,
+    check_sides,
+    hops,
+    topology,
+    topology_key,
+)
 
 LARGEST_WITH_FORM = 10**7
 """Largest number of clients for a closed form, which stores m eigenvalues."""
@@ -119,6 +126,64 @@ def laplacian_spectrum(
             neighbors |= {hop % m, -hop % m}
         return _regular(np.sort(_circulant_values(m, hops(m))), len(neighbors))
     return None
+
+
+def one_minus_eigenvalues(
+    name: str, m: int, rule: str | None, **options: Unpack[TopologyOptions]
+) -> np.ndarray | None:
+    """Return 1 - lambda_k of an undirected topology, to full precision.
+
+    Parameters
+    ----------
+    name : str
+        Name of the topology.
+    m : int
+        Number of clients.
+    rule : str or None
+        Weight rule; None selects Metropolis weights.
+    **options
+        Options of the topology. Those that it does not take give None, so that
+        building its graph raises an error.
+
+    Returns
+    -------
+    (m,) array or None
+        In ascending order; the first is 0. None if there is no closed form.
+
+    Raises
+    ------
+    InputError
+        If there is no such hypercube, or m is above :data:`LARGEST_WITH_FORM`.
+    """
+    key = topology_key(name)
+    if key == "hypercube":
+        # Raises InputError unless m is a power of two, without building a large graph.
+        is_valid = m < 1 or m & (m - 1) == 0
+        topology(key, 1 if is_valid else m)
+    if set(options) - {"sides"} or (options and key not in ("grid", "torus")):
+        return None
+    spectrum = laplacian_spectrum(key, m, options.get("sides"))
+    if spectrum is None:
+        return None
+    alpha = spectrum.alpha("metropolis" if rule is None else rule.replace("-", "_"))
+    return None if alpha is None else alpha * spectrum.values
+
+
+def closed_form_eigenvalues(
+    name: str, m: int, rule: str | None, **options: Unpack[TopologyOptions]
+) -> np.ndarray | None:
+    """Return all eigenvalues of an undirected topology from formulas.
+
+    Parameters and errors as in :func:`one_minus_eigenvalues`.
+
+    Returns
+    -------
+    (m,) array or None
+        In descending order; the first is 1. None if there is no closed form. W is then
+        symmetric and doubly stochastic.
+    """
+    distances = one_minus_eigenvalues(name, m, rule, **options)
+    return None if distances is None else 1.0 - distances
 
 
 def _storable(m: int) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from dfltheory.errors import GraphError, InputError
 from dfltheory.graphs.circulant import group_kernel
+from dfltheory.graphs.closed_forms import closed_form_eigenvalues
 from dfltheory.graphs.eigen import (
     DENSE_SPECTRUM,
     EPS,
@@ -32,11 +33,7 @@ from dfltheory.graphs.matrices import (
     is_sparse,
     to_dense,
 )
-from dfltheory.graphs.spectral import (
-    NamedOptions,
-    closed_form_eigenvalues,
-    read_network,
-)
+from dfltheory.graphs.spectral import NamedOptions, read_network
 
 LARGEST_WITHOUT_CLOSED_FORM = 5000
 """Largest number of clients for functions of all eigenvalues or of all distances.
@@ -341,8 +338,8 @@ def _symmetric_spectrum(
     dense = to_dense(A)
     values = np.linalg.eigvalsh((dense + dense.T) / 2)[::-1]
     # Negative weights can have eigenvalues above 1, so 1 need not be the largest.
-    one = np.argmin(np.abs(values - 1.0))
-    return np.r_[values[one], np.delete(values, one)], max(clients, 4) * EPS
+    first = np.argmin(np.abs(values - 1.0))
+    return np.r_[values[first], np.delete(values, first)], max(clients, 4) * EPS
 
 
 def _in_rows(A: Matrix) -> sp.csr_array:

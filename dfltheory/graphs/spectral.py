@@ -21,7 +21,11 @@ from typing import Unpack
 import numpy as np
 
 from dfltheory.errors import InputError
-from dfltheory.graphs.closed_forms import directed_modulus, laplacian_spectrum
+from dfltheory.graphs.closed_forms import (
+    closed_form_eigenvalues,
+    directed_modulus,
+    one_minus_eigenvalues,
+)
 from dfltheory.graphs.eigen import (
     EPS,
     LARGEST_LINKS,
@@ -148,7 +152,7 @@ def closed_form_report(
         if shifted is not None:
             gap = 1.0 if m == 1 else float(-shifted[1:].max())
             return SpectralReport(m, 1.0 - gap, gap, "closed form", 4 * EPS)
-    distances_from_one = _one_minus_eigenvalues(key, m, rule, options)
+    distances_from_one = one_minus_eigenvalues(key, m, rule, **options)
     if distances_from_one is None:
         return None
     if m == 1:
@@ -156,63 +160,6 @@ def closed_form_report(
     below_one = float(distances_from_one[1])
     above_minus_one = 2.0 - float(distances_from_one[-1])
     return symmetric_report(m, below_one, above_minus_one, "closed form", 4 * EPS)
-
-
-def closed_form_eigenvalues(
-    name: str, m: int, rule: str | None, **options: Unpack[TopologyOptions]
-) -> np.ndarray | None:
-    """Return all eigenvalues of an undirected topology from formulas.
-
-    Parameters
-    ----------
-    name : str
-        Name of the topology.
-    m : int
-        Number of clients.
-    rule : str or None
-        Weight rule; None selects Metropolis weights.
-    **options
-        Options of the topology.
-
-    Returns
-    -------
-    (m,) array or None
-        In descending order; the first is 1. None if there is no closed form. W is then
-        symmetric and doubly stochastic.
-    """
-    rule = None if rule is None else rule.replace("-", "_")
-    distances = _one_minus_eigenvalues(topology_key(name), m, rule, options)
-    return None if distances is None else 1.0 - distances
-
-
-def _one_minus_eigenvalues(
-    key: str, m: int, rule: str | None, options: TopologyOptions
-) -> np.ndarray | None:
-    """Return 1 - lambda_k (m,) in ascending order, or None without a closed form.
-
-    Parameters
-    ----------
-    key : str
-        Canonical name of the topology.
-    m : int
-        Number of clients.
-    rule : str or None
-        Weight rule with "_"; None selects Metropolis weights.
-    options : dict
-        Options of the topology. Those that it does not take give None, so that
-        building the graph raises an error.
-    """
-    if key == "hypercube":
-        # Raises InputError unless m is a power of two, without building a large graph.
-        is_valid = m < 1 or m & (m - 1) == 0
-        topology(key, 1 if is_valid else m)
-    if set(options) - {"sides"} or (options and key not in ("grid", "torus")):
-        return None
-    spectrum = laplacian_spectrum(key, m, options.get("sides"))
-    alpha = None if spectrum is None else spectrum.alpha(rule or "metropolis")
-    if spectrum is None or alpha is None:
-        return None
-    return alpha * spectrum.values
 
 
 def eigenvalues(

@@ -48,6 +48,7 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
     x[..., u] = models[..., u].mean(1, keepdim=True)
 
     def cross(H: HessianProduct) -> tuple[HessianProduct, int]:
+        """Return w -> H_vu H_uv w, whose norm is that of H_uv squared."""
         to_u, to_v = _block(H, u, v, task.d), _block(H, v, u, task.d)
 
         def product(w: Tensor) -> Tensor:
@@ -56,6 +57,7 @@ def blocks(task: Task, points: Tensor, **effort: Any) -> Estimates:
         return product, len(v)
 
     def diagonal(rows: Tensor, H: HessianProduct) -> tuple[HessianProduct, int]:
+        """Return w -> H w on the coordinates ``rows``."""
         return _block(H, rows, rows, task.d), len(rows)
 
     parts = {"L_u": partial(diagonal, u), "L_v": partial(diagonal, v), "L_uv": cross}

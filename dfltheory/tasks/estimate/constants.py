@@ -257,7 +257,7 @@ def smoothness(
             "with dropout, minibatches have gradients of a function other than the f"
             " that is measured: constants cannot be estimated"
         )
-    clients = _examined_clients(task, how)
+    clients = how.examined_clients(task.m)
     minibatches, seed = how.minibatches, how.seed
     places = range(len(points)) if places is None else places
     number_of_norms = len(places) * len(clients) * (len(blocks) + minibatches)
@@ -298,16 +298,6 @@ def smoothness(
         name, off = f"{first}_sample", f"{off}, other minibatches"
         estimates[name] = largest(name, [*norms[first], *sampled], basis, off)
     return estimates
-
-
-def _examined_clients(task: Task, how: Effort) -> Sequence[int]:
-    """Return the clients whose Hessians are examined; by default all."""
-    if how.clients is None:
-        return range(task.m)
-    for i in how.clients:
-        if not 0 <= i < task.m:
-            raise InputError(f"clients: client {i} must be in 0..{task.m - 1}")
-    return how.clients
 
 
 def _steepest_turn(points: Tensor, gradients: Tensor) -> float:

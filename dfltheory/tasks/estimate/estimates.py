@@ -133,6 +133,21 @@ class Effort:
         if self.clients is not None and len(self.clients) == 0:
             raise InputError("clients is empty: pass at least one, or None for all")
 
+    def examined_clients(self, m: int) -> Sequence[int]:
+        """Return the clients of a task of m clients whose Hessians are examined.
+
+        Raises
+        ------
+        InputError
+            If a client does not exist.
+        """
+        if self.clients is None:
+            return range(m)
+        for i in self.clients:
+            if not 0 <= i < m:
+                raise InputError(f"clients: client {i} must be in 0..{m - 1}")
+        return self.clients
+
 
 def evenly_spaced(last: int, count: int) -> set[int]:
     """Return ``count`` integers from 0 to ``last``, both included if count > 1."""

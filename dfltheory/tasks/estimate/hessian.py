@@ -96,6 +96,7 @@ def _network_product(
         return torch.autograd.grad(loss, point, create_graph=True)[0]
 
     def gradients() -> Iterator[Tensor]:
+        """Yield the gradients of the pieces, whose sum is that of the loss."""
         if client is not None and batch is not None:
             weight = 1.0 if task.scale is None else float(task.scale[client])
             yield gradient(batch.X[0, client], batch.y[0, client], weight)
