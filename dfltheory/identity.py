@@ -135,6 +135,7 @@ def _describe(value: object, part: Describe) -> Json:
 
 
 def _without_cached(kind: type, state: object) -> object:
+    """Return the state of an object without its cached properties."""
     if not isinstance(state, dict):
         return state
     return {
@@ -278,6 +279,7 @@ def _(value: functools.partial, part: Describe) -> Json:
 
 
 def _qualified(code: Code | types.BuiltinFunctionType) -> str:
+    """Return the module and qualified name of a class or function."""
     return f"{code.__module__}.{code.__qualname__}"
 
 
@@ -315,6 +317,7 @@ def source_digest(code: Code) -> str | None:
 
 
 def _of_library(code: Code) -> bool:
+    """Return whether code belongs to a package of LIBRARIES."""
     return str(code.__module__).partition(".")[0] in LIBRARIES
 
 

@@ -89,6 +89,8 @@ def reduces_to(
 
 
 def _claim(claim: Claim) -> Callable[[Subject], Subject]:
+    """Return a decorator that adds a claim to a class or function."""
+
     def put(subject: Subject) -> Subject:
         setattr(subject, CLAIMS, [*vars(subject).get(CLAIMS, ()), claim])
         return subject
@@ -101,6 +103,7 @@ def _claim(claim: Claim) -> Callable[[Subject], Subject]:
 
 @cache
 def _item() -> type[Any]:
+    """Return the class of tests; pytest is imported at the first call."""
     import pytest
 
     class ClaimItem(pytest.Item):
@@ -130,6 +133,7 @@ def _item() -> type[Any]:
 
 @cache
 def _collection() -> type:
+    """Return the class of hooks; pytest is imported at the first call."""
     import pytest
 
     class ClaimCollection:

@@ -81,6 +81,7 @@ def window(Ps: Sequence[Matrix], *, periodic: bool) -> tuple[int | None, int]:
     T = len(links)
 
     def first_failure(B: int) -> int | None:
+        """Return the first round of a window of B rounds that is not connected."""
         starts = range(T) if periodic else range(T - B + 1)
         for start in starts:
             in_window = [links[(start + k) % T] for k in range(B)]

@@ -273,8 +273,8 @@ def _report(
         nodes = graph.number_of_nodes()
         if nodes != matrix.m:
             raise GraphError(
-                f"W is {matrix.m} x {matrix.m}, but the graph has {nodes} nodes: they"
-                " must be equally many"
+                f"W is {matrix.m} x {matrix.m}, but the graph has {nodes} nodes: the"
+                " numbers must be equal"
             )
         matrix.allowed = adjacency(graph)
     failures = tuple(broken_laws(matrix, names, graph))

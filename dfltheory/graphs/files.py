@@ -139,6 +139,7 @@ def _shorten(text: object) -> str:
 
 
 def _load_mtx(path: Path) -> Raw:
+    """Load a Matrix Market file after checking the sizes that it declares."""
     from scipy.io import mminfo, mmread
 
     rows, columns, entries, form, *_ = mminfo(path)
@@ -154,12 +155,14 @@ def _load_mtx(path: Path) -> Raw:
 
 
 def _load_npy(path: Path) -> np.ndarray:
+    """Load an npy file after checking the size that it declares."""
     with path.open("rb") as stream:
         check_npy(path, stream, path.stat().st_size, MOST_ENTRIES)
     return np.load(path, allow_pickle=False)
 
 
 def _load_npz(path: Path) -> Raw:
+    """Load the only array of an npz file, or a scipy sparse matrix."""
     names = check_npz(path, MOST_ENTRIES)
     if "format" in names:
         return _load_sparse(path)
@@ -217,6 +220,7 @@ def _table(
 
 
 def _load_text(path: Path) -> np.ndarray:
+    """Load rows of numbers; raise InputError if they are links."""
     with path.open(encoding="utf-8-sig") as lines:
         table = _table(
             path, lines, delimiter="," if path.suffix.lower() == ".csv" else None
@@ -294,6 +298,7 @@ def _link_lines(path: Path, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _number_and_text(name: str) -> tuple[int, str]:
+    """Return the sort key of a name that is a number; "01" precedes "1"."""
     return int(name), name
 
 
@@ -306,6 +311,7 @@ def _sorted_names(names: np.ndarray) -> list[str]:
 
 
 def _parse_weights(path: Path, words: np.ndarray) -> np.ndarray:
+    """Return the weights of links as floats; raise InputError if one is no number."""
     try:
         return words.astype(float)
     except ValueError as error:
@@ -315,6 +321,7 @@ def _parse_weights(path: Path, words: np.ndarray) -> np.ndarray:
 
 
 def _load_links(path: Path, directed: bool) -> Matrix | Graph:
+    """Load an edge list: a graph, or a matrix if the links have weights."""
     words = _read_links(path)
     names = _sorted_names(words[:, :2])
     index = {name: k for k, name in enumerate(names)}

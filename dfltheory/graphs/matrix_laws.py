@@ -86,6 +86,7 @@ class CheckedMatrix:
 
 
 def _check_finite(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
+    """Check that every entry is finite."""
     bad = np.flatnonzero(~np.isfinite(matrix.coo.data))
     if not len(bad):
         return None
@@ -96,6 +97,7 @@ def _check_finite(matrix: CheckedMatrix, graph: Graph | None) -> Violation | Non
 
 
 def _check_range(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
+    """Check that every entry lies in [0, 1]."""
     excess = np.maximum(-matrix.coo.data, matrix.coo.data - 1.0)
     if not len(excess) or excess.max() <= matrix.entry_tol:
         return None
@@ -148,6 +150,7 @@ def _check_links(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None
 
 
 def _check_self_weights(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
+    """Check that the diagonal is positive."""
     diagonal = matrix.W.diagonal()
     bad = np.flatnonzero(~(diagonal > 0))
     if not len(bad):
@@ -158,6 +161,7 @@ def _check_self_weights(matrix: CheckedMatrix, graph: Graph | None) -> Violation
 
 
 def _check_symmetry(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
+    """Check that W = W'."""
     difference = abs(matrix.W - matrix.W.T)
     if float(difference.max()) <= matrix.entry_tol:
         return None
@@ -169,14 +173,17 @@ def _check_symmetry(matrix: CheckedMatrix, graph: Graph | None) -> Violation | N
 
 
 def _check_row_sums(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
+    """Check that each row sums to 1."""
     return _check_sums(matrix, axis=1)
 
 
 def _check_column_sums(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
+    """Check that each column sums to 1."""
     return _check_sums(matrix, axis=0)
 
 
 def _check_sums(matrix: CheckedMatrix, axis: int) -> Violation | None:
+    """Check that the rows (axis 1) or columns (axis 0) sum to 1."""
     sums = line_sums(matrix.W, axis=axis)
     tol = matrix.sum_tol[1 - axis]
     deviation = np.abs(sums - 1.0)
@@ -210,6 +217,7 @@ def _check_null_space(matrix: CheckedMatrix, graph: Graph | None) -> Violation |
 
 
 def _check_spectrum(matrix: CheckedMatrix, graph: Graph | None) -> Violation | None:
+    """Check that the eigenvalues of W lie in (-1, 1]."""
     if (matrix.coo.data < -matrix.entry_tol).any():
         return _check_eigenvalues(matrix)
     return _check_periodicity(matrix)

@@ -128,6 +128,7 @@ def _draw_arcs(
     receivers: np.ndarray,
     width: float,
 ) -> None:
+    """Draw each arc as an arrow that ends at the circle of its receiver."""
     margin = _radius(len(places)) + 0.5  # points: arrows end at the circles
     arrow = {
         "arrowstyle": "-|>",
@@ -150,6 +151,7 @@ def _draw_links(
     receivers: np.ndarray,
     width: float,
 ) -> None:
+    """Draw each link as one line."""
     from matplotlib.collections import LineCollection
 
     once = receivers < senders  # each link is stored in both directions
@@ -180,6 +182,7 @@ def draw_spectrum(W: object, ax: Axes) -> Axes:
 
 
 def _draw_real_spectrum(values: np.ndarray, ax: Axes) -> Axes:
+    """Draw real eigenvalues by rank, and the gap as a gray band."""
     m = len(values)
     rank = np.arange(1, m + 1)
     others = np.delete(values, np.argmax(values))
@@ -200,6 +203,7 @@ def _draw_real_spectrum(values: np.ndarray, ax: Axes) -> Axes:
 
 
 def _draw_complex_spectrum(values: np.ndarray, ax: Axes) -> Axes:
+    """Draw eigenvalues in the unit disc, and the gap as a gray ring."""
     angle = np.linspace(0, 2 * np.pi, 400)
     x = np.cos(angle)
     y = np.sin(angle)
@@ -217,6 +221,7 @@ def _draw_complex_spectrum(values: np.ndarray, ax: Axes) -> Axes:
 
 
 def _draw_circles(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
+    """Draw points as empty circles."""
     ax.plot(
         x, y, ls="none", marker="o", ms=3.5, mfc="white", mec=INK, mew=0.9, zorder=2
     )
@@ -280,6 +285,7 @@ def _lattice_positions(m: int, rows: int, columns: int, *, bent: bool) -> np.nda
 
 
 def _circle(m: int) -> np.ndarray:
+    """Return m points on the unit circle, clockwise from the top; 0 for m = 1."""
     angle = math.pi / 2 - 2 * math.pi * np.arange(m) / m
     return np.stack([np.cos(angle), np.sin(angle)], axis=1) * (m > 1)
 

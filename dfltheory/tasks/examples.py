@@ -219,6 +219,7 @@ class Epochs:
         return orders[which, :, client, within].movedim(-1, 0)
 
     def _shuffled(self) -> Tensor:
+        """Return a random order (S, m, n_max) of each client's n_i examples."""
         n = self._sizes.double()
         absent = torch.arange(int(n.max()), device=n.device) >= n.unsqueeze(-1)
         return (

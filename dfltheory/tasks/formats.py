@@ -65,6 +65,7 @@ def _read_at_most(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytes:
 
 
 def _refuse_large(path: Path, what: str, size: int) -> None:
+    """Raise DataError if a file has, or declares, too many bytes."""
     if size > LARGEST_IMAGE_FILE:
         raise DataError(
             f"{path} {what} {size:.3g} bytes: no official file has more than"
@@ -141,6 +142,7 @@ _KEY = re.compile(
 
 @functools.cache  # called for each of many thousand opcodes
 def _kind(opcode: str) -> str | None:
+    """Return the kind of an opcode of a pickle; None if it is rejected."""
     known = _OPCODE.fullmatch(opcode)
     return known and known.lastgroup
 
@@ -328,6 +330,7 @@ def tiny_imagenet_index(
 
 
 def _lines(path: Path) -> list[str]:
+    """Return the lines of a text file of limited size."""
     with _open(path) as stream:
         raw = _read_at_most(stream, _LARGEST_TEXT + 1)
     if len(raw) > _LARGEST_TEXT:
@@ -338,6 +341,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _refuse_paths(path: Path, names: list[str]) -> None:
+    """Raise DataError if a name in a file could lead out of its folder."""
     for name in names:
         if name in ("", ".", "..") or any(c in name for c in "/\\\0*?["):
             raise DataError(
@@ -369,6 +373,7 @@ def read_jpegs(files: list[tuple[Path, int]], side: int = 64) -> tuple[Pixels, L
     pixels = np.empty((len(files), 3, side, side), np.uint8)
 
     def decode(k: int) -> None:
+        """Decode image k into its place in ``pixels``."""
         path = files[k][0]
         try:
             # the size is known before decoding

@@ -250,7 +250,6 @@ class Checkpoint:
             )
 
     def _refuse_other_numbers(self, version: object) -> None:
-        """Refuse a run whose random numbers this version would draw differently."""
         if version != RANDOM_FORMAT:
             self._refuse(
                 f"a run whose random_format is {version!r:.20}: this version draws the"
@@ -263,11 +262,8 @@ class Checkpoint:
         """Refuse a stored run that differs from this one, naming the differences."""
         stored_arguments = stored.get("arguments", {})
         arguments = identity["arguments"]
-        changed = [
-            name
-            for name in sorted({*stored_arguments, *arguments})
-            if stored_arguments.get(name) != arguments.get(name)
-        ]
+        names = sorted({*stored_arguments, *arguments})
+        changed = [n for n in names if stored_arguments.get(n) != arguments.get(n)]
         if changed:
             self._refuse(
                 f"another run: its task was created with another {', '.join(changed)}"
@@ -304,7 +300,6 @@ class Checkpoint:
     def _refuse_to_grow(
         self, algorithm: Algorithm, stored: Mapping[str, Any], t: int
     ) -> None:
-        """Refuse more rounds if the stored rounds depend on their number."""
         finishes = type(algorithm).finish is not Algorithm.finish
         if t == stored["rounds"] and finishes:
             why = "it has finished its last round"
@@ -331,7 +326,6 @@ _NEVER_FORCED = ("rounds", "seeds", "evaluate_every")
 
 
 def _short_text(value: object) -> str:
-    """Return a value as text of at most 300 characters."""
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}..."
 

@@ -114,6 +114,7 @@ class NetworkFacts:
         )
 
         def first_failure(laws: Iterable[str] | None = None) -> str | None:
+            """Return the first failure of some laws, by default all, or None."""
             for t, report in zip(different, reports, strict=True):
                 for failure in report.failures:
                     if laws is None or failure.law in laws:

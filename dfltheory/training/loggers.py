@@ -33,6 +33,7 @@ def report(*loggers: Logger) -> Callback:
     reported: list[int] = []
 
     def callback(t: int, state: State, recorder: Recorder) -> None:
+        """Pass the rounds that were measured since the last call to the loggers."""
         # the first call reports the start, too, and all rounds of a resumed run
         for k in range(len(reported), len(recorder.rounds)):
             reported.append(recorder.rounds[k])

@@ -85,11 +85,13 @@ class StatedRun:
         return loss - f_star, self.tolerance * (np.abs(loss) + abs(f_star))
 
     def _check_curvature(self) -> None:
+        """Check mu <= L."""
         mu, L = self.constant("mu"), self.constant("L")
         if mu is not None and L is not None and mu > L * (1 + self.tolerance):
             raise InputError(f"mu = {mu:g} contradicts L = {L:g}: mu is at most L")
 
     def _check_minimum(self) -> None:
+        """Check f_star <= f at every round, and f_gap = loss - f_star."""
         gaps, loss = self.gaps(), self.arrays.get("loss")
         f_star = self.constant("f_star")
         if gaps is None:
@@ -149,6 +151,7 @@ class StatedRun:
     # -- gradients ---------------------------------------------------------------------
 
     def _check_bounded_gradients(self) -> None:
+        """Check ||grad f|| <= B."""
         B, squares = self.constant("B"), self.arrays.get("grad_norm_sq")
         if B is None or squares is None:
             return
@@ -246,6 +249,7 @@ class StatedRun:
     # -- models and seeds --------------------------------------------------------------
 
     def _check_consensus(self) -> None:
+        """Check consensus <= model_sq."""
         if not {"consensus", "model_sq"} <= set(self.arrays):
             return
         consensus, size = self.arrays["consensus"], self.arrays["model_sq"]
