@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from dfltheory.bounds.theorem import Theorem
 
-Array = NDArray[np.float64]
-HORIZONS: Array = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+HORIZONS: FloatArray = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
 """Rounds T that are tried: integers from 1 to 1e15, eight per decade."""
 LEAST_STEP = 1e-12
 """Smallest multiple of a step size's scale on the grid."""

@@ -48,7 +48,7 @@ AtlasStatus = Literal[
     "silent",
     "constant not given",
 ]
-"""AtlasStatus of a statement at given constants, in the order in which they are listed."""
+"""Status of a statement at given constants, in the order in which they are listed."""
 STATUS_OF_VERDICT: Mapping[VerdictKind, AtlasStatus] = {
     "holds": "informative",
     "violated": "violated",

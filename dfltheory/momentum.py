@@ -29,7 +29,7 @@ def squares(alpha: ArrayLike, K: ArrayLike) -> FloatArray:
     return _sums(alpha, K)[..., 2]
 
 
-def mean_path(alpha: ArrayLike, K: ArrayLike) -> Array:
+def mean_path(alpha: ArrayLike, K: ArrayLike) -> FloatArray:
     """Return sum_s c_s at(s-1)/at of K steps; nan for K = 0."""
     sums = _sums(alpha, K)
     return sums[..., 4] / sums[..., 1]

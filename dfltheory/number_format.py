@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def format_number(value: float | None, digits: int = 3, nothing: str = "–") -> str:
-    """Return a format_number as text with ``digits`` significant digits.
+    """Return a number as text with ``digits`` significant digits.
 
     None and nan give ``nothing``. Numbers that would round to 1 have seven digits, so
     that ratios near 1 are not misread.

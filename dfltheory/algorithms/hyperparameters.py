@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from dfltheory.errors import one_of
+from dfltheory.errors import checked_name
 from dfltheory.number_ranges import COUNT, NONNEGATIVE, POSITIVE, NumberRange
 
 _STANDARD_RANGES: dict[str, NumberRange] = {
@@ -37,7 +37,7 @@ def ranges(names: str) -> dict[str, NumberRange]:
     """
     listed = (*names.split(), "decay", "weight_decay")
     return {
-        one_of("standard range of a hyperparameter", name, _STANDARD_RANGES): (
+        checked_name("standard range of a hyperparameter", name, _STANDARD_RANGES): (
             _STANDARD_RANGES[name]
         )
         for name in listed

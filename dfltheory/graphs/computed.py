@@ -348,7 +348,7 @@ def _in_rows(A: Matrix) -> sp.csr_array:
 
 
 def _refuse_above_dense(m: int, what: str) -> None:
-    """Raise GraphError above :data:`LARGEST_WITHOUT_CLOSED_FORM` clients; ``what`` is computed."""
+    """Raise GraphError if ``what`` has too many clients to be computed."""
     if m > LARGEST_WITHOUT_CLOSED_FORM:
         raise GraphError(
             f"{what} of {m} clients has no closed form for this W, and takes minutes"

@@ -136,7 +136,9 @@ def _report_of_sequence(
     )
 
 
-def split_laws(laws: LawSelection) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
+def split_laws(
+    laws: LawSelection,
+) -> tuple[str | list[str] | None, tuple[NetworkLaw, ...]]:
     """Separate the names of laws from user-defined laws.
 
     Parameters

@@ -176,7 +176,9 @@ def _clients(
     return [(X[client == i], y[client == i]) for i in numbers]
 
 
-def _network(model: str | nn.Module, clients: list[LabeledArrays], seed: int) -> nn.Module:
+def _network(
+    model: str | nn.Module, clients: list[LabeledArrays], seed: int
+) -> nn.Module:
     """Return a module unchanged, or create the network that ``model`` names."""
     # preserve the caller's random state
     with torch.random.fork_rng(devices=[]):

@@ -30,8 +30,6 @@ from dfltheory.training.stated_start import AT_START, stated_start
 from dfltheory.training.stated_values import StatedRun
 from dfltheory.version import __version__
 
-Floats = NDArray[np.float64]
-
 LARGEST_FLOAT = sys.float_info.max
 """Largest absolute value of a constant."""
 MOST_CLIENTS = 10**9
@@ -204,7 +202,7 @@ def checked_arrays(measures: Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
     return arrays
 
 
-def _array(name: str, value: ArrayLike) -> Floats:
+def _array(name: str, value: ArrayLike) -> FloatArray:
     """Return one measure as a finite array (S, R); raise InputError if it is none."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()
