@@ -19,22 +19,25 @@ from dfltheory.verdicts.given_values import refuse_contradictions
 from dfltheory.verdicts.value_sources import Values
 
 StepChoice = Literal["schedule", "admissible", "largest"]
-"""The schedule's step sizes; the schedule's, reduced where a condition demands it; or
-the largest admissible multiple of them.
+"""How step sizes are chosen.
+
+``schedule``: those of the schedule. ``admissible``: those of the schedule (1/L without
+one), each reduced as far as a condition demands. ``largest``: those of the schedule
+times the largest factor at which all conditions hold.
 """
 
 TRIED_FACTORS = np.geomspace(1e-12, 1e12, 4801)
-"""Multiples of the scheduled step sizes that are tried for the largest admissible
-ones.
+"""Factors of the scheduled step sizes among which the largest admissible one is sought.
 """
 
 
 def network_values(
     theorem: Theorem, topology: object, needed: Collection[str] = ()
 ) -> dict[str, float]:
-    """Return a network's constants by glossary name.
+    """Return the constants of a network, by glossary name.
 
-    Those of push-sum are among them if the theorem, or ``needed``, contains one.
+    Those of push-sum (delta, C, q, window) are included only if the theorem or
+    ``needed`` contains delta, C or q, because computing them is slow.
     """
     push_sum = bool({"delta", "C", "q"} & {*theorem.needs, *needed})
     return graphs.network_constants(
@@ -57,11 +60,22 @@ def chosen_steps(
     topology: object,
     step: StepChoice,
 ) -> dict[str, float]:
-    """Return the step sizes that a :data:`StepChoice` means, for several variants.
+    """Return the step sizes by glossary name, for several variants of a statement.
 
-    With "largest", they are admissible for every variant whose conditions bound them.
-    With "admissible", the scheduled ones are kept for variants that no smaller step
-    makes applicable.
+    Parameters
+    ----------
+    theorems : sequence of Theorem
+        The variants.
+    schedule : mapping
+        The step sizes of the schedule; empty without one.
+    known : mapping
+        Values of other quantities by glossary name.
+    topology : graph, matrix or sequence, or None
+        The network, if the conditions contain a constant of it.
+    step : str
+        See :data:`Step`. The result of "largest" is admissible for every variant whose
+        conditions bound the step sizes. "admissible" does not reduce them for a variant
+        whose conditions no smaller step size meets.
 
     Raises
     ------
@@ -99,7 +113,7 @@ def _least_of_largest(
     failure: InputError | ConditionError | None = None
     for theorem in theorems:
         if not set(theorem.step_names):
-            continue  # a corollary, which fixes its step sizes by the schedule
+            continue  # the schedule of a corollary fixes all of its step sizes
         try:
             largest_of_theorem = largest_steps(theorem, steps, known, topology)
         except (InputError, ConditionError) as error:
@@ -116,7 +130,8 @@ def first_steps(
 ) -> dict[str, float]:
     """Return 1/L for each step size of statements without a schedule.
 
-    It is the start from which steps are reduced; empty if L is unknown or not finite.
+    The step sizes are reduced from there. The result is empty if L is not a positive
+    finite number.
     """
     L = known.get("L")
     if not isinstance(L, (int, float)) or not 0 < L < math.inf:
@@ -126,10 +141,10 @@ def first_steps(
 
 
 def supplied_names(theorems: Sequence[Theorem], step: StepChoice) -> set[str]:
-    """Return the hyperparameters that a schedule, or a search of steps, supplies.
+    """Return the names of the hyperparameters that :func:`chosen_steps` determines.
 
-    Statements without a schedule supply their step sizes, unless the schedule's are
-    asked for.
+    They are those of the schedule. Without a schedule, they are the step sizes of the
+    statements, or none if ``step`` is "schedule".
     """
     schedule = scheduling(theorems).schedule
     if schedule or step == "schedule":
@@ -143,7 +158,18 @@ def largest_steps(
     known: Mapping[str, object],
     topology: object,
 ) -> dict[str, float]:
-    """Return the schedule's step sizes times the largest admissible factor."""
+    """Return the schedule's step sizes times the largest admissible factor.
+
+    Without a schedule, all step sizes of the theorem are equal.
+
+    Raises
+    ------
+    ConditionError
+        If no factor meets the conditions.
+    InputError
+        If no condition bounds the step sizes, or a value that the conditions need is
+        missing or contradicts the network.
+    """
     if topology is not None:
         fixed = network_values(theorem, topology)
         refuse_contradictions(known, fixed, topology)
@@ -170,7 +196,8 @@ def largest_steps(
         )
     if admissible_factors.high == np.inf:
         raise InputError(
-            f"no condition of {theorem} bounds its step sizes: use step='schedule'"
+            f"no condition of {theorem} bounds its step sizes, so there is no largest"
+            " one: use step='schedule'"
         )
     # the margin that rounding admits is kept for changes of units
     return {
@@ -185,9 +212,10 @@ def _values_of_conditions(
     known: Mapping[str, object],
     steps: Collection[str],
 ) -> Values:
-    """Return what the conditions need in addition to step sizes.
+    """Return values of all quantities that the theorem needs, except for step sizes.
 
-    It is 1/2 for what no condition contains, whose value does not matter.
+    A quantity that no condition contains may be unknown. It is set to 1/2, since its
+    value does not affect the conditions.
     """
     in_conditions = symbol_names(theorem.expand(c.slack) for c in theorem.conditions)
     values: Values = {}
@@ -201,8 +229,8 @@ def _values_of_conditions(
         values[name] = 0.5 if value is None else value
     if missing:
         raise InputError(
-            f"the conditions of {theorem} need {', '.join(sorted(missing))}: give it,"
-            " or the network"
+            f"the conditions of {theorem} need {', '.join(sorted(missing))}: pass these"
+            " values, or the network"
         )
     return values
 

@@ -1,7 +1,7 @@
 """Whether a theorem covers a run: algorithm, network, start, mechanisms and conditions.
 
-The theorem's :class:`~dfltheory.bounds.scope.Scope` and its formulas decide. A function
-that is named for an obstacle returns the reason in one line, or None.
+The theorem's :class:`~dfltheory.bounds.scope.Scope` and its formulas decide. The first
+thing that the theorem does not cover is its :class:`Obstacle`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dfltheory.verdicts.network_scope import law_obstacle
 from dfltheory.verdicts.starts import points_of_starts
 
 _SAME = 1e-6
-"""Step sizes that differ by less, relatively, follow the same schedule."""
+"""Relative difference up to which step sizes count as those of the schedule."""
 
 
 ObstacleKind = Literal[
@@ -50,7 +50,19 @@ ObstacleKind = Literal[
     "condition",
     "measurement",
 ]
-"""What an obstacle is about, in the order in which obstacles are sought."""
+"""What an obstacle is about, in the order in which they are tested.
+
+``form``: a statement that no run is compared with, such as O(.) or a lower bound;
+``task``: the task breaks an assumption of all theorems;
+``algorithm``, ``blocks``, ``gradients``, ``hyperparameter``, ``network``, ``start``:
+the scope of the theorem does not cover the run's algorithm, model, gradients (which
+must be bounded), hyperparameter, network or start;
+``unstated``: a run that was measured elsewhere lacks information;
+``schedule``: the step sizes are not those of the schedule;
+``unknown``, ``range``: a quantity is unknown, or out of its range;
+``condition``: a condition fails;
+``measurement``: the left-hand side was not measured.
+"""
 
 OBSTACLE_KINDS: tuple[ObstacleKind, ...] = get_args(ObstacleKind)
 
@@ -61,17 +73,14 @@ class Obstacle(NamedTuple):
     Attributes
     ----------
     kind : str
-        What it is about: the form of the statement; the task of the run; the algorithm,
-        the blocks of the model, bounded gradients, a hyperparameter, the network or the
-        start, which its scope restricts; what a run from elsewhere does not state; the
-        step sizes of its schedule; quantities that are not known or out of their range;
-        a condition; or the measurement of its left-hand side.
+        What it is about; see :data:`ObstacleKind`.
     reason : str
         The obstacle in one line.
     names : tuple of str
-        The hyperparameters or quantities that it is about, by glossary name.
-    required : tuple, optional
-        The one value that is covered, of the hyperparameter ``names[0]``.
+        Glossary names of the hyperparameters or quantities that it is about.
+    required : tuple
+        The only value of the hyperparameter ``names[0]`` that the theorem covers; empty
+        if there is no such value.
     """
 
     kind: ObstacleKind
@@ -83,7 +92,7 @@ class Obstacle(NamedTuple):
 def obstacle_of(
     run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> str | None:
-    """Why the theorem does not apply to this run at these values, or None."""
+    """Return why the theorem does not apply to this run at these values, or None."""
     obstacle = find_obstacle(run, theorem, values)
     return None if obstacle is None else obstacle.reason
 
@@ -91,11 +100,21 @@ def obstacle_of(
 def find_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> Obstacle | None:
-    """As :func:`obstacle_of`, with the kind of the obstacle."""
+    """Return the first obstacle to applying the theorem to this run, or None.
+
+    Whether the left-hand side was measured is not tested here.
+
+    Parameters
+    ----------
+    run : History
+    theorem : Theorem
+    values : mapping
+        The run's values by glossary name, numbers or (S,) arrays for different starts.
+    """
     if theorem.order:
         return Obstacle(
             "form",
-            "it is stated as O(.) only, without the constant that a comparison needs",
+            "it is stated as O(.), without the constants that a comparison needs",
         )
     if theorem.kind == "lower bound":
         return Obstacle(
@@ -107,9 +126,9 @@ def find_obstacle(
     if changing:
         return Obstacle(
             "form",
-            f"it contains {', '.join(changing)}, so that it is another bound in each"
-            " round, and a run is compared with one: state it by values at the start"
-            " and at T",
+            f"it contains {', '.join(changing)}, so that its bound changes in each"
+            " round, and a run is compared with one bound: state it by values at the"
+            " start and at T",
         )
     if run.facts is not None and run.facts.broken_assumption is not None:
         return Obstacle("task", run.facts.broken_assumption)
@@ -175,10 +194,16 @@ def _other_algorithm(algorithm: Algorithm[Any], theorem: Theorem) -> str:
 
 
 def has_common_start(run: History) -> bool | None:
-    """Whether the clients of every seed started at one model; None: unknown.
+    """Return whether all clients of each seed started at the same model.
 
-    Bit for bit, if the run states it. Otherwise, for expectations and records made by
-    hand, up to the rounding of the mean of equal models.
+    The run's facts state whether the models were bit-identical. A record without facts
+    (expectations, or made by hand) is judged by its ``x0_spread``, up to the rounding
+    error of a mean of equal models.
+
+    Returns
+    -------
+    bool or None
+        None if it is unknown.
     """
     if run.facts is not None and run.facts.common_start is not None:
         return run.facts.common_start
@@ -207,9 +232,9 @@ def _unstated_obstacle(
 def _hyperparameter_obstacle(
     algorithm: Algorithm[Any], theorem: Theorem
 ) -> Obstacle | None:
-    """Return why a statement does not cover a hyperparameter at its value.
+    """Return why the value of a hyperparameter is not covered, for the first such one.
 
-    It is about the first such hyperparameter; None if there is none.
+    None if all are covered.
     """
     required = theorem.scope.hyperparameters
     values_of_run = hyperparameter_values(algorithm)
@@ -233,8 +258,9 @@ def _hyperparameter_obstacle(
         else:
             return Obstacle(
                 "hyperparameter",
-                f"it does not say at which {name} (see Scope.hyperparameters), and this"
-                f" run has {name} = {_value_text(value)}",
+                f"it does not state for which {name} it holds (see"
+                f" Scope.hyperparameters), and this run has {name} ="
+                f" {_value_text(value)}",
                 (name,),
             )
         if covered not in (value, ANY):
@@ -265,9 +291,9 @@ def _contained_hyperparameters(algorithm: Algorithm[Any], theorem: Theorem) -> s
 def _schedule_obstacle(
     run: History, theorem: Theorem, values: Mapping[str, Number]
 ) -> Obstacle | None:
-    """Return why a corollary does not apply at these step sizes.
+    """Return the step size that differs from the schedule of a corollary, or None.
 
-    It holds only for the step sizes of its schedule.
+    If the schedule contains an unknown quantity, that is the obstacle.
     """
     fixed = [name for name in theorem.scheduled if name != "Q" and name in values]
     if not fixed:
@@ -317,7 +343,7 @@ def _condition_obstacle(
     for place, point in points_of_starts(needed):
         try:
             checked = theorem.check_conditions(**point)
-        # as lam = 1 on a network that is not connected
+        # for example lam = 1, on a network that is not connected
         except InputError as outside_range:
             names = _out_of_range(theorem, point)
             return Obstacle("range", f"{outside_range}{place}", names)

@@ -36,17 +36,17 @@ MOST_EXAMINED = 200
 
 
 class BoundLogger:
-    """Writes measured value, bound, ratio and applicability of a theorem to a logger.
+    """Logs the measured left-hand side and the bound of a theorem in every round.
 
-    At round t the theorem is read with the horizon T whose last round is t: the
+    In round t the theorem is evaluated at the horizon T whose last round is t. The
     measured value is the left-hand side over the rounds logged so far, a mean over
-    seeds, and the bound is that of this horizon. They are written as ``KEY/measured``,
-    ``KEY/bound``, ``KEY/ratio`` and ``KEY/applicable`` (1 or 0). While the theorem is
-    not applicable only the first and the last are written, and each reason is reported
-    once: to the logger ``dfltheory`` of Python, and as a text where the tracker has a
-    place for it.
+    seeds. The entries are ``KEY/measured``, ``KEY/bound``, ``KEY/ratio`` and
+    ``KEY/applicable`` (1 or 0). While the theorem is not applicable, only the first and
+    the last are written, and each reason is reported once: to Python's logger
+    ``dfltheory``, and as text if the tracker has a place for it.
 
-    One run shows no expectation: :attr:`history` gives the record for a verdict.
+    A ratio above 1 refutes nothing, since one run is not an expectation. For a verdict,
+    pass :attr:`history` to :func:`dfltheory.compare`.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class BoundLogger:
         Which variant of a key; the first by default.
     **description
         What is known of the run: algorithm, hyperparameters, network, constants,
-        start and precision, as :meth:`History.from_measurements` takes them. Without
-        T among the constants, a theorem whose step sizes depend on T is judged as if
-        the run ended in each round.
+        start and precision, as :meth:`History.from_measurements` takes them. If the
+        constants do not contain T, step sizes that depend on T are compared with the
+        schedule for a run that ends in the current round.
 
     Examples
     --------
@@ -95,7 +95,13 @@ class BoundLogger:
 
     @property
     def history(self) -> History:
-        """The record of all that was logged, for :func:`dfltheory.compare`."""
+        """The run as logged so far, for :func:`dfltheory.compare`.
+
+        Raises
+        ------
+        InputError
+            If nothing was logged.
+        """
         if not self._rounds:
             raise InputError("nothing was logged: call log(t, values) first")
         measures = {
@@ -103,8 +109,8 @@ class BoundLogger:
         }
         return self._record(self._rounds, measures)
 
-    def _record(self, rounds: list[int], measures: dict[str, FloatArray]) -> History:
-        """Return the run with these measures (S, R)."""
+    def _record(self, rounds: list[int], measures: dict[str, Floats]) -> History:
+        """Return the run with these measured rounds (R) and measures (S, R)."""
         parts: dict[str, Any] = {**self.description, **measures}
         return History.from_measurements(rounds=rounds, **parts)
 
@@ -113,21 +119,21 @@ class BoundLogger:
         return len(self._rounds)
 
     def log(self, t: int, values: Mapping[str, object]) -> dict[str, float]:
-        """Log the measures of round t, at the models after t rounds.
+        """Log the measures of round t, which are those of the models after t rounds.
 
         Parameters
         ----------
         t : int
             Later than all rounds logged before.
         values : mapping
-            Measures by name, a number or one for each seed; the same names and seeds
-            in every round. From the first value that is not finite on, the run counts
-            as diverged and the theorem as not applicable.
+            Each measure by name: one number, or one for each seed. Names and number of
+            seeds are the same in every round. If a value is not finite, the run counts
+            as diverged, and the theorem is not applicable from this round on.
 
         Returns
         -------
-        dict
-            What was written.
+        dict of str to float
+            The entries that were written, by their full names.
 
         Raises
         ------
@@ -136,7 +142,10 @@ class BoundLogger:
         """
         whole_number("t", t, at_least=0)
         for name in RESERVED & set(values):
-            raise InputError(f"{name} describes a run: rename the measure")
+            raise InputError(
+                f"{name} is the name of a field of a run, not of a measure: rename the"
+                " measure"
+            )
         rows = {name: _numbers(name, value) for name, value in values.items()}
         if not all(np.isfinite(row).all() for row in rows.values()):
             self._diverged_at = t if self._diverged_at is None else self._diverged_at
@@ -171,15 +180,16 @@ class BoundLogger:
             )
         for name, row in rows.items():
             array = self._logged[name]
-            if self._count == array.shape[1]:  # twice as much room
+            if self._count == array.shape[1]:  # the array is full: double its length
                 array = self._logged[name] = np.concatenate([array, array], axis=1)
             array[:, self._count] = row
         self._rounds.append(t)
 
     def _run_until_now(self) -> History:
-        """Return the record so far, at the horizon whose last round is the last logged.
+        """Return the logged run at the horizon that ends with the last logged round.
 
-        Facts of the network are computed once, for the whole run.
+        It is a copy of the record of the first round, so that facts of the network are
+        computed only once.
         """
         assert self._first is not None, "a round was logged"
         planned = self._first.rounds if self._has_horizon else MOST_EXAMINED
@@ -208,15 +218,16 @@ class BoundLogger:
         return isinstance(constants, Mapping) and "T" in constants
 
     def _horizon(self, last: int) -> int:
-        """Return the T at which a round is the last that the theorem covers."""
-        later = last + 2
-        behind = later - (self.theorem.lhs.rounds(later).stop - 1)
-        return max(last + behind, 0)
+        """Return the T at which ``last`` is the last round that the theorem covers."""
+        # T less the last covered round is taken to be the same at all horizons
+        other_horizon = last + 2
+        last_covered = self.theorem.lhs.rounds(other_horizon).stop - 1
+        return max(last + other_horizon - last_covered, 0)
 
     # -- what is written -------------------------------------------------------------
 
     def _entries(self) -> dict[str, float]:
-        """Return what is written of the last logged round."""
+        """Return the entries of the last logged round, by their short names."""
         run = self._run_until_now()
         left = LeftHandSide(run, self.theorem)
         entries = {"applicable": 0.0}
@@ -233,25 +244,25 @@ class BoundLogger:
         return entries
 
     def _report(self, reason: str) -> None:
-        """Report a reason once, whatever numbers it contains."""
-        kind = re.sub(r"[-+.e\d]*\d", "#", reason)
-        if kind in self._reported:
+        """Report a reason, unless it was reported before with other numbers."""
+        without_numbers = re.sub(r"[-+.e\d]*\d", "#", reason)
+        if without_numbers in self._reported:
             return
-        self._reported.add(kind)
+        self._reported.add(without_numbers)
         self.reasons.append(reason)
         log.warning(f"{self.theorem.key}: not applicable: {reason}")
         self.logger.note(f"{self.theorem.key}/reason", reason)
 
 
 def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
-    """Return a description whose algorithm is checked.
+    """Return a description with the algorithm as an object; its names are checked.
 
-    Its other parts are checked with the first round.
+    The values of the other parts are checked when the first round is logged.
     """
     if "algorithm" not in description:
         raise InputError(
-            "algorithm is missing: pass what runs, for example DPSGD(eta=0.1), or the"
-            " name of a class and hyperparameters"
+            "algorithm is missing: pass an object, for example DPSGD(eta=0.1), or the"
+            " name of its class and hyperparameters={...}"
         )
     rest = dict(description)
     algorithm = algorithm_with(rest.pop("algorithm"), rest.pop("hyperparameters", None))
@@ -263,8 +274,8 @@ def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
     return {"algorithm": algorithm, **rest}
 
 
-def _numbers(name: str, value: object) -> FloatArray:
-    """Return one number for each seed, (S,)."""
+def _numbers(name: str, value: object) -> Floats:
+    """Return the values of a measure as an array, one number for each seed, (S,)."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()
     try:

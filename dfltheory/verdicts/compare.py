@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,13 +39,11 @@ from dfltheory.errors import InputError
 from dfltheory.tasks.task import Task
 from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
-from dfltheory.verdicts.applicability import (
-    Obstacle,
-    find_obstacle,
-)
+from dfltheory.verdicts.applicability import Obstacle, find_obstacle
 from dfltheory.verdicts.decision import (
     Bounds,
     Decision,
+    bounds_within_rounding,
     decide,
     schedule_deviation,
     without_grown_rounding,
@@ -59,9 +57,8 @@ from dfltheory.verdicts.left_hand_side import (
     measured_interval,
 )
 from dfltheory.verdicts.lost_digits import lost_digits
-from dfltheory.verdicts.measures import precision, stated_digits, trivial_bound
+from dfltheory.verdicts.measures import trivial_bound
 from dfltheory.verdicts.network_scope import sampled_law
-from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_suggestions import suggestions_for
 from dfltheory.verdicts.run_values import RecordedRun, RunValues, run_values
 from dfltheory.verdicts.starts import of_start
@@ -161,9 +158,10 @@ def _with_cited_constants(
     replaced: Mapping[str, float],
     method: Method,
 ) -> Verdict:
-    """Return the verdict of a violated statement at the constants that it cites.
+    """Return the verdict on a violated statement with the constants of a cited lemma.
 
-    C and q of push-sum are the larger of the computed and the cited ones.
+    C and q of push-sum are the larger of the computed and the cited ones. A violation
+    refutes the statement only if it remains one with these.
     """
     left = comparison.left
     source = RecordedRun(left.run, refutes=True)
@@ -171,7 +169,7 @@ def _with_cited_constants(
     obstacle = _obstacle(left, values)
     if obstacle is not None:
         reason = (
-            f"{verdict.reason} at the least C and q of this network; at those of the"
+            f"{verdict.reason} at the smallest C and q of this network; at those of the"
             f" lemma that it cites: {obstacle.reason}"
         )
         return replace(verdict, kind="undecided", reason=reason)
@@ -182,14 +180,14 @@ def _with_cited_constants(
 
 
 def _with_estimates(run: History, task: Task[Any] | None) -> History:
-    """Return the run with constants that were measured along it."""
+    """Return a copy of the run with unknown constants estimated along it."""
     from dfltheory.tasks.estimate import of_run
 
     task = run.problem if task is None else task
     if task is None:
         raise InputError(
             'constants = "estimate" needs the task, which a run from a file does not'
-            " contain: give estimate_on=task"
+            " contain: pass estimate_on=task"
         )
     if not run.x.shape[-1]:
         raise InputError(
@@ -202,22 +200,34 @@ def _with_estimates(run: History, task: Task[Any] | None) -> History:
 
 
 def _obstacle(left: LeftHandSide, values: RunValues) -> Obstacle | None:
-    """Why the theorem is not applicable to the run, or None.
+    """Return why the theorem is not applicable to the run, or None.
 
-    The left-hand side of a theorem on another algorithm, or on models with two blocks,
-    need not have been measured: then the algorithm or the model is the obstacle.
+    If the left-hand side was not measured, this is the obstacle, unless the statement
+    cannot be compared with any run, or is about another algorithm or other models.
     """
-    outside = find_obstacle(left.run, left.theorem, values)
+    obstacle = find_obstacle(left.run, left.theorem, values)
     if left.unmeasured is None:
-        return outside
-    if outside is not None and outside.kind in ("form", "algorithm", "blocks"):
-        return outside
+        return obstacle
+    if obstacle is not None and obstacle.kind in ("form", "algorithm", "blocks"):
+        return obstacle
     return Obstacle("measurement", left.unmeasured, (left.theorem.lhs.measure,))
+
+
+class _Sides(NamedTuple):
+    """Both sides of an inequality: what was measured, and the bound at ``point``."""
+
+    measured: Interval
+    bound: float
+    point: Mapping[str, float]
+    assumed: str
 
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One run and one theorem, before the verdict."""
+    """A run and a theorem, from which a verdict is made.
+
+    ``assumed`` is what the upper end of the interval assumes, a key of ``ASSUMED``.
+    """
 
     left: LeftHandSide
     values: RunValues
@@ -242,6 +252,7 @@ class _Comparison:
         }
 
     def not_applicable(self, obstacle: Obstacle, method: Method) -> Verdict:
+        """Return the verdict "not applicable" with its reason."""
         measured = _UNKNOWN
         if self.left.unmeasured is None:
             measured = measured_interval(self.left, self.confidence, method=method)
@@ -259,27 +270,15 @@ class _Comparison:
         )
 
     def verdict(self, method: Method) -> Verdict:
+        """Return the verdict on a run to which the theorem applies."""
         left, theorem = self.left, self.left.theorem
         inputs = {name: self.values[name] for name in theorem.needs}
-        bounds = _bounds(self.values, inputs, left.run)
-        measured = measured_interval(left, self.confidence, bounds.nominal, method)
-        bound = float(bounds.nominal.mean())
-        point = self.values.needed
-        assumed = self.assumed
-        if worst_start_counts(left, bounds):
-            each = left.over_columns(left.known_columns)
-            own_bounds = np.broadcast_to(bounds.nominal, each.shape)
-            worst = int(evidence.in_bounds(each[:, None], own_bounds).argmax())
-            bound = float(own_bounds[worst])
-            measured = _interval_of_start(left, worst)
-            point = {n: float(of_start(v, worst)) for n, v in inputs.items()}
-        if not (left.exact or bounds.nominal.ndim):
-            free = distribution_free_upper_end(left, self.confidence)
-            if float(left.raised(free)) <= bounds.low:
-                measured, assumed = replace(measured, high=free), "bounded"
+        bounds = bounds_within_rounding(self.values, inputs, left.run)
+        sides = self._sides(inputs, bounds, method)
+        measured, bound = sides.measured, sides.bound
         trivial = trivial_bound(self.values.at_upper_gap, left.run, theorem.lhs)
         decision = decide(
-            left, measured, bound, bounds, trivial, self.confidence, assumed
+            left, measured, bound, bounds, trivial, self.confidence, sides.assumed
         )
         decision = without_missing_rounds(left, decision)
         needed = None
@@ -289,16 +288,9 @@ class _Comparison:
                 reason = f"{decision.reason} (about {needed} seeds would decide it)"
                 decision = decision._replace(reason=reason)
         if decision.kind == "violated":
-            decision = _without_lost_digits(decision, theorem, inputs, bounds)
-        if decision.kind == "violated":
-            decision = without_grown_rounding(
-                decision, grown_disagreement(left.run, self.values)
-            )
-        law = sampled_law(left.run.network_facts)
-        if decision.kind == "violated" and law:
-            decision = decision._replace(reason=f"{decision.reason}, {law}")
+            decision = self._unless_rounding_explains_it(decision, inputs, bounds)
         ratio = _ratio(measured, bound)
-        terms = theorem.evaluate_terms(where="raise", **point)
+        terms = theorem.evaluate_terms(where="raise", **sides.point)
         return Verdict(
             kind=decision.kind,
             reason=decision.reason,
@@ -308,21 +300,51 @@ class _Comparison:
             ratio=ratio.estimate,
             ratio_ci=(ratio.low, ratio.high),
             terms={name: float(term) for name, term in terms.items()},
-            at={name: _plain(value) for name, value in point.items()},
-            method=assumed,
+            at={name: _plain(value) for name, value in sides.point.items()},
+            method=sides.assumed,
             seeds_needed=needed,
             **self.fields(),
         )
 
+    def _sides(
+        self, inputs: Mapping[str, Number], bounds: Bounds, method: Method
+    ) -> _Sides:
+        """Return both sides of the inequality, at the worst start if each counts."""
+        left = self.left
+        if worst_start_counts(left, bounds):
+            measured = left.over_columns(left.known_columns)
+            own_bounds = np.broadcast_to(bounds.nominal, measured.shape)
+            worst = int(evidence.in_bounds(measured[:, None], own_bounds).argmax())
+            point = {n: float(of_start(v, worst)) for n, v in inputs.items()}
+            interval = _interval_of_start(left, worst)
+            return _Sides(interval, float(own_bounds[worst]), point, self.assumed)
+        interval = measured_interval(left, self.confidence, bounds.nominal, method)
+        assumed = self.assumed
+        if not (left.exact or bounds.nominal.ndim):
+            high = distribution_free_upper_end(left, self.confidence)
+            if float(left.raised(high)) <= bounds.low:
+                interval, assumed = replace(interval, high=high), "bounded"
+        bound = float(bounds.nominal.mean())
+        return _Sides(interval, bound, self.values.needed, assumed)
 
-def _without_lost_digits(
-    decision: Decision, theorem: Theorem, inputs: Mapping[str, Number], bounds: Bounds
-) -> Decision:
-    """Withdraw a violation that floating point does not show."""
-    reason = lost_digits(theorem, inputs, bounds.nominal, bounds.high)
-    if reason is None:
+    def _unless_rounding_explains_it(
+        self, decision: Decision, inputs: Mapping[str, Number], bounds: Bounds
+    ) -> Decision:
+        """Return a violation, or "undecided" if rounding may explain it.
+
+        Digits of the bound may be lost, or the run may have enlarged rounding errors.
+        """
+        left = self.left
+        reason = lost_digits(left.theorem, inputs, bounds.nominal, bounds.high)
+        if reason is not None:
+            return decision._replace(kind="undecided", reason=reason)
+        decision = without_grown_rounding(
+            decision, grown_disagreement(left.run, self.values)
+        )
+        law = sampled_law(left.run.network_facts)
+        if decision.kind == "violated" and law:
+            decision = decision._replace(reason=f"{decision.reason}, {law}")
         return decision
-    return decision._replace(kind="undecided", reason=reason)
 
 
 def _ratio(measured: Interval, bound: float) -> Interval:
@@ -340,41 +362,18 @@ def _plain(value: float) -> float:
 
 
 def _interval_of_start(left: LeftHandSide, start: int) -> Interval:
-    """Return the left-hand side of one start, without randomness.
+    """Return the left-hand side of one start in a run without randomness.
 
-    It has a width only if the measure is unknown in some round.
+    Its ends differ only if the measure is unknown in some round.
     """
     parts = (left.known_columns, left.least_columns, left.columns)
     return Interval(*(float(left.over_columns(part[start])) for part in parts))
 
 
-def _bounds(values: RunValues, inputs: Mapping[str, Number], run: History) -> Bounds:
-    """Return the bound at f0_gap and at both ends of its rounding error.
-
-    The ends contain the rounding error of the other constants. Starts are treated as
-    distinct even if they differ only by their errors.
-    """
-    theorem = values.theorem
-    gap, error = np.broadcast_arrays(inputs.get("f0_gap", 0.0), values.f0_gap_error)
-    bounds: list[np.ndarray] = []
-    for end in (np.maximum(gap - error, 0.0), gap, gap + error):
-        point = dict(inputs)
-        if "f0_gap" in inputs:  # its error may be infinite
-            point["f0_gap"] = np.minimum(end, np.finfo(float).max)
-        # conditions are judged at the values of each start, not at these ends
-        value = theorem.evaluate(where="ignore", **point)
-        bounds.append(np.asarray(value, dtype=float))
-    starts = values.start_errors
-    rounded = bound_error(theorem, inputs, precision(run), starts, stated_digits(run))
-    # a bound may decrease in f0_gap
-    least, largest = np.minimum(bounds[0], bounds[2]), np.maximum(bounds[0], bounds[2])
-    return Bounds(least - rounded, bounds[1], largest + rounded)
-
-
 def _slack(values: RunValues) -> dict[str, float]:
-    """Right minus left side of each condition, the least of all starts.
+    """Return right minus left side of each condition, the smallest of all starts.
 
-    Empty if a needed value is unknown.
+    Empty if a needed value is unknown or out of its range.
     """
     theorem = values.theorem
     known = {name: values[name] for name in theorem.needs if name in values}
@@ -384,7 +383,7 @@ def _slack(values: RunValues) -> dict[str, float]:
         return {}
     try:
         checked = theorem.check_conditions(**known)
-    except InputError:  # a value is out of its range, such as lam = 1
+    except InputError:  # for example lam = 1
         return {}
     return {c.name: float(np.min(slack)) for c, slack, _ in checked}
 

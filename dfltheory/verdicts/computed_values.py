@@ -32,7 +32,7 @@ OVER_SPECTRUM = {
     "spectrum_min": computed.min_with_error,
     "spectrum_sum": computed.sum_with_error,
 }
-"""Functions of a function of the eigenvalues."""
+"""Functions of the spectrum by name; each takes W and a function of one eigenvalue."""
 
 
 def computed_quantities(theorem: Theorem) -> tuple[Quantity, ...]:
@@ -49,10 +49,25 @@ def computed_values(
     W: object,
     task: Task[Any] | None = None,
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the values of computed quantities, and their rounding errors.
+    """Return the values of computed quantities, and their absolute rounding errors.
 
-    What cannot be computed, or is outside of the quantity's range, is absent: ``W`` is
-    None if the run does not use a single matrix.
+    A quantity that cannot be computed, or whose value is outside of its range, is
+    absent from both.
+
+    Parameters
+    ----------
+    theorem : Theorem
+    values : mapping
+        Values of the theorem's other quantities, by glossary name.
+    W : matrix or graph, or None
+        None if the run does not use one matrix in all rounds.
+    task : Task, optional
+        The task, for quantities that depend on it.
+
+    Returns
+    -------
+    values, errors : dict of str to float
+        Both by glossary name.
     """
     computed: dict[str, float] = {}
     errors: dict[str, float] = {}
@@ -72,9 +87,9 @@ def computed_values(
 
 
 def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
-    """Return the computed quantities that depend on one of the names.
+    """Return the names of computed quantities that depend on one of the given names.
 
-    They may contain it by way of other computed quantities.
+    The dependence may be indirect, through other computed quantities.
     """
     added_names = frozenset(quantity.name for quantity in theorem.quantities)
     dependent: set[str] = set()
@@ -86,20 +101,21 @@ def computed_from(theorem: Theorem, names: Set[str]) -> set[str]:
 
 def _computable(theorem: Theorem) -> tuple[Quantity, ...]:
     """Return the computed quantities, each after those that its formula needs."""
-    computed_ones = [q for q in theorem.quantities if q.of is not None]
-    by_function = tuple(q for q in computed_ones if callable(q.of))
-    return by_function + in_order(computed_ones)
+    with_formula = [q for q in theorem.quantities if q.of is not None]
+    by_function = tuple(q for q in with_formula if callable(q.of))
+    return by_function + in_order(with_formula)
 
 
 def _by_function(
     of: Callable[..., float], W: object, task: object
 ) -> tuple[float, float]:
-    """Return the value of a function of the network, or of a task.
+    """Return the value of a function of the network or of the task, and its error.
 
-    Its first parameter is called ``task`` if it takes one.
+    A function whose first parameter is called ``task`` gets the task, any other one the
+    network.
     """
-    about_task = next(iter(signature(of).parameters), "") == "task"
-    subject = task if about_task else W
+    takes_task = next(iter(signature(of).parameters), "") == "task"
+    subject = task if takes_task else W
     if subject is None:
         return _UNKNOWN
     value = float(of(subject))
@@ -116,7 +132,10 @@ def _by_formula(
     W: object,
     task: Task[Any] | None,
 ) -> tuple[float, float]:
-    """Return the value of a formula, and how far errors of its quantities move it."""
+    """Return the value of a formula, and its error from the errors of its quantities.
+
+    For arrays (values that differ between starts), the mean is used.
+    """
     if W is None and computation.uses_network:
         return _UNKNOWN
     inputs: dict[str, float] = {}
@@ -138,7 +157,7 @@ def _evaluated(
     W: object,
     task: Task[Any] | None,
 ) -> tuple[float, float]:
-    """Return the value at exact quantities, and its error by rounding of W."""
+    """Return the value at the given quantities, and its error by rounding of W."""
     inputs = dict(known)
     errors: dict[str, float] = {}
     names = computation.names
@@ -150,7 +169,9 @@ def _evaluated(
         inputs[HETEROGENEITY], errors[HETEROGENEITY] = task_heterogeneity(
             W, task, known
         )
-    for call, function in zip(computation.calls, _functions(computation), strict=True):
+    for call, function in zip(
+        computation.calls, _call_arguments(computation), strict=True
+    ):
         arguments = [np.float64(inputs[name]) for name in call.names]
         if call.function in OVER_SPECTRUM:
             number = OVER_SPECTRUM[call.function](
@@ -159,29 +180,29 @@ def _evaluated(
         else:
             number = computed.neighbors_with_error(W, float(function(0.0, *arguments)))
         inputs[call.symbol.name], errors[call.symbol.name] = number
-    return _with_error(_outer(computation), inputs, errors)
+    return _with_error(_compiled_formula(computation), inputs, errors)
 
 
 def task_heterogeneity(
     W: object, task: Any, known: Mapping[str, float]
 ) -> computed.WithError:
-    """Return a bound of the neighborhood heterogeneity at all models.
+    """Return an upper bound of the neighborhood heterogeneity over all models.
 
     Parameters
     ----------
     W : matrix or networkx graph
         Doubly stochastic.
     task : Task or None
-        If the Hessians of its clients agree, the bound is the value at every model for
-        noise of the variance sigma_l^2; otherwise it is lam^2 sigma_g^2 for the bias,
-        plus the same share of the noise.
+        If all clients have the same Hessian, the heterogeneity is the same at every
+        model, and the bound is its value for noise of the variance sigma_l^2. Otherwise
+        the bound is lam^2 sigma_g^2 for the bias, plus the same share of the noise.
     known : mapping
         Values of ``lam``, ``sigma_g`` and ``sigma_l``.
 
     Returns
     -------
     WithError
-        Infinite where sigma_g is.
+        The bound and its rounding error; infinite if sigma_g is infinite.
 
     References
     ----------
@@ -200,7 +221,7 @@ def task_heterogeneity(
 def _of_eigenvalue(
     function: Callable[..., np.ndarray], arguments: list[np.float64]
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of the eigenvalue alone, at values of the quantities."""
+    """Return a function of the eigenvalue alone, with fixed values of quantities."""
 
     def at_eigenvalues(eigenvalues: np.ndarray) -> np.ndarray:
         return function(eigenvalues, *arguments)
@@ -213,14 +234,16 @@ def _with_error(
     inputs: dict[str, float],
     errors: dict[str, float],
 ) -> tuple[float, float]:
+    """Return a formula's value, and its error from rounding and errors of inputs."""
     names, function = formula
     with np.errstate(all="ignore"):
         value = float(function(*(np.float64(inputs[name]) for name in names)))
         error = 64 * np.finfo(float).eps * abs(value)
-        for moved, size in errors.items():
+        for inexact, input_error in errors.items():
             changes: list[float] = []
-            for end in (inputs[moved] - size, inputs[moved] + size):
-                point = {**inputs, moved: end}
+            exact_input = inputs[inexact]
+            for end in (exact_input - input_error, exact_input + input_error):
+                point = {**inputs, inexact: end}
                 moved_value = function(*(np.float64(point[name]) for name in names))
                 changes.append(abs(float(moved_value) - value))
             error += max(changes)
@@ -228,7 +251,7 @@ def _with_error(
 
 
 @cache
-def _functions(computation: Computation) -> tuple[Callable[..., np.ndarray], ...]:
+def _call_arguments(computation: Computation) -> tuple[Callable[..., np.ndarray], ...]:
     """Return each call's argument as a function of eigenvalue and quantities."""
     functions: list[Callable[..., Any]] = []
     for call in computation.calls:
@@ -241,9 +264,10 @@ def _functions(computation: Computation) -> tuple[Callable[..., np.ndarray], ...
 
 
 @cache
-def _outer(
+def _compiled_formula(
     computation: Computation,
 ) -> tuple[tuple[str, ...], Callable[..., float]]:
+    """Return the names of a formula's arguments, and the formula as a function."""
     symbols = sorted(computation.formula.free_symbols, key=str)
     function = sp.lambdify(symbols, computation.formula, modules="numpy")
     return tuple(map(str, symbols)), function

@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from dfltheory.arrays import FloatArray
+import numpy as np
+
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.training.history import History
 from dfltheory.verdicts import evidence
 from dfltheory.verdicts.applicability import points_of_starts
 from dfltheory.verdicts.left_hand_side import (
@@ -16,14 +18,17 @@ from dfltheory.verdicts.left_hand_side import (
     per_start_columns,
     proved_ceiling,
 )
+from dfltheory.verdicts.measures import Array, precision, stated_digits
+from dfltheory.verdicts.rounding import bound_error
+from dfltheory.verdicts.run_values import RunValues
 from dfltheory.verdicts.statistics import Interval
 from dfltheory.verdicts.verdict import ASSUMED, VerdictKind
 
 
 class Bounds(NamedTuple):
-    """The bound and its ends within rounding.
+    """The bound, and its lower and upper end within rounding errors.
 
-    They are numbers, or (S,) where the starts differ.
+    Arrays of shape (), or (S,) if the seeds have different starts.
     """
 
     low: FloatArray
@@ -32,15 +37,54 @@ class Bounds(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A kind, its reason, and about how many seeds would decide it, if known."""
+    """A kind with its reason.
+
+    ``seeds`` is about how many seeds would decide an undecided kind; None if unknown.
+    """
 
     kind: VerdictKind
     reason: str
     seeds: int | None = None
 
 
+def bounds_within_rounding(
+    values: RunValues, inputs: Mapping[str, Number], run: History
+) -> Bounds:
+    """Return the bound, and its ends within the rounding errors of all constants.
+
+    Starts are treated as distinct even if they differ only by their rounding errors.
+
+    Parameters
+    ----------
+    values : RunValues
+        The values of the run, with the rounding error of f0_gap.
+    inputs : mapping
+        The values that the theorem needs, by glossary name.
+    run : History
+    """
+    theorem = values.theorem
+    gap, error = np.broadcast_arrays(inputs.get("f0_gap", 0.0), values.f0_gap_error)
+    bounds: list[np.ndarray] = []
+    for end in (np.maximum(gap - error, 0.0), gap, gap + error):
+        point = dict(inputs)
+        if "f0_gap" in inputs:  # its error may be infinite
+            point["f0_gap"] = np.minimum(end, np.finfo(float).max)
+        # conditions were tested at the values of each start, and need not hold here
+        value = theorem.evaluate(where="ignore", **point)
+        bounds.append(np.asarray(value, dtype=float))
+    starts = values.start_errors
+    rounded = bound_error(theorem, inputs, precision(run), starts, stated_digits(run))
+    # the first may be the larger one, since a bound may decrease in f0_gap
+    least, largest = np.minimum(bounds[0], bounds[2]), np.maximum(bounds[0], bounds[2])
+    return Bounds(least - rounded, bounds[1], largest + rounded)
+
+
 def without_missing_rounds(left: LeftHandSide, decision: Decision) -> Decision:
-    """Withdraw a kind that rounds which the run left out could change."""
+    """Return the decision, or "undecided" if unmeasured rounds could change the kind.
+
+    One small round suffices for a bound on a minimum to hold, and one large round to
+    violate a bound on a maximum, whatever the other rounds are.
+    """
     one_round_holds = decision.kind == "holds" and left.is_minimum
     one_round_violates = decision.kind == "violated" and left.is_maximum
     decided = decision.kind in ("holds", "violated")
@@ -54,7 +98,16 @@ def without_missing_rounds(left: LeftHandSide, decision: Decision) -> Decision:
 
 
 def without_grown_rounding(decision: Decision, disagreement: float) -> Decision:
-    """Withdraw a violation by clients that would agree in exact arithmetic."""
+    """Return the decision, or "undecided" if rounding errors of the run explain it.
+
+    Parameters
+    ----------
+    decision : Decision
+        A violation.
+    disagreement : float
+        As :func:`~dfltheory.verdicts.grown_rounding.grown_disagreement` returns it; 0
+        if rounding errors did not grow.
+    """
     if not disagreement:
         return decision
     reason = (
@@ -74,7 +127,25 @@ def decide(
     confidence: float,
     method: str,
 ) -> Decision:
-    """Return the kind, its reason, and how many seeds would decide it."""
+    """Return the kind of the verdict and its reason.
+
+    Parameters
+    ----------
+    left : LeftHandSide
+        The measured left-hand side.
+    interval : Interval
+        Its confidence interval, or its value at the worst start.
+    bound : float
+        The bound that the reason states.
+    bounds : Bounds
+        The bound of each start, within rounding errors.
+    trivial : float
+        What is known of the left-hand side without a theorem.
+    confidence : float
+        Level of the interval.
+    method : str
+        How the upper end was computed, a key of :data:`ASSUMED`.
+    """
     if math.isnan(bound):
         return Decision(
             "undecided", "the bound has no value at the run's constants, such as 0/0"
@@ -88,7 +159,7 @@ def decide(
         lower, upper = per_start_columns(left, lower), per_start_columns(left, upper)
     ratios = evidence.in_bounds(left.lowered(lower), bounds.high)
     log_e, seeds = -math.inf, None
-    if left.exact:  # given the starts, each seed is an expectation
+    if left.exact:  # each seed is the expectation for its start
         above = bool((left.over_columns(ratios) > 1).any())
         within = bool((left.raised(left.over_columns(upper)) <= bounds.low).all())
     else:
@@ -122,7 +193,7 @@ def decide(
 
 
 def _vacuous(bound: float, trivial: float) -> Decision:
-    """Return the decision on a bound that says no more than is known without it."""
+    """Return the decision on a bound that is no less than the trivial one."""
     if bound == math.inf:
         return Decision("vacuous", "the bound is infinite")
     reason = (
@@ -133,9 +204,9 @@ def _vacuous(bound: float, trivial: float) -> Decision:
 
 
 def worst_start_counts(left: LeftHandSide, bounds: Bounds) -> bool:
-    """Return whether each start has an expectation, or a bound, of its own.
+    """Return whether the run has no randomness and its starts are judged one by one.
 
-    A statement without randomness is then about each start, and the worst one counts.
+    Each start then has an expectation or a bound of its own, and the worst one counts.
     """
     return left.exact and (bounds.high.ndim > 0 or left.seeds_differ)
 
@@ -157,7 +228,7 @@ def _describe(
 
 
 def _rounding_decides(left: LeftHandSide) -> str:
-    """Return the end of a sentence that says how close a value is to the bound."""
+    """Return the end of a sentence on why rounding leaves a comparison undecided."""
     if left.sizes.known:
         return " by no more than rounding may"
     return (
@@ -166,10 +237,10 @@ def _rounding_decides(left: LeftHandSide) -> str:
     )
 
 
-def _log_evidence(left: LeftHandSide, ratios: FloatArray) -> float:
-    """Return the log of the e-value against the claim.
+def _log_evidence(left: LeftHandSide, ratios: Array) -> float:
+    """Return the log of the e-value against "the left-hand side is within its bound".
 
-    The claim is that the left-hand side is within its bound.
+    ``ratios`` are measured values over bounds, (S, k).
     """
     if left.is_maximum:
         return evidence.log_evidence_of_any(ratios)
@@ -177,7 +248,7 @@ def _log_evidence(left: LeftHandSide, ratios: FloatArray) -> float:
 
 
 def _remedy(left: LeftHandSide, interval: Interval) -> str:
-    """How to narrow an interval that contains the bound."""
+    """Return how to narrow an interval that contains the bound, in words."""
     if not math.isinf(interval.high):
         return "more seeds narrow it"
     if left.seeds > 1:
@@ -189,9 +260,9 @@ def _remedy(left: LeftHandSide, interval: Interval) -> str:
 
 
 def schedule_deviation(theorem: Theorem, values: Mapping[str, Number]) -> float:
-    """Return the relative difference of a run's step sizes and the schedule's.
+    """Return the largest relative difference of step sizes from the scheduled ones.
 
-    It is the largest over hyperparameters and starts; 0 without a schedule.
+    The largest is over step sizes and starts; 0 without a schedule.
     """
     fixed = [name for name in theorem.scheduled if name != "Q" and name in values]
     largest = 0.0
@@ -205,6 +276,8 @@ def schedule_deviation(theorem: Theorem, values: Mapping[str, Number]) -> float:
 
 __all__ = [
     "Bounds",
+    "Decision",
+    "bounds_within_rounding",
     "decide",
     "schedule_deviation",
     "without_grown_rounding",

@@ -38,13 +38,14 @@ variance.
 """
 
 _HALVINGS = 45
+"""Number of bisection steps, which locate a limit within 3e-14 of the initial range."""
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def in_bounds(samples: FloatArray, bounds: FloatArray | float) -> FloatArray:
-    """Return X_s/b_s for ``samples`` (S, R) and ``bounds`` (S,) or a number.
+def in_bounds(samples: Array, bounds: Array | float) -> Array:
+    """Return X_s/b_s (S, R) for ``samples`` (S, R) and ``bounds`` (S,) or a number.
 
-    It is 1 for 0/0, infinite for X > 0 = b.
+    0/0 is 1, and X/0 with X > 0 is infinite.
     """
     bounds = np.broadcast_to(np.asarray(bounds, dtype=float), samples.shape[:1])[
         :, None
@@ -53,36 +54,46 @@ def in_bounds(samples: FloatArray, bounds: FloatArray | float) -> FloatArray:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def log_evidence(ratios: FloatArray) -> FloatArray:
-    """Return log e of each column of X_s/b_s (S, R).
+def log_evidence(ratios: Array) -> Array:
+    """Return log e for each column of ratios X_s/b_s (S, R), an array (R,).
 
-    -inf where a sample is negative or nan.
+    It is -inf for a column with a negative or nan entry, which proves nothing.
     """
     total = np.full(ratios.shape[1], -np.inf)
     for c, weight in _BETS.items():
-        # a zero and an infinite one, at c = 1: nan
-        each = np.log1p(c * (ratios - 1)).sum(axis=0)
-        total = np.logaddexp(
-            total, np.where(np.isnan(each), -np.inf, each) + np.log(weight)
-        )
+        # nan where a column has a ratio 0 and an infinite one, at c = 1
+        log_products = np.log1p(c * (ratios - 1)).sum(axis=0)
+        log_products = np.where(np.isnan(log_products), -np.inf, log_products)
+        total = np.logaddexp(total, log_products + np.log(weight))
     return np.where((ratios >= 0).all(axis=0), total, -np.inf)
 
 
-def log_evidence_of_all(ratios: FloatArray) -> float:
-    """Return log e against E X_k <= b_k in some column k of X_s/b_s (S, R).
+def log_evidence_of_all(ratios: Array) -> float:
+    """Return log e against the claim "E X_k <= b_k for at least one column k".
 
-    It is the least of the columns' values.
+    It is the smallest log e of the columns of X_s/b_s (S, R).
     """
     return float(log_evidence(ratios).min())
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def seeds_for(ratios: FloatArray, tail: float, any_column: bool = False) -> int | None:
-    """Return how many seeds like these (S, R) give every column e >= 1/tail.
+def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | None:
+    """Return about how many seeds with such ratios (S, R) give e >= 1/tail.
 
-    About; None if no number of them does.
+    Parameters
+    ----------
+    ratios : (S, R) array
+        X_s/b_s.
+    tail : float
+        Error probability.
+    any_column : bool
+        Whether e is the mean over columns (:func:`log_evidence_of_any`). By default
+        every column needs e >= 1/tail (:func:`log_evidence_of_all`).
 
-    ``any_column``: that one column gives so much that the mean over columns is 1/tail.
+    Returns
+    -------
+    int or None
+        None if no number of such seeds suffices.
     """
     tail = tail / ratios.shape[1] if any_column else tail
     needed = np.full(ratios.shape[1], np.inf)
@@ -95,14 +106,14 @@ def seeds_for(ratios: FloatArray, tail: float, any_column: bool = False) -> int 
     return int(np.ceil(worst)) if np.isfinite(worst) else None
 
 
-def evidence_lower_limits(samples: FloatArray, tail: float) -> FloatArray:
-    """Return the largest b of each column with e >= 1/tail against E X <= b.
+def evidence_lower_limits(samples: Array, tail: float) -> Array:
+    """Return a lower limit (R,) for the mean of each column of ``samples`` (S, R) >= 0.
 
-    Columns are those of ``samples`` (S, R) >= 0.
+    It is the largest b with e >= 1/tail against E X <= b.
     """
-    # log(1 + c (x - 1)) <= c (x - 1): no evidence against the mean itself
-    high: FloatArray = samples.mean(axis=0)
-    low: FloatArray = np.zeros_like(high)
+    # e <= 1 at b = the sample mean, since log(1 + c (x - 1)) <= c (x - 1)
+    high: Array = samples.mean(axis=0)
+    low: Array = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         enough = _is_enough(samples, middle, tail)
@@ -110,27 +121,25 @@ def evidence_lower_limits(samples: FloatArray, tail: float) -> FloatArray:
     return low
 
 
-def least_lower_limit(samples: FloatArray, tail: float) -> float:
-    """Return the least of :func:`evidence_lower_limits`.
-
-    It is a lower limit for min_t E X_t.
-    """
+def least_lower_limit(samples: Array, tail: float) -> float:
+    """Return a lower limit for min_t E X_t, the smallest of :func:`evidence_lower_limits`."""
     low, high = 0.0, float(samples.mean(axis=0).min())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         enough = _is_enough(samples, middle, tail)
         if enough.all():
             low = middle
-        else:  # the others' limits are no less than this
+        else:  # the other columns have limits >= middle, so they are not the smallest
             high, samples = middle, samples[:, ~enough]
     return low
 
 
-def log_evidence_of_any(ratios: FloatArray) -> float:
-    """Return log e against E X_k <= b_k in all columns k of X_s/b_s (S, R).
+def log_evidence_of_any(ratios: Array) -> float:
+    """Return log e against the claim "E X_k <= b_k for every column k".
 
-    It is that of the mean of the columns' e-values, which is an e-value however the
-    columns depend on each other. It accounts for the choice of the column.
+    It is the log of the mean of the columns' e-values of X_s/b_s (S, R). The mean is an
+    e-value even if the columns depend on each other, so that no correction is needed
+    for choosing the column with the largest one.
     """
     each = log_evidence(ratios)
     return float(np.logaddexp.reduce(each) - np.log(len(each)))
@@ -155,8 +164,9 @@ def largest_lower_limit(samples: FloatArray, tail: float) -> float:
 def upper_limit_of_largest(samples: FloatArray, most: float, tail: float) -> float:
     """Return an upper limit for max_k E X_k of columns (S, k), 0 <= X <= ``most``.
 
-    It is the largest of the columns' upper limits. It fails only if the limit of the
-    column with the largest expectation fails.
+    It is the largest of the columns' upper limits, and fails only if the limit of the
+    column with the largest expectation fails. It is infinite if a sample exceeds
+    ``most``.
     """
     if (samples > most).any():
         return np.inf
@@ -193,7 +203,6 @@ def upper_limit(samples: FloatArray, most: float, tail: float) -> float:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def _is_enough(
-    samples: FloatArray, bounds: FloatArray | float, tail: float
-) -> NDArray[np.bool_]:
+def _is_enough(samples: Array, bounds: Array | float, tail: float) -> NDArray[np.bool_]:
+    """Return for each column whether e >= 1/tail against E X <= b."""
     return log_evidence(samples / bounds) >= -np.log(tail)

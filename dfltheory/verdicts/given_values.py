@@ -1,4 +1,4 @@
-"""Checks of constants that a caller gives for a run: they may not contradict it."""
+"""Checks of constants that a caller gives: they must not contradict the run."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ def check_given(
     rho0: float | None,
     computed: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """Return the given values, without the rounding of their digits.
+    """Check given values against a run, and return the values to be used.
 
-    A value that contradicts what the run has fixed by no more than its digits, as L =
-    0.333333 for 1/3, is replaced by the value of the run.
+    A value that agrees with the run's own up to a relative difference of 1e-6, such as
+    L = 0.333333 for 1/3, is replaced by the run's value.
 
     Parameters
     ----------
+    run : History
+    theorem : Theorem
+        Its left-hand side fixes the round of f0_gap.
     given : mapping
         Values by glossary name.
     rho0 : float or None
@@ -45,34 +48,40 @@ def check_given(
     computed : mapping, optional
         The theorem's computed quantities on the run's network and task.
 
+    Returns
+    -------
+    dict
+        A value for each name in ``given``.
+
     Raises
     ------
     InputError
-        If a given value contradicts the run by more.
+        If a given value contradicts the run by more than that.
     """
     agreed = dict(given)
     fixed = _fixed_values(run, rho0) | dict(computed or {})
     for name, value in given.items():
         if name in fixed and not math.isclose(value, fixed[name], rel_tol=1e-6):
             raise InputError(
-                f"{name} = {value:g} cannot be given: this run has {name} ="
-                f" {fixed[name]:g}; only constants of the problem can, for"
-                " example sigma_g=..."
+                f"{name} = {value:g} contradicts this run, which has {name} ="
+                f" {fixed[name]:g}: omit it; only constants of the problem can be"
+                " given, for example sigma_g=..."
             )
         agreed[name] = fixed.get(name, value)
         _check_estimate(run, name, value)
         least, reason = _least_true(run, theorem, name)
         if value < least - 1e-6 * abs(least):
             raise InputError(
-                f"{name} = {value:g} cannot be given: {reason}, and with less the "
-                "assumptions of a theorem are not met; more is allowed"
+                f"{name} = {value:g} is too small for this run: {reason}, and with less"
+                f" the assumptions of a theorem are not met: give {name} >= {least:g}"
             )
         agreed[name] = max(agreed[name], least)
         if name == "mu":
             most, reason = _largest_convexity(run, given)
             if value > most + 1e-6 * abs(most):
                 raise InputError(
-                    f"mu = {value:g} cannot be given: {reason}; less is allowed"
+                    f"mu = {value:g} is too large for this run: {reason}: give mu <="
+                    f" {most:g}"
                 )
             agreed[name] = min(agreed[name], most)
     return agreed
@@ -93,7 +102,7 @@ def _fixed_values(run: History, rho0: float | None) -> dict[str, float]:
     distances = measured(run, "dist_sq")
     if distances is not None and run.rounds_measured[0] == 0:
         fixed["x_star_sq"] = float(distances[:, 0].mean())
-    if run.stated is not None:  # what is unknown is NaN
+    if run.stated is not None:  # unknown values are NaN
         fixed = {name: value for name, value in fixed.items() if value == value}
     if rho0 is not None:
         fixed["rho0"] = rho0
@@ -101,26 +110,26 @@ def _fixed_values(run: History, rho0: float | None) -> dict[str, float]:
 
 
 def _check_estimate(run: History, name: str, value: float) -> None:
-    """Check that a given constant is at least 3 standard errors below its estimate."""
+    """Raise InputError if a constant is over 3 standard errors below its estimate."""
     network = run.network
     if name not in network.errors:
         return
     known, error = network.known()[name], network.errors[name]
     if value < (known - 3 * error) * (1 - 1e-6):
         raise InputError(
-            f"{name} = {value:g} cannot be given: this run's network has {name} ="
-            f" {known:g} +- {error:.1g} (standard error); more is allowed, and less by"
-            " 3 of these"
+            f"{name} = {value:g} is too small for this run, whose network has {name} ="
+            f" {known:g} +- {error:.1g} (standard error): give {name} >="
+            f" {known - 3 * error:g}, the estimate less 3 standard errors"
         )
 
 
 def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
-    """Return the least true value of an upper bound, with the reason.
+    """Return the smallest value that is true for a constant, with the reason in words.
 
-    It is the exact value of the problem.
-
-    A constant that is infinite over all x may be smaller along the run, which the
-    caller has to know.
+    A constant bounds something from above, so that any larger value is true, too. The
+    smallest one is the problem's exact value, or follows from what the run measured. It
+    is -inf, with an empty reason, if nothing is known. An exact value that is infinite
+    is no limit: along the run the constant may be smaller.
     """
     if name == "f0_gap":
         return _least_gap(run, theorem)
@@ -136,9 +145,10 @@ def _least_true(run: History, theorem: Theorem, name: str) -> tuple[float, str]:
 
 
 def _largest_convexity(run: History, given: Mapping[str, float]) -> tuple[float, str]:
-    """Return the largest mu that may be true, with the reason.
+    """Return the largest mu that may be true, with the reason in words.
 
-    It is the exact value of the problem, and otherwise L.
+    It is the problem's exact value, otherwise L; inf, with an empty reason, if L is
+    unknown.
     """
     mu, smoothness = run.constants.mu, run.constants.L
     if mu is not None and run.constants.standing_of("mu") == "exact":
@@ -153,7 +163,7 @@ def _largest_convexity(run: History, given: Mapping[str, float]) -> tuple[float,
 
 
 def _largest_gradient(run: History) -> tuple[float, str]:
-    """Return the largest gradient norm of f in the run, which B bounds."""
+    """Return the largest measured ||grad f||, which B bounds, with the reason."""
     finite = run.grad_norm_sq[np.isfinite(run.grad_norm_sq)]
     largest = math.sqrt(float(finite.max(initial=0.0)))
     return (
@@ -163,7 +173,7 @@ def _largest_gradient(run: History) -> tuple[float, str]:
 
 
 def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
-    """Return the least true f0_gap: f* is at most every f of the run."""
+    """Return the smallest true f0_gap, with the reason: f* is at most every f."""
     gap = gap_at_start(run, theorem)
     if gap is not None and run.constants.standing_of("f_star") == "exact":
         least = float(np.asarray(gap.value - gap.error).mean())
@@ -171,8 +181,8 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
     start, values = objective_at_start(run, theorem), objective(run, theorem)
     if start is None or values is None:
         return -math.inf, ""
-    seen = values[np.isfinite(values)]
-    fall = float(start.mean() - seen.min())
+    finite = values[np.isfinite(values)]
+    fall = float(start.mean() - finite.min())
     least = fall - 32 * precision(run) * float(np.abs(start).max())
     return (
         least,
@@ -181,7 +191,7 @@ def _least_gap(run: History, theorem: Theorem) -> tuple[float, str]:
 
 
 def _least_distance(run: History, theorem: Theorem) -> tuple[float, str]:
-    """Return the least true ||x^0 - x*||^2, by smoothness.
+    """Return the smallest true ||x^0 - x*||^2 by smoothness, with the reason.
 
     ||grad f(x^0)||^2 <= L^2 ||x^0 - x*||^2, and f falls by at most L ||x^0 - x*||^2/2
     below its start.
@@ -192,19 +202,19 @@ def _least_distance(run: History, theorem: Theorem) -> tuple[float, str]:
     if L is None or estimated or not at_start or not 0 < L < math.inf:
         return -math.inf, ""
     squares, values = run.grad_norm_sq[:, 0], run.loss
-    seen = values[np.isfinite(values)]
-    moved = 8 * precision(run) * math.sqrt(float(run.x0_sq.max()))
-    slope = math.sqrt(float(squares.mean())) / L
-    candidates = [max(slope - moved, 0.0) ** 2]
-    if seen.size:
-        start = float(values[:, 0].mean())
-        lost = 32 * precision(run) * float(np.abs(seen).max())
-        candidates.append(2 * (start - float(seen.min()) - lost) / L)
+    finite = values[np.isfinite(values)]
+    distance = math.sqrt(float(squares.mean())) / L
+    distance_error = 8 * precision(run) * math.sqrt(float(run.x0_sq.max()))
+    candidates = [max(distance - distance_error, 0.0) ** 2]
+    if finite.size:
+        fall = float(values[:, 0].mean()) - float(finite.min())
+        fall_error = 32 * precision(run) * float(np.abs(finite).max())
+        candidates.append(2 * (fall - fall_error) / L)
     least = max((c for c in candidates if math.isfinite(c)), default=-math.inf)
     least *= 1 - math.sqrt(precision(run))
     return (
         least,
-        f"f is {L:g}-smooth, and its gradient at the start and how far it falls need"
+        f"f is {L:g}-smooth, and its gradient at the start and its decrease imply"
         f" x_star_sq >= {least:g}",
     )
 
@@ -223,10 +233,17 @@ BOUNDED_GRADIENTS = "sinusoidal"
 def refuse_contradictions(
     given: Mapping[str, object], fixed: Mapping[str, float], topology: object = None
 ) -> None:
-    """Raise InputError where a given value differs from that of the run.
+    """Raise InputError if a given value differs from what a planned run fixes.
 
-    An estimated constant of a random network may be replaced by the value that the
-    caller knows.
+    Parameters
+    ----------
+    given : mapping
+        Values by glossary name; those that are not numbers are ignored.
+    fixed : mapping
+        Values of the run: T, m and constants of the network.
+    topology : graph, matrix or sequence, optional
+        The network. Constants of a random one may be estimates, which the caller may
+        replace by the values that they know.
     """
     numbers = {
         name: value for name, value in given.items() if isinstance(value, (int, float))
@@ -248,7 +265,10 @@ def refuse_contradictions(
 
 
 def refuse_understatements(given: Mapping[str, object], task: Task[Any]) -> None:
-    """Raise InputError where a given constant is less than the task's."""
+    """Raise InputError if a given constant is below the task's exact value.
+
+    For mu, which bounds from below, an error is raised if it is above.
+    """
     constants = task.constants
     for name, exact in constants.known().items():
         value = given.get(name)
@@ -262,7 +282,7 @@ def refuse_understatements(given: Mapping[str, object], task: Task[Any]) -> None
                 f"mu = {value:g} contradicts the task, which has mu = {exact:g}"
                 " exactly: give at most that, or leave mu out"
             )
-        # no upper bounds; finite where a run goes
+        # mu and f_star are no upper bounds; an infinite constant may be finite on a run
         if name in ("mu", "f_star") or not math.isfinite(exact):
             continue
         if value < exact * (1 - 1e-6):
@@ -281,8 +301,8 @@ def refuse_one_block(theorem: Theorem, task: Task[Any]) -> None:
     if shared.all() or not shared.any():
         raise InputError(
             f"{theorem.key} is about a shared and a personal part of each model, and"
-            f" the task {task.name} has no such two blocks: take {TWO_BLOCKS}, or a"
-            " network with a personal head"
+            f" the task {task.name} has no such two blocks: use the task {TWO_BLOCKS},"
+            " or a neural network with a personal head"
         )
 
 

@@ -1,7 +1,7 @@
-"""Disagreement of the clients that exact arithmetic would not have.
+"""Disagreement of the clients that exists only because of rounding errors.
 
-Clients with one objective, one start and exact gradients make equal steps, and agree in
-every round. Their rounding errors may differ, and a round may enlarge them: with
+Clients with the same objective, start and exact gradients agree in every round of exact
+arithmetic. Their rounding errors may differ, and a round may amplify them: with
 ``combine-then-adapt`` it multiplies a deviation by up to eta L - lam_min.
 """
 
@@ -23,7 +23,7 @@ _CONSENSUS = LeftSide("consensus", aggregate="max", last=GLOSSARY["T"].symbol)
 
 
 def grown_disagreement(run: History, values: Mapping[str, object]) -> float:
-    """Return the largest disagreement of clients that agree in exact arithmetic.
+    """Return the largest disagreement of clients that is due to amplified rounding.
 
     Parameters
     ----------
@@ -34,8 +34,9 @@ def grown_disagreement(run: History, values: Mapping[str, object]) -> float:
     Returns
     -------
     float
-        A mean square, as the measure ``consensus``. 0 if rounding explains it without
-        growth, if it was not measured, or if the clients may differ.
+        The largest value of the measure ``consensus``, a mean square. It is 0 if
+        rounding errors without amplification explain this value, if it was not
+        measured, or if the clients may differ in exact arithmetic.
     """
     if not _agree(run, values):
         return 0.0

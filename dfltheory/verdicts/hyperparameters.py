@@ -1,4 +1,4 @@
-"""Hyperparameters by glossary name, those that a statement covers, and changed runs."""
+"""Hyperparameters by glossary name, of algorithms, theorems and changed runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from dfltheory.bounds.theorem import Theorem
 from dfltheory.training.history import History
 
 WHOLE_NUMBERS = frozenset({"Q", "K", "K_u", "K_v"})
-"""Hyperparameters that are whole numbers."""
+"""Fields of algorithms whose values are integers."""
 
 
 def hyperparameter_fields(
     kind: type[Algorithm[Any]], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Values by glossary name as fields of an algorithm class, without other names."""
+    """Return values by glossary name as values by field of an algorithm class.
+
+    Names that are no field of the class are left out.
+    """
     field_values: dict[str, Any] = {}
     for entry in fields(kind):
         name = kind.glossary.get(entry.name, entry.name)
@@ -33,15 +36,22 @@ def hyperparameter_fields(
 
 
 def settable_names(algorithm: Algorithm[Any]) -> set[str]:
-    """Return the glossary names of an algorithm's own fields."""
+    """Return the glossary names of the fields of an algorithm, which can be set."""
     kind = type(algorithm)
     return {kind.glossary.get(entry.name, entry.name) for entry in fields(kind)}
 
 
 def changed_run(run: History, changes: Mapping[str, Any]) -> History:
-    """Return the record of a run as if it had other hyperparameters or another T.
+    """Return a copy of a run with other hyperparameters or another T.
 
-    Its measurements are those of the run itself: only what the run *is* has changed.
+    The measurements are not changed. The copy serves to test whether a theorem would
+    apply to such a run.
+
+    Parameters
+    ----------
+    run : History
+    changes : mapping
+        New values by glossary name.
 
     Raises
     ------
@@ -58,17 +68,18 @@ def changed_run(run: History, changes: Mapping[str, Any]) -> History:
 
 
 def absent_values(theorem: Theorem) -> Mapping[str, object]:
-    """Values at which mechanisms are absent.
+    """Return the values at which mechanisms are absent, such as rho = 0 for SAM.
 
-    A hyperparameter that a statement does not contain must have its value here. One
-    without such a value, such as the order of the update, must occur in the statement
-    or in its scope. Step sizes are an exception: see :func:`unrestricted_steps`.
+    A theorem covers a hyperparameter that it does not contain only at this value. A
+    hyperparameter without such a value, such as the order of the update, must occur in
+    the statement or in its scope. Step sizes are an exception: see
+    :func:`unrestricted_steps`.
     """
     return {**theorem.neutral, **NEUTRAL_HYPERPARAMETERS}
 
 
 def quantities_of(theorem: Theorem) -> set[str]:
-    """Return the quantities in a theorem's bound, conditions and schedule."""
+    """Return the names of quantities in a theorem's bound, conditions and schedule."""
     names = {*theorem.needs, *theorem.schedule}
     names |= symbol_names(theorem.schedule.values())
     if "rho0" in theorem.needs:
@@ -77,12 +88,11 @@ def quantities_of(theorem: Theorem) -> set[str]:
 
 
 def unrestricted_steps(theorem: Theorem, kind: type[Algorithm[Any]]) -> set[str]:
-    """Return the step sizes of an algorithm that a statement covers at every value.
+    """Return the glossary names of step sizes that a statement covers at every value.
 
-    They are given by glossary name. A statement with constants that contains no step
-    size at all holds for all of them. One that contains some of them leaves the others
-    undefined; one in O(.), or with a schedule, is about step sizes that it chooses
-    itself.
+    A statement with constants that contains no step size holds for every step size. In
+    all other cases the set is empty: a statement that contains some step sizes does not
+    cover others, and a statement in O(.) or with a schedule chooses its step sizes.
     """
     if theorem.order or theorem.schedule or theorem.kind == "lower bound":
         return set()
@@ -96,7 +106,11 @@ def unrestricted_steps(theorem: Theorem, kind: type[Algorithm[Any]]) -> set[str]
 
 
 def hyperparameter_values(algorithm: Algorithm[Any]) -> dict[str, object]:
-    """Every hyperparameter by glossary name, or by the field's name if it has none."""
+    """Return the value of each hyperparameter by glossary name.
+
+    A field without a glossary name has its own name. Values that follow from the fields
+    (``theory_values``) are included.
+    """
     values: dict[str, object] = {}
     for entry in fields(algorithm):
         values[algorithm.glossary.get(entry.name, entry.name)] = getattr(

@@ -57,10 +57,9 @@ class LeftHandSide:
 
     @property
     def aggregate(self) -> str:
-        """How the rounds are combined.
+        """How the rounds are combined: "min", "max", "mean", "sum", "last" or "each".
 
-        A bound on each round that does not depend on the horizon is a bound on the
-        largest expectation over the rounds.
+        If a bound on each round does not depend on T, it bounds the maximum ("max").
         """
         stated = self.theorem.lhs.aggregate
         if stated == "each" and "T" not in self.theorem.needs:
@@ -69,12 +68,12 @@ class LeftHandSide:
 
     @property
     def unmeasured(self) -> str | None:
-        """Why the run did not measure the left-hand side, or None."""
+        """Why the left-hand side was not measured, in words; None if it was."""
         return None if self.missing is None else self.missing.reason
 
     @cached_property
     def missing(self) -> MissingMeasure | None:
-        """Why the run did not measure the left-hand side, and what to do; or None."""
+        """Why the left-hand side was not measured, with a remedy; None if it was."""
         in_span = self._in_span
         missing = missing_measure(
             self.run, self.theorem.lhs, self.aggregate, in_span, self.thinned
@@ -99,12 +98,12 @@ class LeftHandSide:
         return self.run.rounds_measured[self._in_span]
 
     @cached_property
-    def samples(self) -> FloatArray:
-        """The measure at these rounds, (S, R).
+    def samples(self) -> Array:
+        """Upper ends of the measure at :attr:`rounds`, (S, R).
 
-        An upper end: infinite if it is unknown, because the run had diverged before
-        that round, or because the value is not finite. Overflow is not a measurement:
-        an intermediate result may overflow where the measure does not.
+        Unknown values are infinite: those of rounds after divergence, and values that
+        are not finite, since an intermediate result may have overflowed where the
+        measure itself does not.
         """
         data = measured(self.run, self.theorem.lhs.measure)
         if data is None:
@@ -131,7 +130,7 @@ class LeftHandSide:
 
     @cached_property
     def _above_gap(self) -> float:
-        """Return by how much samples of f - f* may be too large."""
+        """By how much samples of f - f* may be too large; 0 for other measures."""
         return gap_excess(self.run, self.theorem.lhs.measure)
 
     @property
@@ -145,20 +144,20 @@ class LeftHandSide:
         return self.aggregate == "max"
 
     @cached_property
-    def columns(self) -> FloatArray:
-        """The quantities whose expectations give the left-hand side, (S, k).
+    def columns(self) -> Array:
+        """Upper ends of the quantities whose expectations are compared, (S, k).
 
-        Every round of a minimum or a maximum; the single mean or sum otherwise. They
-        are infinite where the samples are, that is, where they are unknown.
+        They are all rounds for a minimum or a maximum, and otherwise the mean or sum
+        over the rounds, k = 1. Unknown ones are infinite.
         """
         return self._aggregate(self.samples)
 
     @cached_property
-    def least_columns(self) -> FloatArray:
-        """The columns at their lower end: what is unknown is at least 0.
+    def least_columns(self) -> Array:
+        """Lower ends of the columns, (S, k); unknown values are at least 0.
 
-        All planned rounds count, also those after the end of the run: which rounds are
-        known depends on the samples.
+        Rounds after divergence are included. Leaving them out would be a choice that
+        depends on the samples.
         """
         return self._aggregate(np.maximum(self._known_samples - self._above_gap, 0.0))
 
@@ -167,10 +166,10 @@ class LeftHandSide:
         return np.where(np.isfinite(self.samples), self.samples, 0.0)
 
     @property
-    def known_columns(self) -> FloatArray:
-        """The columns that an estimate is made of.
+    def known_columns(self) -> Array:
+        """The columns of the printed estimate, (S, k).
 
-        They give the least of the known rounds, and otherwise a lower end.
+        Unknown rounds are infinite for a minimum, which ignores them, and otherwise 0.
         """
         if self.is_minimum:
             return self.columns
@@ -185,22 +184,20 @@ class LeftHandSide:
             case "sum":
                 return samples.sum(axis=1, keepdims=True)
             case aggregate:
-                raise InputError(
-                    f"{self.theorem}: the aggregate {aggregate!r} is not judged by runs"
-                )
+                raise InputError(f"{self.theorem}: {_unknown_aggregate(aggregate)}")
 
-    def over_columns(self, values: ArrayLike) -> FloatArray:
-        """Return the left-hand side of each column of ``values`` (..., k).
+    def over_columns(self, values: ArrayLike) -> Array:
+        """Return the left-hand side for values of the columns, (..., k) to (...).
 
-        It is their largest for a maximum, else their least (of a mean, a sum or a last
-        round the only one).
+        It is the largest column for a maximum, and otherwise the smallest one, which is
+        the only one for a mean, a sum or the last round.
         """
         columns = np.asarray(values)
         return columns.max(axis=-1) if self.is_maximum else columns.min(axis=-1)
 
     @property
     def horizons(self) -> NDArray[np.int64]:
-        """The horizon at which each of the rounds is the last that is covered."""
+        """For each of :attr:`rounds`, the T at which it is the last covered round."""
         return (
             self.rounds
             + self.run.rounds
@@ -214,7 +211,7 @@ class LeftHandSide:
 
     @property
     def complete(self) -> bool:
-        """Whether every round that the theorem covers was measured, and is finite."""
+        """Whether the measure is known and finite in every round that is covered."""
         return not self.thinned and self._is_finite
 
     @property
@@ -224,40 +221,41 @@ class LeftHandSide:
 
     @property
     def exact(self) -> bool:
-        """Whether each seed is an expectation, given its start.
+        """Whether nothing but the start is random, so that each seed is an expectation.
 
-        A measure that depends only on the start is one in every run.
+        This is so in a run without randomness, and for a measure that depends only on
+        the start.
         """
         return is_deterministic(self.run) or bool(self._at_start.all())
 
     @property
     def seeds_differ(self) -> bool:
-        """Whether the left-hand side is not the same for all seeds."""
+        """Whether some seed has another left-hand side than the first one."""
         return bool((self.columns != self.columns[:1]).any())
 
     @property
     def _at_start(self) -> NDArray[np.bool_]:
-        """The rounds whose measure depends only on the models of the start."""
+        """Mask of :attr:`rounds` whose measure depends only on the start, (R,)."""
         return self.rounds + rounds_ahead(self.theorem.lhs.measure) == 0
 
     @property
     def equal_rounds(self) -> NDArray[np.bool_]:
-        """The rounds at which the seeds cannot differ: the start, if they share it."""
+        """Mask of :attr:`rounds` in which nothing is random: a common start, (R,)."""
         return self._at_start & (self.samples == self.samples[:1]).all(axis=0)
 
     # -- rounding --------------------------------------------------------------------
 
-    def lowered(self, values: ArrayLike) -> FloatArray:
-        """Values of the left-hand side at the lower end of their rounding error."""
+    def lowered(self, values: ArrayLike) -> Array:
+        """Return values of the left-hand side, lowered by their rounding error."""
         return self._aggregate_rounding.lowered(values)
 
-    def raised(self, values: ArrayLike) -> FloatArray:
-        """Values of the left-hand side at the upper end of their rounding error."""
+    def raised(self, values: ArrayLike) -> Array:
+        """Return values of the left-hand side, raised by their rounding error."""
         return self._aggregate_rounding.raised(values)
 
     @property
     def _aggregate_rounding(self) -> RoundingError:
-        """A sum over n rounds has n times the error of one of them."""
+        """Rounding error of the left-hand side: n times that of a round for a sum."""
         error = self.rounding
         n = self.rounds.size if self.theorem.lhs.aggregate == "sum" else 1
         return replace(error, root=error.root * math.sqrt(n), shift=error.shift * n)
@@ -266,7 +264,7 @@ class LeftHandSide:
     def rounding(self) -> RoundingError:
         """Rounding error of the measure in one round.
 
-        Of a run from elsewhere also that of its digits.
+        For a run that was measured elsewhere, it includes the digits lost in printing.
         """
         error = measure_error(self.theorem.lhs, self.sizes)
         if self.theorem.lhs.measure in DISCRETE:
@@ -294,12 +292,17 @@ def measured_interval(
 
     Parameters
     ----------
+    left : LeftHandSide
+    confidence : float
+        Level of the two-sided interval.
     bounds : (S,) array, optional
-        The bounds of the seeds' own starts, if the start is random too. Each seed is
-        then compared with its own bound. Which round is the least may depend on the
-        start: for the lower end E[min_t Y_t/b] <= 1 follows from min_t E[Y_t | start]
-        <= b(start), and for the upper one E Y_t <= E b is a statement on the mean of
+        The bound of each seed's own start, if the starts differ. Each seed is then
+        compared with its own bound b. For the lower end, min_t E[Y_t | start] <=
+        b(start) implies E[min_t Y_t/b] <= 1, so the round of the minimum may depend on
+        the start. For the upper end, E Y_t <= E b is a statement on the mean of
         Y_t - b.
+    method : str
+        As for :func:`~dfltheory.verdicts.compare.compare`.
     """
     columns, tail = left.columns, (1 - confidence) / 2
     estimate = float(left.over_columns(left.known_columns.mean(axis=0)))
@@ -348,11 +351,15 @@ def _upper_end(
         case "mean" | "last" | "sum":
             return upper_of_mean(columns, tail, method)
         case other:
-            raise InputError(f"{left.theorem}: the aggregate {other!r} has no interval")
+            raise InputError(f"{left.theorem}: {_unknown_aggregate(other)}")
+
+
+def _unknown_aggregate(name: str) -> str:
+    return f"aggregate = {name!r} is not one of min, max, mean, sum, last"
 
 
 def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
-    """Return the upper end by a proved bound on every sample, or infinity."""
+    """Return an upper limit for any distribution; inf without a proved bound of Y."""
     most = proved_ceiling(left)
     if not math.isfinite(most):
         return math.inf
@@ -363,20 +370,19 @@ def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
     return evidence.upper_limit(columns, most, tail)
 
 
-def per_start_columns(left: LeftHandSide, columns: FloatArray) -> FloatArray:
-    """Return the columns (S, k) that are compared with each start's own bound.
+def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
+    """Return the columns that are compared with the bound of each seed's own start.
 
-    Which round is the least may depend on the start. Every round is below the bound of
-    a maximum.
+    For a minimum it is the smallest column (S, 1), since its round may depend on the
+    start. For other left-hand sides the columns (S, k) are unchanged.
     """
     return columns.min(axis=1, keepdims=True) if left.is_minimum else columns
 
 
 def proved_ceiling(left: LeftHandSide) -> float:
-    """Return :func:`~dfltheory.verdicts.measures.ceiling` from proved constants.
+    """Return a proved upper bound of the samples; inf without one.
 
-    They are those of the task: constants that the caller gave, or stated of a run that
-    was measured elsewhere, do not count.
+    It uses only constants of the task, not given or stated ones (see ``ceiling``).
     """
     if left.run.stated is not None:
         return math.inf

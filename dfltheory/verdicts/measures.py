@@ -1,6 +1,7 @@
-"""What a run measured: its measures by name, and the magnitudes of its rounding errors.
+"""What a run measured: its measures by name, the gap f - f*, and trivial bounds.
 
-Nothing here imports torch until it is called, for the verifier in rational numbers.
+This module does not import torch, so that the verifier in rational numbers can use it
+without torch.
 """
 
 from __future__ import annotations
@@ -28,15 +29,29 @@ FloatOrArray = float | FloatArray
 
 
 def dist_sq(task: Task[Any], models: Tensor, mean: Tensor) -> Tensor:
-    """||xbar^t - x*||^2, for ``train(..., metrics=[dfl.verdicts.dist_sq])``.
+    """Return ||xbar^t - x*||^2 for each seed, (S,).
 
-    The task must have a known minimizer ``x_star`` (d,) of f, as quadratics do.
+    It is a metric for ``train(..., metrics=[dfl.verdicts.dist_sq])``.
+
+    Parameters
+    ----------
+    task : Task
+        A task with a known minimizer ``x_star`` (d,) of f, such as a quadratic one.
+    models : (S, m, d) tensor
+        Models of the clients; not used.
+    mean : (S, d) tensor
+        The mean model.
+
+    Raises
+    ------
+    InputError
+        If the task has no known minimizer.
     """
     x_star = getattr(task, "x_star", None)
     if x_star is None or x_star.shape != mean.shape[1:]:
         raise InputError(
-            f"the task {type(task).__name__} has no minimizer x_star of f, which"
-            " dist_sq needs: measure another quantity, or use a quadratic task"
+            f"the minimizer x_star of the task {type(task).__name__} is unknown, but"
+            " dist_sq needs it: measure another quantity, or use a quadratic task"
         )
     return ((mean.double() - x_star.double()) ** 2).sum(-1)
 
@@ -56,7 +71,7 @@ class Derived(NamedTuple):
     """A measure that is computed from recorded ones.
 
     ``compute`` returns it for every seed and measured round, (S, R), or None if one of
-    its ``parts`` was not recorded.
+    the recorded measures, whose names are ``parts``, is missing.
     """
 
     compute: Callable[[History], FloatArray | None]
@@ -78,9 +93,9 @@ def _weighted_block_gradients(run: History) -> FloatArray | None:
     return (shared * recorded["grad_u_sq_next"] + personal * recorded["grad_v_sq"]) / 4
 
 
-def _objective_gap(run: History) -> FloatArray | None:
-    """f(xbar^t) - f*."""
-    if np.isnan(run.loss).all():  # not measured, of a run that was made elsewhere
+def _objective_gap(run: History) -> Array | None:
+    """Return f(xbar^t) - f*, (S, R), or None if f or f* is unknown."""
+    if np.isnan(run.loss).all():  # a run that was measured elsewhere, without f
         return None
     gap = gap_above_minimum(run.loss, run)
     return None if gap is None else gap.value
@@ -95,10 +110,10 @@ DERIVED: dict[str, Derived] = {
 """Measures that no run records, by name."""
 
 
-def gap_above_minimum(values: FloatArray, run: History) -> Gap | None:
-    """Values of f minus f*, and their rounding error; None if f* is unknown.
+def gap_above_minimum(values: Array, run: History) -> Gap | None:
+    """Return values of f minus f*, with their rounding error; None if f* is unknown.
 
-    Where the gap is within its rounding error, it is at least 0.
+    A negative gap that rounding errors explain is replaced by 0.
     """
     f_star = run.constants.f_star
     if f_star is None:
@@ -111,15 +126,16 @@ def gap_above_minimum(values: FloatArray, run: History) -> Gap | None:
 def gap_excess(run: History, measure: str) -> float:
     """Return by how much a measured f - f* may be too large; 0 for other measures.
 
-    A task may know a lower bound of f* only. f* is at most every f of the run.
+    It is not 0 only if the task knows a lower bound of f* instead of f*. The true f* is
+    at most every f of the run.
     """
     f_star = run.constants.f_star
     if measure != "f_gap" or measure in run.measures() or f_star is None:
         return 0.0
     if run.constants.standing_of("f_star") != "bound":
         return 0.0
-    seen = run.loss[np.isfinite(run.loss)]
-    return max(float(seen.min(initial=math.inf)) - f_star, 0.0)
+    finite = run.loss[np.isfinite(run.loss)]
+    return max(float(finite.min(initial=math.inf)) - f_star, 0.0)
 
 
 def measured(run: History, measure: str) -> FloatArray | None:
@@ -136,7 +152,7 @@ def measured(run: History, measure: str) -> FloatArray | None:
 
 
 def rounds_ahead(measure: str) -> int:
-    """Return how many rounds a measure's models are ahead of its own round."""
+    """Return how many rounds later than t the models in a measure of round t are."""
     from dfltheory.training.metrics import AHEAD
 
     parts = DERIVED[measure].parts if measure in DERIVED else (measure,)
@@ -144,8 +160,11 @@ def rounds_ahead(measure: str) -> int:
 
 
 def is_deterministic(run: History) -> bool:
-    """Whether nothing in the run is random, so that one seed gives the expectation."""
-    if not getattr(run, "chance", True):  # computed expectations
+    """Return whether nothing in the run is random but, possibly, the start.
+
+    One seed is then the expectation for its start.
+    """
+    if not getattr(run, "chance", True):  # an ExactHistory, which holds expectations
         return True
     noiseless = (
         run.constants.sigma_l == 0 and run.constants.standing_of("sigma_l") == "exact"
@@ -157,14 +176,14 @@ def is_deterministic(run: History) -> bool:
 
 
 def precision(run: History) -> float:
-    """Return the rounding unit of the arithmetic that the run was made in."""
+    """Return the rounding unit eps of the run's arithmetic, such as 2.2e-16."""
     return float(np.finfo(run.x.dtype).eps) if run.facts is None else run.facts.eps
 
 
 def stated_digits(run: History) -> float:
-    """Return the relative rounding of numbers that are stated of a run.
+    """Return the relative rounding error of numbers that were stated for a run.
 
-    0 for a run of this package, whose numbers have all their digits.
+    It is 0 for a run of this package, whose numbers have all digits.
     """
     from dfltheory.training.stated_values import WRITTEN_ROUNDING
 
@@ -174,20 +193,22 @@ def stated_digits(run: History) -> float:
 # -- the objective of a theorem
 
 
-def objective(run: History, theorem: Theorem) -> FloatArray | None:
-    """Return what a theorem minimizes, along the run, (S, R).
+def objective(run: History, theorem: Theorem) -> Array | None:
+    """Return the objective of a theorem in the measured rounds, (S, R).
 
+    It is f(xbar^t), or F(ubar^t, V^t) for a theorem on a shared and a personal block;
     None if it was not measured.
-
-    f(xbar^t), or F(ubar^t, V^t) for a theorem on a shared and a personal block.
     """
     if theorem.scope.two_blocks:
         return run.measures().get("two_block_value")
     return run.loss
 
 
-def objective_at_start(run: History, theorem: Theorem) -> FloatArray | None:
-    """Return the objective at the theorem's first round, (S,), if it is finite."""
+def objective_at_start(run: History, theorem: Theorem) -> Array | None:
+    """Return the objective at the theorem's first round, (S,).
+
+    None if it was not measured, or is not finite.
+    """
     values = objective(run, theorem)
     columns = np.flatnonzero(run.rounds_measured == theorem.lhs.start)
     if values is None or not columns.size:
@@ -197,7 +218,10 @@ def objective_at_start(run: History, theorem: Theorem) -> FloatArray | None:
 
 
 def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
-    """Return f - f* of each seed, (S,), with the difference's own rounding error."""
+    """Return f - f* at the theorem's first round, (S,), with its rounding error.
+
+    None if it is unknown. The error is that of the difference, not of the models.
+    """
     if not theorem.scope.two_blocks:
         gap = run.gap_at(theorem.lhs.start)
         return None if gap is None else Gap(*gap)
@@ -211,10 +235,19 @@ def gap_at_start(run: History, theorem: Theorem) -> Gap | None:
 def ceiling(
     values: Mapping[str, float], run: History | None, lhs: LeftSide | None
 ) -> float:
-    """Return what is proved to bound the left-hand side; inf: nothing.
+    """Return a proved upper bound of every value of the left-hand side; inf if none.
 
-    Gradients that are bounded by B are so at every point. An estimated B is a
-    measurement along the run and does not count.
+    If gradients are bounded by B at every point, squared gradient norms are at most
+    B^2. An estimated B is only a measurement along the run and is ignored.
+
+    Parameters
+    ----------
+    values : mapping
+        Constants by glossary name, with T.
+    run : History, optional
+        States whether B is an estimate.
+    lhs : LeftSide, optional
+        By default a squared gradient norm in one round.
     """
     measure = "grad_norm_sq" if lhs is None else lhs.measure
     proved = run is None or run.constants.standing_of("B") != "estimate"
@@ -230,9 +263,16 @@ def trivial_bound(
     run: History | None = None,
     lhs: LeftSide | None = None,
 ) -> float:
-    """Return what is known of a left-hand side without any theorem.
+    """Return an upper bound of a left-hand side that holds for every algorithm.
 
-    For every algorithm.
+    A theorem whose bound is larger is vacuous.
+
+    Parameters
+    ----------
+    values : mapping
+        Constants by glossary name, with T.
+    run, lhs
+        As for :func:`ceiling`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a theorem needs of a run and the run does not state, as an exact list."""
+"""What a theorem needs and a run that was measured elsewhere does not state."""
 
 from __future__ import annotations
 
@@ -24,15 +24,25 @@ def missing_statements(
     values: Mapping[str, Number],
     common_start: bool | None,
 ) -> list[str]:
-    """Return what is missing of a run that was measured elsewhere.
+    """Return what a theorem needs and a run does not state.
 
-    Quantities come first, then facts. Quantities that follow from a missing fact are
-    not listed.
+    Quantities that follow from a missing fact, such as lam from the network, are not
+    listed.
 
     Parameters
     ----------
+    run : History
+        A run that was measured elsewhere.
+    theorem : Theorem
+    values : mapping
+        The known values by glossary name.
     common_start : bool or None
-        Whether the clients start at one model; None: unknown.
+        Whether all clients start at the same model; None if unknown.
+
+    Returns
+    -------
+    list of str
+        Names of quantities, followed by descriptions of facts.
     """
     names = set(theorem.needs) | _schedule_needs(theorem, values)
     if theorem.scope.bounded_gradients:
@@ -49,7 +59,7 @@ def missing_statements(
 
 
 def _schedule_needs(theorem: Theorem, values: Mapping[str, Number]) -> set[str]:
-    """Return what the step sizes that a schedule fixes for this run depend on."""
+    """Return the names of quantities in the schedule, if the run has to follow it."""
     if not any(name != "Q" and name in values for name in theorem.scheduled):
         return set()
     return symbol_names(theorem.schedule.values())
@@ -61,7 +71,7 @@ def _is_finite(values: Mapping[str, Number], name: str) -> bool:
 
 
 def _with_round(name: str, theorem: Theorem) -> str:
-    """Return the name of the gap at the round at which a theorem begins."""
+    """Return a name; that of f0_gap includes its round if this is not the start."""
     if name != "f0_gap" or theorem.lhs.start == 0:
         return name
     return (

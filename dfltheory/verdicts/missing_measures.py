@@ -1,4 +1,4 @@
-"""What a run did not measure of a left-hand side, and how it is recorded."""
+"""Why a left-hand side was not measured in a run, and how to record it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ EVERY_ROUND = "measure every round: evaluate_every = 1"
 
 
 class MissingMeasure(NamedTuple):
-    """What a run lacks of a left-hand side, and how it is recorded.
+    """Why a left-hand side was not measured, and how to record it.
 
-    The remedy is empty if no change of the run provides it.
+    ``remedy`` is empty if no change of the run helps.
     """
 
     reason: str
@@ -38,7 +38,7 @@ def missing_measure(
     in_span: NDArray[np.bool_],
     thinned: bool,
 ) -> MissingMeasure | None:
-    """Return what was not measured, or None.
+    """Return why the run did not measure a left-hand side, or None if it did.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def missing_measure(
     """
     if aggregate == "each":
         return MissingMeasure(
-            "its bound on each round contains the horizon T, so that it is one bound"
-            " for each t: state it at T (aggregate = last)"
+            "it bounds every round t, and its bound contains the horizon T, so that"
+            " there is a different bound for each t: state it at T (aggregate = last)"
         )
     if measured(run, lhs.measure) is None:
         return MissingMeasure(
@@ -91,10 +91,11 @@ def missing_measure(
 def invalid_measure(
     run: History, name: str, in_span: NDArray[np.float64], error: FloatOrArray
 ) -> MissingMeasure | None:
-    """Return why measured values cannot be those of a left-hand side, or None.
+    """Return why measured values are not valid for a left-hand side, or None.
 
     Parameters
     ----------
+    run : History
     name : str
         The measure.
     in_span : (S, R) array
@@ -106,7 +107,7 @@ def invalid_measure(
         return MissingMeasure(
             f"its left-hand side ({name}) is not a number in some round"
         )
-    # intervals, evidence and rounding margins are those of quantities >= 0
+    # confidence limits, e-values and rounding errors assume nonnegative values
     if (in_span < -error).any():
         return MissingMeasure(
             f"its left-hand side ({name}) must not be negative, and falls to"
@@ -116,17 +117,17 @@ def invalid_measure(
 
 
 def how_to_record(run: History, measure: str) -> str:
-    """Return how a run records a measure."""
+    """Return how to record a measure in a run like this one, in words."""
     if run.stated is not None:
         recorded = ", ".join(run.measures()) or "none"
         return (
-            f"record {measure} in every round, as a measure of that name (the run has"
-            f" {recorded})"
+            f"record {measure} in every round, as a measure of that name (the run"
+            f" contains {recorded})"
         )
     if measure in METRICS:
         return (
             f"record it: train(..., metrics=[dfl.verdicts.{measure}]), on a task with a"
-            " known minimizer x_star, as quadratic"
+            " known minimizer x_star, such as quadratic"
         )
     return (
         f"record it by a metric of your own: train(..., metrics=[{measure}]), where"

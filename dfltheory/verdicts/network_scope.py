@@ -18,7 +18,7 @@ from dfltheory.graphs.user_laws import NetworkLaw
 from dfltheory.training.facts import NetworkFacts
 
 _MOST_DRAWS = 200
-"""Number of draws that are checked by a third-party law."""
+"""Number of random matrices to which a third-party law is applied."""
 
 
 def law_obstacle(
@@ -28,12 +28,25 @@ def law_obstacle(
     rounds: int,
     gossip_steps: int,
 ) -> str | None:
-    """Which law of the scope's network is broken by a matrix of the run, or None."""
+    """Return why a theorem's scope does not cover the network of a run, or None.
+
+    Parameters
+    ----------
+    facts : NetworkFacts or None
+        Facts of the network; None if they are unknown.
+    scope : Scope
+        The scope of the theorem.
+    topology : MixingSequence or None
+        The network itself, for a third-party law; None for a run from a file.
+    rounds, gossip_steps : int
+        Number of rounds, and gossip steps of each; they determine which matrices are
+        used.
+    """
     law = scope.network
     if facts is None:
         return (
-            "the file does not say on which network it ran: train again, or load a file"
-            " of this version"
+            "the file does not contain the network of its run: train again, or load a"
+            " file of this version"
         )
     if law == "none" or facts.kind == "none":
         return _presence_obstacle(law == "none", facts.kind == "none")
@@ -62,14 +75,14 @@ def law_obstacle(
 
 
 def sampled_law(facts: NetworkFacts | None) -> str:
-    """Return what a verdict on random matrices presumes; empty if nothing."""
+    """Return what a verdict presumes of random matrices, in words; empty if nothing."""
     if facts is None or facts.kind != "random" or facts.proved:
         return ""
     return f"presuming the law of its random matrices, which {DRAWS} draws obey"
 
 
 def covered_sequences(scope: Scope) -> str:
-    """Return in words which sequences of matrices a statement covers."""
+    """Return which sequences of matrices a statement covers, in words."""
     return ", or ".join(SEQUENCES[kind] for kind in scope.sequence)
 
 
@@ -87,7 +100,7 @@ def _own_law_obstacle(
     rounds: int,
     gossip_steps: int,
 ) -> str | None:
-    """Return a third-party law's message on the matrices of a run."""
+    """Return why a third-party law rejects the matrices of a run, or None."""
     if topology is None:
         return (
             "its own law of the network cannot be checked on a run from a file, which"
@@ -109,13 +122,13 @@ def _own_law_obstacle(
 def _sequence_obstacle(
     facts: NetworkFacts, scope: Scope, gossip_steps: int
 ) -> str | None:
-    """Why the statement does not cover this kind of network sequence, or None."""
+    """Return why the statement does not cover this kind of sequence, or None."""
     if facts.kind == "losses" and scope.sequence != ("fixed",):
         return (
             "it needs mixing matrices that do not depend on the samples, and these"
             " follow the losses"
         )
-    # of random matrices of no declared law, lam is known in the mean only
+    # without a declared law, lam of random matrices is known only in the mean
     undeclared = (
         facts.kind == "random"
         and facts.sequence == "any"

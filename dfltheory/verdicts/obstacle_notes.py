@@ -1,4 +1,4 @@
-"""What removes an obstacle that no hyperparameter removes, in words."""
+"""Remedies, in words, for obstacles that no change of hyperparameters removes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ WEIGHTS_FOR_LAWS = {
     "doubly stochastic": ("connected", "metropolis"),
     "column-stochastic": ("strongly connected", "column_stochastic"),
 }
-"""Law of a scope -> the graph that it needs, and a rule for weights that obeys it."""
+"""For each law of a scope: a property of the graph, and a weight rule that obeys it."""
 
 
 def note_on(left: LeftHandSide, obstacle: Obstacle, given: Mapping[str, float]) -> str:
-    """Return what removes an obstacle; empty if nothing does.
+    """Return what removes an obstacle, in words; empty if nothing does.
 
     Parameters
     ----------
@@ -69,11 +69,13 @@ def _algorithm_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
 
 
 def _blocks_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
-    return f"take a task with two blocks, as {TWO_BLOCKS}"
+    return f"use a task with two blocks, such as {TWO_BLOCKS}"
 
 
 def _gradients_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
-    return f"give B=..., or take a task with bounded gradients, as {BOUNDED_GRADIENTS}"
+    return (
+        f"give B=..., or use a task with bounded gradients, such as {BOUNDED_GRADIENTS}"
+    )
 
 
 def _start_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
@@ -95,7 +97,7 @@ def _measurement_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
 
 
 def _network_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
-    """Return which networks are covered, where a run's network is not."""
+    """Return which networks are covered, for a run on another network."""
     run, scope = left.run, left.theorem.scope
     facts = run.network_facts
     if scope.network == "none":
@@ -105,7 +107,7 @@ def _network_remedy(left: LeftHandSide, obstacle: Obstacle) -> str:
     steps = run.algorithm.gossip_steps
     if facts.kind == "losses" or not scope.covers_sequence(facts.sequence, steps):
         kinds = covered_sequences(scope)
-        return f"take {kinds}, which the samples do not influence"
+        return f"use {kinds}, which does not depend on the samples"
     return connected_network(left.theorem)
 
 
@@ -121,14 +123,14 @@ _REMEDIES: dict[ObstacleKind, Callable[[LeftHandSide, Obstacle], str]] = {
     "range": _range_remedy,
     "measurement": _measurement_remedy,
 }
-"""What removes each kind of obstacle, in addition to another variant."""
+"""The remedy of each kind of obstacle, in addition to using another variant."""
 
 
 def connected_network(theorem: Theorem) -> str:
-    """Return which network the scope of a theorem needs."""
+    """Return which network the scope of a theorem needs, in words."""
     law = theorem.scope.network
     if not isinstance(law, str):
-        return "take a connected network whose matrices obey the law of the theorem"
+        return "use a connected network whose matrices obey the law of the theorem"
     law = law if law in WEIGHTS_FOR_LAWS else "symmetric"
     graph, rule = WEIGHTS_FOR_LAWS[law]
     return (
@@ -138,7 +140,7 @@ def connected_network(theorem: Theorem) -> str:
 
 
 def _how_to_give(run: History, names: tuple[str, ...], theorem: Theorem) -> str:
-    """Return how quantities become known."""
+    """Return how the caller can supply unknown quantities, in words."""
     ways: list[str] = []
     constants = [name for name in names if name.isidentifier()]
     if constants == ["f0_gap"] and theorem.lhs.start not in run.rounds_measured:
@@ -166,7 +168,10 @@ def _how_to_give(run: History, names: tuple[str, ...], theorem: Theorem) -> str:
 
 
 def _statements_about(run: History, theorem: Theorem) -> str:
-    """Return which other statements with constants cover the algorithm of a run."""
+    """Return which other statements with constants cover a run's algorithm, in words.
+
+    Empty if none does.
+    """
     kind = type(run.algorithm)
     other_keys: list[str] = []
     keys = registry.keys()
@@ -188,11 +193,15 @@ def _statements_about(run: History, theorem: Theorem) -> str:
 def _other_variants(
     run: History, theorem: Theorem, obstacle: Obstacle, given: Mapping[str, float]
 ) -> str:
-    """Return which variants of a registered theorem do not have the obstacle."""
+    """Return which variants of a registered theorem lack the obstacle, in words.
+
+    These are variants that apply to the run, or else those whose first obstacle is
+    tested later.
+    """
     if not registry.known(theorem.key, theorem.variant):
         return ""
     applying: list[str] = []
-    further: list[str] = []
+    later_obstacle: list[str] = []
     for variant in registry.variants(theorem.key):
         other = registry.get(theorem.key, variant)
         if variant == theorem.variant or other.order:
@@ -204,15 +213,17 @@ def _other_variants(
         if rest is None and LeftHandSide(run, other).unmeasured is None:
             applying.append(variant)
         elif rest is None or _position(rest) > _position(obstacle):
-            further.append(variant)
+            later_obstacle.append(variant)
     if applying:
         return f"variant {', '.join(applying)} of {theorem.key} applies to this run"
-    if further:
-        return f"variant {', '.join(further)} of {theorem.key} does not have this limit"
+    if later_obstacle:
+        names = ", ".join(later_obstacle)
+        return f"variant {names} of {theorem.key} does not have this limit"
     return ""
 
 
 def _position(obstacle: Obstacle) -> int:
+    """Return the position of an obstacle in the order in which kinds are tested."""
     return OBSTACLE_KINDS.index(obstacle.kind)
 
 

@@ -14,10 +14,10 @@ repeat an error, 1/(1 - alpha) or T times. If errors of earlier rounds are dampe
 sum is smaller: gossip damps deviations from the mean by lam in each round, and
 gradient steps damp a gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K L).
 
-Step sizes that a schedule fixes are given with a few digits. Their relative error
-moves a model by that share of its step.
+The step sizes of a run may differ from the schedule in their last digits. This relative
+error moves a model by the same fraction of its steps.
 
-Every error is relative to a magnitude of the run (:class:`~.measures.Sizes`), so that
+Every error is relative to a magnitude of the run (:class:`~.run_sizes.Sizes`), so that
 units do not matter. The only absolute numbers are those of the floating-point format:
 squares below :data:`UNDERFLOW_LIMIT` count as zero.
 """
@@ -38,20 +38,24 @@ from dfltheory.verdicts.measures import FloatOrArray
 from dfltheory.verdicts.run_sizes import Sizes
 
 UNDERFLOW_LIMIT = 1e-290
-"""Squares, and bounds on them, below this have lost digits to underflow, or their
-factors may have.
-"""
+"""Squares and bounds below this may have lost digits to underflow."""
 VALUE_STEPS = 16
-"""Roundings of f(x): of its terms and of their sum."""
+"""Number of roundings in a value f(x), by its terms and their sum."""
 
 
 @dataclass(frozen=True)
 class RoundingError:
     """Rounding error of a measured value v >= 0.
 
-    ``root`` is the error of sqrt(v); ``shift`` and ``relative`` are the errors of v,
-    absolute and relative to v. ``bounded`` is False if the error is an estimate because
-    the sizes of the models are unknown. Then no lower end of the true value is known.
+    Attributes
+    ----------
+    root : float or array
+        Error of sqrt(v).
+    shift, relative : float or array
+        Errors of v, absolute and relative to v.
+    bounded : bool
+        False if the error is only an estimate, because the sizes of the models are
+        unknown. The true value may then be arbitrarily small.
     """
 
     root: FloatOrArray = 0.0
@@ -59,10 +63,10 @@ class RoundingError:
     relative: FloatOrArray = 0.0
     bounded: bool = True
 
-    def lowered(self, values: ArrayLike) -> FloatArray:
-        """Return the least true values that rounding could have turned into these.
+    def lowered(self, values: ArrayLike) -> Array:
+        """Return the smallest true values that can be measured as ``values``.
 
-        0 below :data:`UNDERFLOW_LIMIT`, or if the error is not bounded.
+        They are 0 if they are below :data:`UNDERFLOW_LIMIT`, or if the error is not bounded.
         """
         if not self.bounded:
             return np.zeros(np.shape(values))
@@ -73,14 +77,14 @@ class RoundingError:
         least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
         return np.where(least < UNDERFLOW_LIMIT, 0.0, least)
 
-    def raised(self, values: ArrayLike) -> FloatArray:
-        """Return the largest true values that rounding could have turned into these."""
+    def raised(self, values: ArrayLike) -> Array:
+        """Return the largest true values that can be measured as ``values``."""
         measured = np.maximum(np.asarray(values, dtype=float), 0.0)
         return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
     @property
-    def of_zero(self) -> FloatOrArray:
-        """What rounding may make of the value 0, with either sign."""
+    def of_zero(self) -> Numbers:
+        """Largest absolute value that may be measured if the true value is 0."""
         with np.errstate(over="ignore"):
             return self.shift + self.root**2
 
@@ -132,7 +136,7 @@ def measure_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
 
 
 def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
-    """Errors of what a run measures of its start, by the glossary's names."""
+    """Return the errors of x_star_sq, x0_spread and x0_sq, by glossary name."""
     start = replace(sizes, rounds=0)
     if not sizes.known:
         digits = sizes.eps * _roundings_per_round(start)
@@ -145,15 +149,15 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
 # -- errors of the models
 
 
-def _curvature(sizes: Sizes) -> FloatOrArray:
-    """L; 1/eta where L is unknown, since theorems require eta L <= 1 or similar."""
+def _curvature(sizes: Sizes) -> Numbers:
+    """Return L, or 1/eta if L is unknown, since theorems require about eta L <= 1."""
     if sizes.L is not None:
         return sizes.L
     return 0.0 if sizes.eta is None else 1 / sizes.eta
 
 
-def _condition_number(sizes: Sizes) -> FloatOrArray:
-    """Return L/mu, by which sums of a gradient may cancel.
+def _condition_number(sizes: Sizes) -> Numbers:
+    """Return L/mu, by which cancellation may magnify errors of gradients.
 
     1 if it is unknown or infinite.
     """
@@ -164,10 +168,11 @@ def _condition_number(sizes: Sizes) -> FloatOrArray:
     return np.where(np.isfinite(ratio) & (ratio > 1), ratio, 1.0)
 
 
-def _distance_per_round(sizes: Sizes) -> FloatOrArray:
-    """Return eta K ||g_i||, how far a client moves in a round.
+def _distance_per_round(sizes: Sizes) -> Numbers:
+    """Return eta K ||g_i||, the distance that a client moves in a round.
 
-    2/(L K) for an unknown step size.
+    An unknown step size is taken to be 2/(L K). If L is unknown, too, or 0, the
+    distance is that of the largest model.
     """
     if sizes.eta is not None:
         return sizes.eta * sizes.local_steps * sizes.gradient
@@ -178,8 +183,8 @@ def _distance_per_round(sizes: Sizes) -> FloatOrArray:
     return np.where(L > 0, 2 * sizes.gradient / positive, sizes.size)
 
 
-def _roundings_per_round(sizes: Sizes) -> FloatOrArray:
-    """How often a model is rounded in one round."""
+def _roundings_per_round(sizes: Sizes) -> Numbers:
+    """Return how often a model is rounded in one round: K + Q sqrt(m) + 2."""
     return sizes.local_steps + sizes.gossip_steps * np.sqrt(sizes.clients) + 2
 
 
@@ -193,8 +198,8 @@ def _error_per_round(sizes: Sizes) -> FloatOrArray:
     return sizes.eps * rounded + sizes.step_error * distance + underflow
 
 
-def _repetitions(sizes: Sizes) -> FloatOrArray:
-    """How often the error of one round counts, at most once for each round."""
+def _repetitions(sizes: Sizes) -> Numbers:
+    """Return how often states or momentum repeat the error of one round, at most T."""
     return np.minimum(np.maximum(sizes.rounds, 1.0), sizes.memory)
 
 
@@ -204,39 +209,39 @@ def _models_error(sizes: Sizes, rounds: FloatOrArray) -> FloatOrArray:
     return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
 
-def _deviation_error(sizes: Sizes) -> FloatOrArray:
-    """Error of the deviations from the mean model, which gossip damps."""
+def _deviation_error(sizes: Sizes) -> Numbers:
+    """Return the error of deviations from the mean model, which gossip damps."""
     rounds = sizes.rounds
     if sizes.lam is not None and sizes.eta is not None and sizes.L is not None:
-        # error of the mean
+        # errors of the mean model cause deviations in each later round
         from_mean = 1 + sizes.eta * sizes.local_steps * sizes.L * rounds
         rounds = np.minimum(rounds, from_mean * _gossip_time(sizes))
     return _models_error(sizes, rounds)
 
 
-def _gossip_time(sizes: Sizes) -> FloatOrArray:
-    """1/(1 - lam), infinite if rounding makes lam 1."""
+def _gossip_time(sizes: Sizes) -> Numbers:
+    """Return 1/(1 - lam), which is infinite if lam is 1 within rounding."""
     gap = 1 - np.asarray(sizes.lam, dtype=float) - 2 * sizes.eps
     return np.where(gap > 0, 1 / np.where(gap > 0, gap, 1.0), np.inf)
 
 
-def _distance_error(sizes: Sizes) -> FloatOrArray:
-    """Error of ||xbar - x*||."""
+def _distance_error(sizes: Sizes) -> Numbers:
+    """Return the error of ||xbar - x*||."""
     minimizer = np.finfo(float).eps * _condition_number(sizes) * sizes.size
     return _models_error(sizes, sizes.rounds) + 4 * minimizer + sizes.minimizer_error
 
 
-def _gradient_error(sizes: Sizes) -> FloatOrArray:
-    """L times the error of the models, and the gradient's own."""
+def _gradient_error(sizes: Sizes) -> Numbers:
+    """Return L times the error of the models, plus the gradient's own error."""
     rounds = np.fmin(sizes.rounds, _damping_rounds(sizes))
     error_of_gradient = sizes.eps * _condition_number(sizes) * sizes.gradient
     return _curvature(sizes) * _models_error(sizes, rounds) + error_of_gradient
 
 
-def _damping_rounds(sizes: Sizes) -> FloatOrArray:
-    """Return rounds after which the effect of an error on a gradient is damped.
+def _damping_rounds(sizes: Sizes) -> Numbers:
+    """Return about how many rounds an error of a model affects the gradient.
 
-    Gradient steps and gossip damp it.
+    Gradient steps and gossip damp it; infinite if a constant is unknown.
     """
     if sizes.last_eta is None or (sizes.lam is None and sizes.gossip_steps):
         return np.inf
@@ -249,8 +254,8 @@ def _damping_rounds(sizes: Sizes) -> FloatOrArray:
 # -- errors of single measures
 
 
-def _block_error(sizes: Sizes) -> FloatOrArray:
-    """Return the root of the weighted squares of both blocks' errors."""
+def _block_error(sizes: Sizes) -> Numbers:
+    """Return the root of the weighted sum of both blocks' squared errors."""
     total = 0.0
     for suffix, weight in sizes.weights.items():
         eta, steps, L = sizes.blocks[suffix]
@@ -276,8 +281,8 @@ def _gap_error(sizes: Sizes) -> RoundingError:
     return RoundingError(root, shift + sizes.value_error, relative)
 
 
-def _value_error(sizes: Sizes) -> FloatOrArray:
-    """Absolute error of f(xbar)."""
+def _value_error(sizes: Sizes) -> Numbers:
+    """Return the absolute error of f(xbar)."""
     models = _models_error(sizes, sizes.rounds)
     error_of_value = (
         VALUE_STEPS
@@ -293,7 +298,7 @@ def _value_error(sizes: Sizes) -> FloatOrArray:
 def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     """Return the error of a measure of which only the unit is known.
 
-    It is half of its digits, and that of a known measure of the unit.
+    It is the error of a known measure with this unit, plus half of the digits.
     """
     half = _half_of_digits(sizes)
     if lhs.unit == LENGTH_SQ:
@@ -309,8 +314,11 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     return RoundingError(half)
 
 
-def _half_of_digits(sizes: Sizes) -> FloatOrArray:
-    """sqrt(T (K + Q sqrt(m) + 2) eps) times the root of the measure's largest value."""
+def _half_of_digits(sizes: Sizes) -> Numbers:
+    """Return the error of a root of which half of the digits are lost.
+
+    It is sqrt(T (K + Q sqrt(m) + 2) eps) times the root of the largest measured value.
+    """
     rounds = np.maximum(sizes.rounds, 1.0)
     eps = sizes.eps + sizes.step_error
     digits = eps * _roundings_per_round(sizes) * rounds * _repetitions(sizes)
@@ -326,26 +334,28 @@ def bound_error(
     eps: float = np.finfo(float).eps,
     starts: Mapping[str, RoundingError] | None = None,
     digits: float = 0.0,
-) -> FloatOrArray:
-    """Largest change of a bound within the rounding errors of its constants.
+) -> Numbers:
+    """Return the largest change of a bound within the rounding errors of its constants.
 
     Parameters
     ----------
+    theorem : Theorem
     values : mapping
-        Values that the theorem admits, numbers or arrays.
+        Values of all quantities of the theorem, numbers or arrays.
     eps : float
-        Rounding unit. A constant is rounded by 8 eps of itself; mu, an eigenvalue, by
-        8 eps of L; a share such as lam by 2 eps, since a weight near 1/2 is known no
-        better, so that the error is infinite if 1 - lam is less.
+        Rounding unit. A constant has the error 8 eps times itself, and mu, which is an
+        eigenvalue, 8 eps L. A quantity in [0, 1] such as lam has the error 2 eps, as
+        the weights of a mixing matrix do. The error of the bound is infinite if 1 - lam
+        is smaller than that.
     starts : mapping, optional
-        Rounding errors of what was measured at the start.
+        Rounding errors of what was measured at the start, by glossary name.
     digits : float
         Relative rounding of constants that are stated with a few digits.
 
     Returns
     -------
     float or array
-        The sum of the changes; 0 where the bound is not finite.
+        The sum of the changes by each constant; 0 where the bound is not finite.
     """
     inputs = {name: np.asarray(values[name]) for name in theorem.needs}
     bound = theorem.evaluate(where="ignore", **inputs)
@@ -377,7 +387,7 @@ def bound_error(
             lower = np.where(value > step, value - step, value)
             if not quantity.open_low:
                 lower = np.maximum(lower, quantity.low)
-            # the smaller change, since a pole may be near
+            # the larger value may lie beyond a pole: use the smaller change
             total = total + np.fmin(change(name, value + step), change(name, lower))
     return np.where(np.isfinite(bound), total, 0.0)
 

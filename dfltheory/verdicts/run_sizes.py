@@ -1,4 +1,4 @@
-"""Magnitudes of a run that its rounding errors are multiples of."""
+"""Magnitudes of a run, such as norms of models, that determine its rounding errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BlockSteps(NamedTuple):
-    """Step size, local steps and smoothness of one block; ``None``: unknown."""
+    """Step size, local steps and smoothness of one block; None if unknown."""
 
     eta: FloatOrArray | None
     local_steps: FloatOrArray
@@ -29,34 +29,54 @@ class BlockSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class Sizes:
-    """Magnitudes of a run that its rounding errors are multiples of.
+    """Magnitudes of a run that determine its rounding errors.
 
-    Numbers, or arrays of one shape.
+    They are numbers, or arrays of one shape. None means unknown.
 
     Attributes
     ----------
-    eps, tiny : rounding unit and smallest normal number of the run's arithmetic
-    rounds : T, rounds until the measurement
-    size : largest root mean square of ||x_i|| over the run, plus ||x*|| where x* is
-        known
-    gradient : largest root mean square of ||g_i||
-    f_star : |f*|;  value : largest |f(xbar)|;  slope : largest ||grad f(xbar)||
-    heterogeneity : largest root mean square of ||grad f_i(xbar)||, without what all
-        have in common
-    eta : largest step size; ``None``: unknown;  last_eta : the smallest one
-    local_steps, gossip_steps, clients : K, Q, m
-    L, mu : constants of the problem; ``None``: unknown
-    lam : contraction of one round's mixing matrix; ``None``: unknown
-    memory : how many times an error may be repeated, as 1/(1 - alpha) for momentum
-        alpha
-    value_error, minimizer_error : known errors of f - f*, or of another measure's own,
-        and of x*
-    largest : largest value of the measure itself
-    weights : of each block's squared gradient in the measure, by the suffix of its
-        constants
-    blocks : eta, K and L of each block, by the same suffix
-    step_error : relative difference of the step sizes and those of a schedule
-    known : False if sizes are unknown, as in a run that was measured elsewhere
+    eps, tiny : float
+        Rounding unit and smallest normal number of the run's arithmetic.
+    rounds : float or array
+        T, the number of rounds before the measurement.
+    size : float or array
+        Largest root mean square of ||x_i|| over the run, plus ||x*|| if x* is known.
+    gradient : float or array
+        Largest root mean square of ||g_i||.
+    f_star : float or array
+        |f*|.
+    value : float or array
+        Largest |f(xbar)|.
+    slope : float or array
+        Largest ||grad f(xbar)||.
+    heterogeneity : float or array
+        Largest root mean square of ||grad f_i(xbar) - grad f(xbar)||.
+    eta, last_eta : float, array or None
+        Largest and smallest step size.
+    local_steps, gossip_steps, clients : float or array, int, int
+        K, Q, m.
+    L, mu : float, array or None
+        Constants of the problem.
+    lam : float, array or None
+        Contraction of the mixing matrix of one round.
+    memory : float or array
+        How many times an error may be repeated, such as 1/(1 - alpha) for momentum
+        alpha.
+    value_error : float or array
+        Known error of the measure's own value.
+    minimizer_error : float or array
+        Known error of x*.
+    largest : float or array
+        Largest value of the measure.
+    weights : mapping of str to float or array
+        Weight of each block's squared gradient in the measure, by the suffix of the
+        block's constants (``_u`` or ``_v``).
+    blocks : mapping of str to Block
+        Step size, local steps and smoothness of each block, by the same suffix.
+    step_error : float
+        Relative difference of the step sizes from those of a schedule.
+    known : bool
+        False if sizes are unknown, as in a run that was measured elsewhere.
     """
 
     eps: float
@@ -87,7 +107,14 @@ class Sizes:
 
 
 def run_sizes(run: History, lhs: LeftSide) -> Sizes:
-    """Magnitudes of a run, over all seeds and measured rounds."""
+    """Return the magnitudes of a run, largest over all seeds and measured rounds.
+
+    Parameters
+    ----------
+    run : History
+    lhs : LeftSide
+        The left-hand side, whose measure has the rounding error.
+    """
     constants = run.constants.known()
     hyperparameters = run.algorithm.theory_values()
     facts = run.network_facts
@@ -125,16 +152,14 @@ def run_sizes(run: History, lhs: LeftSide) -> Sizes:
         largest=0.0 if data is None else _largest_finite(np.abs(data)),
         weights=weights,
         blocks={
-            block: _block(hyperparameters, constants, block)
-            for block in weights
-            if block
+            suffix: _block(hyperparameters, constants, suffix) for suffix in weights
         },
         known=all(map(math.isfinite, (size, gradient, f_star))),
     )
 
 
 def _consensus_error(run: History, lhs: LeftSide) -> float:
-    """Error of an expected consensus that was computed from a covariance."""
+    """Return the rounding error of an expected consensus error; 0 if it was sampled."""
     if lhs.measure != "consensus" or run.consensus_rounding is None:
         return 0.0
     span = lhs.rounds(run.rounds)
@@ -143,11 +168,11 @@ def _consensus_error(run: History, lhs: LeftSide) -> float:
 
 
 def _largest_model(run: History) -> float:
-    """Return the largest root mean square of ||x_i||.
+    """Return the largest root mean square of ||x_i||, plus ||x*|| if x* is known.
 
-    2 ||x|| + ||x - x*|| where x* is known, since ||x*|| <= ||x|| + ||x - x*||.
+    The latter is at most ||x|| + ||x - x*||.
     """
-    with np.errstate(over="ignore"):  # of a run that diverged
+    with np.errstate(over="ignore"):  # a run that diverged may overflow
         squares = [run.x0_sq]
         if run.x.size:
             squares.append((run.x.astype(float) ** 2).sum(-1).mean(-1))
@@ -166,35 +191,32 @@ def _largest_model(run: History) -> float:
 
 
 def _largest_gradient(run: History) -> float:
-    """Return an upper bound of every client's stochastic gradient.
+    """Return an upper bound of the root mean square of the stochastic gradients.
 
-    In the root mean square.
+    It starts from gradients at the initial models or at the mean model, to which
+    smoothness adds at most 2 L ||x|| for the distance to the clients' models.
     """
     constants = {
         name: value
         for name, value in run.constants.known().items()
         if math.isfinite(value)
     }
-    start = (
-        0.0
-        if run.x0_gradient_sq is None
-        else math.sqrt(_largest_finite(run.x0_gradient_sq))
-    )
-    mean = math.sqrt(_largest_finite(np.abs(run.grad_norm_sq))) + constants.get(
-        "sigma_g", 0.0
-    )
+    at_start = 0.0
+    if run.x0_gradient_sq is not None:
+        at_start = math.sqrt(_largest_finite(run.x0_gradient_sq))
+    at_mean = math.sqrt(_largest_finite(np.abs(run.grad_norm_sq)))
+    at_mean += constants.get("sigma_g", 0.0)
     size = _largest_model(run)
-    moved = 2 * constants.get("L", 0.0) * size if math.isfinite(size) else math.inf
+    by_distance = (
+        2 * constants.get("L", 0.0) * size if math.isfinite(size) else math.inf
+    )
     if run.stated is not None:
-        return client_gradient(run, measured(run, "dist_sq")) + moved
-    return max(start, mean) + moved + constants.get("sigma_l", 0.0)
+        return client_gradient(run, measured(run, "dist_sq")) + by_distance
+    return max(at_start, at_mean) + by_distance + constants.get("sigma_l", 0.0)
 
 
 def _largest_slope(run: History, gradient: float) -> float:
-    """Return the largest ||grad f(xbar)||.
-
-    That of the clients' gradients where it was not measured.
-    """
+    """Return the largest ||grad f(xbar)||, or ``gradient`` if it was not measured."""
     if "grad_norm_sq" not in run.measures():
         return gradient
     return math.sqrt(_largest_finite(np.abs(run.grad_norm_sq)))
@@ -203,7 +225,8 @@ def _largest_slope(run: History, gradient: float) -> float:
 def _block_weights(run: History, measure: str) -> dict[str, float]:
     """Return the weight of each block's squared gradient in a measure.
 
-    Keys are the suffixes of the blocks' constants.
+    Keys are the suffixes ``_u`` and ``_v`` of the blocks' constants. The result is
+    empty for measures that are not about blocks.
     """
     if measure == "two_block_weighted":
         values = run.algorithm.theory_values()
@@ -226,6 +249,7 @@ def _block_weights(run: History, measure: str) -> dict[str, float]:
 def _block(
     hyperparameters: Mapping[str, float], constants: Mapping[str, float], suffix: str
 ) -> BlockSteps:
+    """Return the magnitudes of the block with a suffix."""
     return BlockSteps(
         eta=hyperparameters.get(f"eta{suffix}"),
         local_steps=hyperparameters.get(f"K{suffix}", 1),
@@ -247,12 +271,10 @@ def _smallest_normal(run: History) -> float:
 
 
 def memory_of(algorithm: Algorithm[Any]) -> float:
-    """Return how often the rounding error of one round is repeated.
+    """Return how many times an algorithm's state repeats the error of one round.
 
-    An algorithm carries it on in its state.
-
-    1/(1 - alpha) for momentum; unlimited (each round once) for duals, trackers and
-    states of unknown use.
+    It is 1/(1 - alpha) for momentum. It is inf, which means in each later round, for
+    dual variables, gradient trackers and other states whose use is unknown.
     """
     from dfltheory.algorithms.base import Algorithm
     from dfltheory.training.records import Recorded

@@ -1,7 +1,8 @@
 """What would make a theorem apply to a run.
 
-Hyperparameters and T are searched; every suggested change has been put into the record
-of the run, where no obstacle is left. Other obstacles have a remedy in words.
+Changes of hyperparameters and T are searched. Before a change is suggested, it is put
+into a copy of the run, to which the theorem must apply. Other obstacles have a remedy
+in words.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from dfltheory.verdicts.suggestions import Change, NumberValues, Suggestion, Sug
 def suggestions_for(
     left: LeftHandSide, values: RunValues, obstacle: Obstacle
 ) -> Suggestions:
-    """Return what would make a theorem apply to a run that it does not apply to.
+    """Return what would make an inapplicable theorem apply to a run.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ def suggestions_for(
         Never empty: if nothing helps, the note says so.
     """
     theorem = values.theorem
+    # rho0 follows from rho and T, which may change
     given_values = {name: v for name, v in values.given.items() if name != "rho0"}
     settings, remaining = required_settings(left.run, theorem, given_values, obstacle)
     if remaining is None:
@@ -96,20 +98,42 @@ def _numbers(values: RunValues) -> dict[str, float]:
 def required_settings(
     run: History, theorem: Theorem, given: Mapping[str, float], obstacle: Obstacle
 ) -> tuple[dict[str, Any], Obstacle | None]:
-    """Return the hyperparameters that the scope fixes, and the obstacle after them."""
+    """Return the hyperparameters that the scope fixes, and the obstacle after them.
+
+    Parameters
+    ----------
+    run : History
+    theorem : Theorem
+    given : mapping
+        The constants that the caller gave.
+    obstacle : Obstacle
+        Why the theorem does not apply to the run.
+
+    Returns
+    -------
+    settings : dict
+        Values by glossary name; empty if the algorithm rejects one of them.
+    obstacle : Obstacle or None
+        The first obstacle of the run with these settings.
+    """
     settings: dict[str, Any] = {}
-    rest: Obstacle | None = obstacle
-    while rest is not None and rest.kind == "hyperparameter" and rest.required:
-        name = rest.names[0]
+    remaining: Obstacle | None = obstacle
+    while (
+        remaining is not None
+        and remaining.kind == "hyperparameter"
+        and remaining.required
+    ):
+        name = remaining.names[0]
         if name in settings or name not in settable_names(run.algorithm):
-            return settings, rest
-        settings[name] = rest.required[0]
+            return settings, remaining
+        settings[name] = remaining.required[0]
         try:
             changed = changed_run(run, settings)
-            rest = find_obstacle(changed, theorem, run_values(changed, theorem, given))
+            values = run_values(changed, theorem, given)
+            remaining = find_obstacle(changed, theorem, values)
         except DFLTheoryError:
             return {}, obstacle
-    return settings, rest
+    return settings, remaining
 
 
 def _search(
@@ -119,7 +143,7 @@ def _search(
     settings: Mapping[str, Any],
     obstacle: Obstacle,
 ) -> Suggestions:
-    """Search for changes of hyperparameters, after the settings, that suffice."""
+    """Search for changes of hyperparameters that suffice together with ``settings``."""
     theorem = values.theorem
     if settings:
         run = changed_run(run, settings)
@@ -154,7 +178,11 @@ def applies_after(
     given: Mapping[str, float],
     changes: Mapping[str, Any],
 ) -> bool:
-    """Return whether a theorem applies to a run with other hyperparameters or T."""
+    """Return whether a theorem applies to a run with other hyperparameters or T.
+
+    ``changes`` are the new values by glossary name. The result is False if the
+    algorithm has no such hyperparameter, or rejects a value.
+    """
     unknown = set(changes) - settable_names(run.algorithm) - {"T"}
     if unknown:
         return False
@@ -167,7 +195,10 @@ def applies_after(
 
 
 def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
-    """How quantities that the run does not know by itself follow from the others."""
+    """Return a function that derives quantities such as rho0 from the other values.
+
+    It derives only those whose present value is the derived one, not a given value.
+    """
     theorem, source = values.theorem, values.source
     independent = {n: v for n, v in known.items() if n not in ("rho0", "S2")}
     followed: list[str] = []
@@ -187,7 +218,10 @@ def _derivation(values: RunValues, known: Mapping[str, float]) -> Derive:
 
 
 def _on_schedule(theorem: Theorem, known: Mapping[str, float]) -> Suggestions | None:
-    """Return the step sizes of a corollary's schedule, if its conditions hold there."""
+    """Return the step sizes of a corollary's schedule as a suggestion.
+
+    None if its conditions do not hold, or the run has these step sizes.
+    """
     with suppress(InputError):
         if not all_hold(theorem, {name: known[name] for name in theorem.needs}).all():
             return None
@@ -202,7 +236,7 @@ def _on_schedule(theorem: Theorem, known: Mapping[str, float]) -> Suggestions | 
 
 
 def scope_note(theorem: Theorem) -> str:
-    """Which runs of its algorithms the scope of a theorem covers, in one line."""
+    """Return which runs of its algorithms a theorem covers, in one line."""
     scope = theorem.scope
     law = "a law of its own" if callable(scope.network) else LAWS[scope.network]
     parts: list[str] = []

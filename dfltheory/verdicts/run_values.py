@@ -38,23 +38,25 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 PUSH_SUM_CONSTANTS = frozenset({"delta", "C", "q", "window"})
-"""Constants of push-sum on a network."""
+"""Glossary names of the constants of push-sum on a network."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunValues(Mapping[str, Any]):
-    """Values by glossary name, each with its rounding error, as one theorem needs them.
+    """Values of a run by glossary name, with their rounding errors, for one theorem.
 
     Attributes
     ----------
     source : Source
+        Where the values come from.
     theorem : Theorem
     known : dict
-        Numbers, or (S,) arrays where the seeds' starts differ.
+        The values: numbers, or (S,) arrays if the seeds have different starts.
     given : mapping
         The values that the caller gave.
     gap : Gap or None
-        What the source knows of f - f* at the theorem's first round.
+        f - f* at the theorem's first round, with its rounding error, if the source
+        knows it.
     """
 
     source: Source
@@ -74,7 +76,7 @@ class RunValues(Mapping[str, Any]):
 
     @cached_property
     def needed(self) -> dict[str, float]:
-        """The values that the theorem needs, means over seeds.
+        """Those values that the theorem needs, as means over seeds.
 
         Unknown ones are absent.
         """
@@ -91,8 +93,8 @@ class RunValues(Mapping[str, Any]):
     def errors(self) -> dict[str, RoundingError]:
         """The rounding error of each value that was measured, by glossary name.
 
-        Values that are absent have none: they are given, or rounded like any constant
-        (:func:`~dfltheory.verdicts.rounding.bound_error`).
+        Absent are given values, which are exact, and constants, whose rounding error
+        :func:`~dfltheory.verdicts.rounding.bound_error` adds.
         """
         errors = self.start_errors
         if computes(self.theorem):
@@ -106,15 +108,15 @@ class RunValues(Mapping[str, Any]):
 
     @cached_property
     def start_errors(self) -> dict[str, RoundingError]:
-        """Rounding errors of what was measured of the start and not given."""
+        """Rounding errors of x_star_sq, x0_spread and x0_sq, unless these are given."""
         errors = self.source.start_errors(self.theorem)
         return {name: error for name, error in errors.items() if name not in self.given}
 
     @cached_property
     def f0_gap_error(self) -> Number:
-        """Absolute rounding error of f0_gap; a number, or (S,).
+        """Absolute rounding error of f0_gap, an array () or (S,).
 
-        For a given f0_gap, it is the error of the differences between the starts.
+        A given f0_gap is exact for the mean; the differences of starts are rounded.
         """
         if "f0_gap" not in self.given:
             return np.zeros(()) if self.gap is None else self.gap.error
@@ -131,7 +133,7 @@ class RunValues(Mapping[str, Any]):
 
     @cached_property
     def estimated(self) -> tuple[str, ...]:
-        """The constants of the theorem that are estimates."""
+        """Glossary names of the theorem's constants that are estimates, sorted."""
         names = self.source.estimated(self.theorem)
         if "f_star" in names:
             names = names | {"f0_gap"}
@@ -162,8 +164,8 @@ def run_values(
     Returns
     -------
     RunValues
-        f0_gap, x0_sq and x0_spread, and x_star_sq where the run measured ``dist_sq``,
-        are those of each seed's own start.
+        f0_gap, x0_sq, x0_spread, and x_star_sq if the run measured ``dist_sq``, are
+        (S,) arrays if the seeds have different starts.
 
     Raises
     ------
@@ -187,7 +189,7 @@ def run_values(
 
 
 def value_source(run: History | Source | str | os.PathLike[str]) -> Source:
-    """Return a run or its file as a source of values."""
+    """Return a run, or the run in a file, as a source of values."""
     if isinstance(run, Source):
         return run
     if isinstance(run, (str, os.PathLike)):
@@ -219,7 +221,7 @@ def _complete_values(
 
 
 def with_larger(values: Values, others: Values) -> Values:
-    """Return the values, with the larger of two where ``others`` has one too."""
+    """Return the values of both mappings; for a name in both, the larger value."""
     larger = dict(values)
     for name, other in others.items():
         larger[name] = np.maximum(values[name], other) if name in values else other
@@ -227,7 +229,7 @@ def with_larger(values: Values, others: Values) -> Values:
 
 
 def computes(theorem: Theorem) -> bool:
-    """Return whether the theorem needs a quantity that states how it is computed."""
+    """Return whether the theorem needs a quantity with a formula or function."""
     return any(theorem.glossary[name].of is not None for name in theorem.needs)
 
 
@@ -235,7 +237,11 @@ def computes(theorem: Theorem) -> bool:
 
 
 class RecordedRun(Source):
-    """A run that was trained here, read from a file, or measured elsewhere."""
+    """A run that was trained here, read from a file, or measured elsewhere.
+
+    ``refutes`` selects the larger of computed and cited push-sum constants; see
+    :class:`Source`.
+    """
 
     def __init__(self, run: History, *, refutes: bool = False):
         self.run = run
@@ -244,20 +250,20 @@ class RecordedRun(Source):
     def constants(self, theorem: Theorem) -> Values:
         """Return the constants of the run, without ``f0_gap``."""
         values = dict(self.run.values())
-        values.pop("f0_gap", None)  # that of round 0: see `gap`
+        values.pop("f0_gap", None)  # it belongs to round 0; see `gap`
         return values
 
     def push_sum_constants(self, theorem: Theorem) -> Values:
-        """Those of a doubly stochastic network too, on which push-sum may run."""
+        """Return delta, C, q and window, also of a doubly stochastic network."""
         if self.run.topology is None:
             return {}
-        # the network breaks a law, which `obstacle_of` names
+        # `obstacle_of` reports a network that breaks the law of push-sum
         with suppress(GraphError):
             return graphs.network_constants(self.run.topology, push_sum=True).known()
         return {}
 
     def cited_push_sum(self) -> Values:
-        """Those of the run's network and number of parameters."""
+        """Return C and q of Lemma 3 for the run's network and number of parameters."""
         dim = self.run.x.shape[-1]
         if self.run.topology is None or not dim:
             return {}
@@ -266,9 +272,9 @@ class RecordedRun(Source):
     def computed(
         self, theorem: Theorem, values: Values
     ) -> tuple[Values, dict[str, RoundingError]]:
-        """Return the theorem's computed quantities, and their rounding errors.
+        """Return the theorem's computed quantities and their rounding errors, by name.
 
-        Those that depend on the matrix are absent if the run uses several matrices.
+        Quantities that depend on the matrix are absent if the run uses several ones.
         """
         from dfltheory.verdicts.computed_values import computed_values
 
@@ -281,7 +287,7 @@ class RecordedRun(Source):
         return computed, {n: RoundingError(shift=e) for n, e in errors.items()}
 
     def start(self, theorem: Theorem) -> Values:
-        """Return ``x0_sq`` and ``x0_spread``, and ``x_star_sq`` if measured at 0."""
+        """Return x0_sq, x0_spread, and x_star_sq if dist_sq was measured in round 0."""
         run = self.run
         values: Values = {}
         for name, squares in (("x0_sq", run.x0_sq), ("x0_spread", run.x0_spread)):
@@ -293,11 +299,12 @@ class RecordedRun(Source):
         return values
 
     def gap(self, theorem: Theorem) -> Gap | None:
-        """Return the gap of each seed, with what the run states of its rounding error.
+        """Return f - f* of each seed at the theorem's first round, with its error.
 
-        A model is rounded by eps ||x||, and a client's loss by that times its gradient,
-        for which ||grad f|| + sigma_g is taken. If that is not finite, as in a run that
-        diverged, the error is infinite.
+        The error includes that of the models: rounding a model by eps ||x|| changes a
+        client's loss by that times its gradient, which is at most about ||grad f|| +
+        sigma_g. If this is not finite, as in a run that diverged, the error is
+        infinite.
         """
         run = self.run
         gap = gap_at_start(run, theorem)
@@ -349,22 +356,21 @@ class RecordedRun(Source):
         """Check given values against the run, with rho0 completed by the schedule."""
         others = {name: value for name, value in given.items() if name != "rho0"}
         rho0 = None
-        if "rho0" in given:  # what the run's rho is under the theorem's schedule
-            rho0 = _complete_values(self, theorem, others, self.gap(theorem)).get(
-                "rho0"
-            )
+        if "rho0" in given:  # the rho0 at which the schedule gives the rho of the run
+            completed = _complete_values(self, theorem, others, self.gap(theorem))
+            rho0 = completed.get("rho0")
         computed = self._computed_alone(theorem)
         return check_given(self.run, theorem, given, rho0, computed)
 
     def _computed_alone(self, theorem: Theorem) -> Values:
-        """Return the computed quantities, by what the run itself knows."""
+        """Return the computed quantities from the run's own values, not given ones."""
         if not computes(theorem):
             return {}
         return self.computed(theorem, self.constants(theorem))[0]
 
 
 def cited_push_sum_values(network: object, dim: int) -> Values:
-    """Return the cited C and q of a network; infinite if there are none."""
+    """Return C and q of Assran et al. (2019), Lemma 3; infinite if undefined."""
     try:
         cited = graphs.cited_constants(network, dim=dim)
     except GraphError:
@@ -373,9 +379,9 @@ def cited_push_sum_values(network: object, dim: int) -> Values:
 
 
 def stated_gap(run: History, theorem: Theorem) -> Gap | None:
-    """Return the stated f0_gap of a run of another program.
+    """Return the f0_gap that was stated for a run of another program.
 
-    None if it is not stated, or if the theorem does not begin at the start of the run.
+    None if it was not stated, or if the theorem does not begin in round 0.
     """
     if run.stated is None or "f0_gap" not in run.stated or theorem.lhs.start != 0:
         return None
@@ -383,11 +389,11 @@ def stated_gap(run: History, theorem: Theorem) -> Gap | None:
 
 
 def _collapse_equal(values: ArrayLike) -> np.ndarray:
-    """One number where all seeds have the same."""
+    """Return an array () if all seeds have the same value, and else the array (S,)."""
     array = np.asarray(values)
     if not array.size:
         return array
-    with np.errstate(invalid="ignore"):  # of runs that diverged
+    with np.errstate(invalid="ignore"):  # inf - inf, of runs that diverged
         return array if np.ptp(array) else np.asarray(array.flat[0])
 
 

@@ -44,7 +44,7 @@ from dfltheory.verdicts.value_sources import Source, Values
 
 
 class PlannedRun(Source):
-    """A run before it is made: a task, a number of rounds, and perhaps a network.
+    """Values of a run that is planned: a task, a horizon, and perhaps a network.
 
     Parameters
     ----------
@@ -66,11 +66,13 @@ class PlannedRun(Source):
         self._topology, self._needed = topology, needed
 
     def constants(self, theorem: Theorem) -> Values:
+        """Return the task's constants, m, T, and constants of the network."""
         return {**self._task.constants.known(), **self._fixed_values(theorem)}
 
     def check_given(
         self, theorem: Theorem, given: Mapping[str, float]
     ) -> dict[str, float]:
+        """Return the given values; InputError if one contradicts task or plan."""
         refuse_contradictions(given, self._fixed_values(theorem), self._topology)
         refuse_understatements(given, self._task)
         return dict(given)
@@ -87,7 +89,7 @@ class PlannedRun(Source):
 
 
 def covered_algorithm(theorem: Theorem | str) -> type[Algorithm[Any]]:
-    """Return the algorithm that a theorem covers, in its most general form."""
+    """Return the class of the most general algorithm in a theorem's scope."""
     kind = load(theorem).scope.algorithms[0]
     return algorithms.get(kind) if isinstance(kind, str) else kind
 
@@ -95,7 +97,7 @@ def covered_algorithm(theorem: Theorem | str) -> type[Algorithm[Any]]:
 def fixed_hyperparameters(
     theorem: Theorem, kind: type[Algorithm[Any]]
 ) -> dict[str, object]:
-    """Return the hyperparameters whose value the scope of a theorem fixes."""
+    """Return the hyperparameters whose value the scope of a theorem fixes, by field."""
     required = theorem.scope.hyperparameters
     fixed = {name: value for name, value in required.items() if value != ANY}
     return hyperparameter_fields(kind, fixed)
@@ -127,14 +129,20 @@ def scheduled_algorithm(
     variant : str, optional
         Of a key; by default the first one that has a schedule.
     step : {"schedule", "admissible", "largest"}
-        The schedule of the corollary; the schedule's step sizes, reduced as far as the
-        theorem's conditions demand; or times the largest factor that they admit.
+        Step sizes of the schedule; these, each reduced as far as the theorem's
+        conditions demand; or these times the largest factor that the conditions admit.
     algorithm : type or str, optional
-        A special case in place of the theorem's own algorithm, as ``"dfedavg"``.
+        A special case of the theorem's own algorithm to use instead, such as
+        ``"dfedavg"``.
     **given : Any
         Hyperparameters that no schedule fixes (K, Q, alpha...), constants by glossary
         name that complete what the task knows (L=...), rho0 (1 by default), and values
         that replace those of the schedule and of the scope.
+
+    Returns
+    -------
+    Algorithm
+        An instance of the class with all hyperparameters.
 
     Raises
     ------
@@ -201,12 +209,16 @@ def scheduled_hyperparameters(
     known: Mapping[str, object],
     topology: object = None,
 ) -> dict[str, float]:
-    """Return the scheduled hyperparameters of a theorem, by glossary name.
-
-    They are those for this task, horizon and network.
+    """Return the values of a theorem's schedule, by glossary name.
 
     Parameters
     ----------
+    theorem : Theorem
+        Without a schedule, the result is empty.
+    task : Task
+        Its constants are used.
+    rounds : int
+        The horizon T.
     known : mapping
         Values that complete the task's constants, such as rho0, K, or an L that the
         task does not know. Values that are not numbers, and names that are not in the
@@ -233,9 +245,16 @@ def scheduled_hyperparameters(
 
 
 def _numbers(values: Mapping[str, object]) -> dict[str, float]:
+    """Return the values that are numbers."""
     return {
         name: value for name, value in values.items() if isinstance(value, (int, float))
     }
 
 
-__all__ = []
+__all__ = [
+    "PlannedRun",
+    "algorithm_class",
+    "fixed_hyperparameters",
+    "scheduled_algorithm",
+    "step_sizes",
+]

@@ -1,4 +1,4 @@
-"""Upper limits of the least of several means, at one horizon or at all of them."""
+"""Upper confidence limits for a minimum of means, at one horizon or at all of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 from dfltheory.confidence import mean_lower_limits, standard_errors, upper_limits
 
 ENOUGH_SEEDS = 8
-"""Fewest seeds with which single rounds are compared, and with which the bootstrap is
-used.
-"""
+"""Smallest number of seeds for the bootstrap, and for limits of single rounds."""
 
 
 _MOST_ROUNDS = 1024
-"""Most single rounds that are used; of longer runs evenly spaced ones."""
+"""Largest number of single rounds that are used; in longer runs they are spaced evenly.
+"""
 
 
 _BLOCKS = 24
@@ -22,22 +21,31 @@ _BLOCKS = 24
 
 
 _FOR_DROPPING = 0.1
-"""Share of the error that is spent on finding the rounds that are above the least
-one.
-"""
+"""Fraction of the error probability for dropping rounds that are above the minimum."""
 
 
 _DIRECTIONS = 256
-"""Random directions, which give a simultaneous error within a few percent of itself."""
+"""Number of random directions; they give the error within a few percent."""
 
 
-_ROUNDS_OF_TAIL = 6
+_MOST_ITERATIONS = 6
+"""Largest number of fixed-point iterations for the error of each limit."""
 
 
 def upper_of_minimum(
     samples: NDArray[np.float64], tail: float, sure: NDArray[np.bool_] | None = None
 ) -> float:
-    """Return an upper limit for min_t E Y_t."""
+    """Return an upper limit for min_t E Y_t, which fails with probability ``tail``.
+
+    Parameters
+    ----------
+    samples : (S, R) array
+        Columns that are not finite are ignored; the limit is infinite without others.
+    tail : float
+        Error probability.
+    sure : (R,) array of bool, optional
+        Rounds in which nothing is random, such as a common start.
+    """
     finite = np.isfinite(samples).all(axis=0)
     if not finite.any():
         return np.inf
@@ -52,7 +60,9 @@ def upper_of_minimum(
 def running_upper_limits(
     samples: NDArray[np.float64], tail: float, sure: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """Upper limits u_h of min_{t <= h} E Y_t for each horizon h = 1..R.
+    """Return upper limits u_h for min_{t <= h} E Y_t at each horizon h = 1..R.
+
+    The parameters are those of :func:`upper_of_minimum`.
 
     Each limit fails with probability at most ``tail``. The horizons of a block use the
     simultaneous limits of its last one. If these give no limit for an earlier horizon,
@@ -86,7 +96,7 @@ def _upper_limits_of_minimum(
 ) -> NDArray[np.float64]:
     """Return limits u_h with P(u_h < min_{t <= h} E Y_t) <= tail for h = first..R.
 
-    ``samples`` are (S, R).
+    ``samples`` are (S, R), the result is (R - first + 1,).
     """
     rounds: int = samples.shape[1]
     horizons = np.arange(first, rounds + 1)
@@ -119,22 +129,22 @@ def _upper_limits_of_minimum(
 def _least_until(
     horizons: NDArray[np.int64], ends: NDArray[np.int64], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the least value whose end is at most h, for each horizon h."""
+    """Return for each horizon h the smallest value whose end is at most h."""
     order = np.argsort(ends, kind="stable")
     least = np.minimum.accumulate(np.concatenate([[np.inf], values[order]]))
     return least[np.searchsorted(ends[order], horizons, side="right")]
 
 
 def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
-    """Return the error p of each of k limits for columns (S, k).
+    """Return the error p of each of k limits, such that any fails with error ``tail``.
 
-    Any of the limits fails with probability ``tail``.
-
-    At p each, P(one or more fail) = k p E[1/N], where N counts the failing limits,
-    given that one which is picked at random fails (Naiman and Priebe 2001). For
+    If each limit of the columns ``samples`` (S, k) fails with probability p, then
+    P(one or more fail) = k p E[1/N], where N is the number of failing limits, given
+    that a limit which is picked at random fails (Naiman and Priebe 2001). For
     independent normal seeds the distribution of the centered columns is invariant under
-    rotations of R^S: N is counted over directions in which the picked column's t
-    exceeds the quantile of p. Skewness is left to the limits themselves.
+    rotations of R^S, so N is counted over random directions in which the t statistic of
+    the picked column exceeds the quantile of p. The limits themselves have to account
+    for skewness.
     """
     seeds: int = samples.shape[0]
     many: int = samples.shape[1]
@@ -149,7 +159,7 @@ def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     beyond = (rng.permutation(_DIRECTIONS)[:, None] + 0.5) / _DIRECTIONS
     each: float = tail / many
-    for _ in range(_ROUNDS_OF_TAIL):
+    for _ in range(_MOST_ITERATIONS):
         cosine, sine = _angle(each * beyond, seeds)
         least = _angle(np.array(each), seeds)[0]
         fail: NDArray[np.int64] = (
@@ -165,10 +175,7 @@ def simultaneous_tail(samples: NDArray[np.float64], tail: float) -> float:
 def _angle(
     tail: NDArray[np.float64], seeds: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return cosine and sine of the largest angle to an exceeding column.
-
-    Its t exceeds the quantile.
-    """
+    """Return cosine and sine of the angle at which t is the upper ``tail`` quantile."""
     from scipy.special import stdtrit
 
     squared = stdtrit(seeds - 1, tail) ** 2
@@ -179,13 +186,23 @@ def _angle(
 def averages(
     samples: NDArray[np.float64], few: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return averages over fixed rounds, (S, k), and the ends of their rounds.
+    """Return averages over fixed sets of consecutive rounds.
 
-    An average is complete at its end.
+    They are those over the last 1, 2, 4, ... rounds and over all rounds. Unless
+    ``few``, there are also those over earlier sets of 1, 2, 4, ... rounds, at most
+    ``_MOST_ROUNDS`` of each length.
 
-    The last 1, 2, 4, ... rounds and all; unless ``few``, also those of the same lengths
-    before them, down to single rounds (of long runs only so many of these, evenly
-    spaced).
+    Parameters
+    ----------
+    samples : (S, R) array
+    few : bool
+
+    Returns
+    -------
+    ends : (k,) array of int
+        The horizon from which on an average is known, which is its last round, counted
+        from 1.
+    averages : (S, k) array
     """
     rounds: int = samples.shape[1]
     sums, counts, first_rounds = (

@@ -12,10 +12,10 @@ from dfltheory.bounds.clauses import Number
 def points_of_starts(
     values: Mapping[str, Number],
 ) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield a description of each start and the values there.
+    """Yield each distinct start as a description for messages, and the values there.
 
-    A statement is about one start. If all seeds share one, the only description is
-    empty.
+    Values are numbers, or (S,) arrays if the seeds have different starts. If they share
+    one, there is one pair, whose description is empty.
     """
     starts = max((np.size(v) for v in values.values() if np.ndim(v)), default=0)
     if not starts:
@@ -26,7 +26,7 @@ def points_of_starts(
 
 
 def of_start(value: Number, start: int) -> float:
-    """Return a value at one start; it may be an array over the starts."""
+    """Return the entry of an (S,) array for one start; other values are unchanged."""
     if not isinstance(value, np.ndarray):
         return value
     return float(value[start] if value.ndim else value)

@@ -1,12 +1,12 @@
-r"""Confidence intervals for what theorems bound, from independent seeds.
+r"""Confidence intervals from independent seeds, for the left-hand sides of theorems.
 
 Data Y >= 0 has shape (S, R): S independent seeds, R dependent rounds. A theorem bounds
 the mean over rounds, E (1/R) sum_t Y_t, or the minimum min_t E Y_t, or the maximum
 max_t E Y_t (of expectations, not the expectation of the maximum), or the sum over
 rounds, which is the number of rounds times the mean.
 
-**Lower ends assume nothing of the seeds' distribution.** They are where the evidence of
-:mod:`dfltheory.verdicts.evidence` ends.
+**Lower ends assume nothing about the seeds' distribution.** They are the smallest
+bounds that the e-values of :mod:`dfltheory.verdicts.evidence` do not reject.
 
 - Minimum of expectations: with t0 = argmin_t E Y_t, P(min_t l_t > E Y_t0) <= P(l_t0 > E
   Y_t0) <= alpha/2 for limits l_t that hold one at a time. To show that the minimum is
@@ -66,10 +66,7 @@ Method = Literal["student", "bootstrap"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with a confidence interval.
-
-    ``low`` = ``high`` where nothing is random.
-    """
+    """An estimate with a confidence interval; low = high if nothing is random."""
 
     estimate: float
     low: float
@@ -82,21 +79,31 @@ class Interval:
 def mean_interval(
     samples: NDArray[np.float64], confidence: float, method: Method = "student"
 ) -> Interval:
-    """Interval for E (1/R) sum_t Y_t from ``samples`` (S, R).
+    """Return an interval for the mean over rounds, E (1/R) sum_t Y_t.
+
+    Parameters
+    ----------
+    samples : (S, R) array
+        Nonnegative values Y_t of S independent seeds.
+    confidence : float
+        Level of the two-sided interval, in (0, 1).
+    method : {"student", "bootstrap"}
+        How the upper end is computed; the bootstrap needs at least 8 seeds.
 
     Raises
     ------
     InputError
-        ``method="bootstrap"`` with fewer than ``ENOUGH`` seeds, or arguments out of
-        range.
+        If an argument is out of its range, or the method needs more seeds.
+    UnknownNameError
+        If there is no such method.
     """
     _check(samples, confidence, method)
     per_seed, tail = samples.mean(axis=1, keepdims=True), (1 - confidence) / 2
-    centre = float(per_seed.mean())
-    if not np.isfinite(centre):
-        return Interval(centre, centre, centre)
+    estimate = float(per_seed.mean())
+    if not np.isfinite(estimate):
+        return Interval(estimate, estimate, estimate)
     return Interval(
-        centre,
+        estimate,
         evidence.least_lower_limit(per_seed, tail),
         upper_of_mean(samples, tail, method),
     )
@@ -107,11 +114,22 @@ def min_interval(
     confidence: float,
     sure: NDArray[np.bool_] | None = None,
 ) -> Interval:
-    """Interval for min_t E Y_t from ``samples`` (S, R).
+    """Return an interval for the minimum of expectations, min_t E Y_t.
 
-    A non-finite column counts as infinitely large.
+    Parameters
+    ----------
+    samples : (S, R) array
+        Nonnegative values Y_t of S independent seeds. A round with a value that is not
+        finite counts as infinitely large.
+    confidence : float
+        Level of the two-sided interval, in (0, 1).
+    sure : (R,) array of bool, optional
+        Rounds in which nothing is random, such as a common start.
 
-    ``sure`` (R,): rounds at which nothing is random, such as a common start.
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
     """
     _check(samples, confidence)
     finite = np.isfinite(samples).all(axis=0)
@@ -130,9 +148,9 @@ def min_interval(
 def upper_of_mean(
     samples: NDArray[np.float64], tail: float, method: Method = "student"
 ) -> float:
-    """Return an upper limit for E (1/R) sum_t Y_t.
+    """Return an upper limit for E (1/R) sum_t Y_t from ``samples`` (S, R).
 
-    Infinite where all seeds are equal.
+    It is infinite if all seeds are equal, since the variance is then unknown.
     """
     per_seed = samples.mean(axis=1, keepdims=True)
     if not np.ptp(per_seed) > 0:
@@ -152,10 +170,7 @@ def upper_of_maximum(
     sure: NDArray[np.bool_] | None = None,
     method: Method = "student",
 ) -> float:
-    """Return an upper limit for max_t E Y_t.
-
-    Infinite where a round is infinite, or is random and has equal seeds.
-    """
+    """Return an upper limit for max_t E Y_t, the largest of :func:`upper_of_each`."""
     return float(upper_of_each(samples, tail, sure, method).max())
 
 
@@ -168,10 +183,9 @@ def upper_of_each(
 ) -> NDArray[np.float64]:
     """Return an upper limit for the expectation of each round, (R,).
 
-    Each has error ``tail``.
-
-    ``sure`` (R,): rounds at which nothing is random. They are their own limit; another
-    round whose seeds are equal has none.
+    Each of them fails with probability ``tail``. A round of ``sure`` (R,), in which
+    nothing is random, is its own limit. Another round has an infinite limit if its
+    seeds are equal.
     """
     known = np.zeros(samples.shape[1], dtype=bool) if sure is None else sure
     same = ~(np.ptp(samples, axis=0) > 0)
@@ -190,9 +204,9 @@ def max_interval(
     confidence: float,
     sure: NDArray[np.bool_] | None = None,
 ) -> Interval:
-    """Return an interval for max_t E Y_t from ``samples`` (S, R).
+    """Return an interval for the maximum of expectations, max_t E Y_t.
 
-    ``sure`` (R,): rounds at which nothing is random, such as a common start.
+    The parameters are those of :func:`min_interval`.
     """
     _check(samples, confidence)
     estimate, tail = float(samples.mean(axis=0).max()), (1 - confidence) / 2
@@ -210,7 +224,7 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
     """
     seeds, scale = len(values), values.std()
     z = (values - values.mean()) / scale
-    # enough for some 20 beyond the quantile
+    # so many that about 20 resamples lie beyond the quantile
     draws = int(min(max(1999.0, np.ceil(20 / tail)), 20_000.0))
     counts = (
         np.random.default_rng(0)
@@ -232,8 +246,8 @@ def _bootstrap_limit(values: NDArray[np.float64], tail: float) -> float:
 def seeds_needed(interval: Interval, bound: float, seeds: int) -> int | None:
     """Return about how many seeds would bring the interval to one side of ``bound``.
 
-    The variance is taken as it is, and half-widths fall as 1/sqrt(seeds). None if the
-    variance is unknown, or if the estimate is the bound.
+    It assumes the present variance, with half-widths proportional to 1/sqrt(seeds).
+    None if the variance is unknown, or if the estimate equals the bound.
     """
     half = (
         interval.high - interval.estimate
@@ -247,13 +261,13 @@ def seeds_needed(interval: Interval, bound: float, seeds: int) -> int | None:
 
 
 def checked_method(method: str, seeds: int) -> Method:
-    """Return the method of that name; InputError if it needs more seeds."""
+    """Return the method of this name; InputError if it needs more than ``seeds``."""
     if method not in get_args(Method):
         raise UnknownNameError("method", method, set(get_args(Method)))
     if method == "bootstrap" and seeds < ENOUGH_SEEDS:
         raise InputError(
-            f"the bootstrap needs {ENOUGH_SEEDS} seeds or more, not {seeds}: use"
-            " student"
+            f"method = 'bootstrap' needs at least {ENOUGH_SEEDS} seeds, not {seeds}: use more"
+            " seeds, or method = 'student'"
         )
     return cast(Method, method)
 
@@ -263,8 +277,8 @@ def _check(
 ) -> None:
     if samples.ndim != 2 or 0 in samples.shape:
         raise InputError(
-            f"samples have shape {samples.shape}; they must be (seeds, rounds), neither"
-            " empty"
+            f"samples have shape {samples.shape}; it must be (seeds, rounds) with at"
+            " least one of each"
         )
     if not 0 < confidence < 1:
         raise InputError(
@@ -273,4 +287,15 @@ def _check(
     checked_method(method, samples.shape[0])
 
 
-__all__ = []
+__all__ = [
+    "Interval",
+    "Method",
+    "checked_method",
+    "max_interval",
+    "mean_interval",
+    "min_interval",
+    "seeds_needed",
+    "upper_of_each",
+    "upper_of_maximum",
+    "upper_of_mean",
+]

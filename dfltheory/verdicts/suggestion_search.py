@@ -1,7 +1,7 @@
 """Search for changes of quantities at which every condition of a theorem holds.
 
-Conditions need not be monotone: admissible values are found on a grid, the end of their
-range by bisection, and the printed value is rounded inwards and tested.
+Conditions need not be monotone. Therefore admissible values are found on a grid, and
+the ends of their range by bisection. The printed value is rounded inwards and tested.
 """
 
 from __future__ import annotations
@@ -44,16 +44,19 @@ from dfltheory.verdicts.tried_values import (
 )
 
 Derive = Callable[[NumberValues], Mapping[str, Number]]
-"""Returns quantities that are computed from others, as rho0 from rho and T."""
+"""Returns quantities that are computed from others, such as rho0 from rho and T."""
 
 CHOSEN_QUANTITIES = ("T", "rho", "rho0", "Q", "K", "K_u", "K_v", "alpha")
-"""Quantities of the glossary that a user chooses, in addition to step sizes."""
+"""Glossary names that may be changed by default, in addition to the step sizes."""
 
 NOTHING_HELPS = "no change of this run helps"
-"""Beginning of the note where nothing is suggested."""
+"""Beginning of the note if nothing is suggested."""
 
 _SAME = 1e-6
-"""A step size that differs by less, relatively, follows the schedule."""
+"""Relative difference up to which a step size counts as that of the schedule."""
+
+_MOST_ALTERNATIVES = 4
+"""Largest number of alternatives that are returned."""
 
 
 def suggest(
@@ -70,9 +73,9 @@ def suggest(
     theorem : Theorem
         A statement with conditions.
     values : mapping
-        Its quantities by glossary name, numbers. A step size that equals the
-        schedule's follows the schedule when another quantity changes; so does one that
-        the statement itself fixes by its schedule.
+        Its quantities by glossary name. A step size that equals the scheduled one
+        continues to follow the schedule if another quantity changes. So does a step
+        size that the statement replaces by its schedule.
     names : collection of str, optional
         The quantities that may be changed, T and hyperparameters of the algorithm; by
         default T, the step sizes and :data:`CHOSEN_QUANTITIES`.
@@ -82,7 +85,8 @@ def suggest(
     Returns
     -------
     Suggestions
-        No alternatives, and a note, if no change of one or two quantities helps.
+        At most four alternatives; none, but a note, if no change of one or two
+        quantities helps.
     """
     search = _Search(theorem, values, names, derive)
     singles = [
@@ -95,9 +99,10 @@ def suggest(
     ]
     largest = search.largest_step()
     if not alternatives and len(largest) > 1:
-        alternatives = [search.exactly(largest)]
+        changes = (Change(name, v, v, v) for name, v in largest.items())
+        alternatives = [Suggestion(tuple(changes))]
     note = "" if alternatives else search.hopeless()
-    return Suggestions(tuple(alternatives[:4]), largest, note)
+    return Suggestions(tuple(alternatives[:_MOST_ALTERNATIVES]), largest, note)
 
 
 class _Search:
@@ -134,12 +139,13 @@ class _Search:
     # -- values after a change ---------------------------------------------------------
 
     def _rule(self, name: str) -> sp.Expr:
+        """Return the formula of the schedule for a step size."""
         return sp.sympify(self.theorem.schedule[name])
 
     def _followed_steps(self) -> tuple[str, ...]:
-        """Return step sizes that follow the schedule.
+        """Return the step sizes that follow the schedule.
 
-        They equal it, or the statement replaces them.
+        Each equals the scheduled value, or the statement replaces it by this value.
         """
         steps = set(self.theorem.glossary) & set(self.theorem.schedule)
         followed: list[str] = []
@@ -158,6 +164,7 @@ class _Search:
         return tuple(sorted(followed))
 
     def _scheduled_value(self, name: str, values: NumberValues) -> Number:
+        """Return the value of the schedule for a step size."""
         rule = self._rule(name)
         symbols = sorted(rule.free_symbols, key=str)
         numbers = [np.asarray(values[str(s)], dtype=float) for s in symbols]
@@ -165,7 +172,7 @@ class _Search:
             return sp.lambdify(symbols, rule, modules="numpy")(*numbers)
 
     def at(self, changes: NumberValues) -> dict[str, Number]:
-        """All values after some changes, which may be arrays."""
+        """Return the values that the theorem needs after some changes, or arrays."""
         values = {**self.values, **changes}
         for name in self.followed:
             if name not in changes and self._rule_is_known(name, values):
@@ -176,7 +183,7 @@ class _Search:
         return {name: values[name] for name in self.theorem.needs}
 
     def tied(self, changes: NumberValues, values: NumberValues) -> dict[str, Number]:
-        """Step sizes that a condition ties to a changed one by an equality."""
+        """Return step sizes that an equality among the conditions ties to a change."""
         step_sizes: dict[str, Number] = {}
         for name in set(changes) & set(self.theorem.step_names):
             for tied_name, solution in tied_steps(self.theorem, name).items():
@@ -193,11 +200,11 @@ class _Search:
         return symbol_names([self._rule(name)]) <= set(values)
 
     def holds(self, changes: NumberValues) -> NDArray[np.bool_]:
-        """Whether every condition holds, at each of the changed values."""
+        """Return whether all conditions hold for each change; not if out of range."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in changes.values()))
         with suppress(InputError, KeyError):
-            good = all_hold(self.theorem, self.at(changes))
-            return np.broadcast_to(good, shape)
+            all_conditions = all_hold(self.theorem, self.at(changes))
+            return np.broadcast_to(all_conditions, shape)
         return np.zeros(shape, dtype=bool)
 
     # -- one change --------------------------------------------------------------------
@@ -209,7 +216,7 @@ class _Search:
         return tried_values(entry, self.values[name], exact, factors)
 
     def _equal_values(self) -> dict[str, float]:
-        """Values that equalities among the conditions fix, by name."""
+        """Return the values that equalities among the conditions fix, by name."""
         fixed: dict[str, float] = {}
         with suppress(InputError, KeyError):
             solved = equalities(
@@ -223,25 +230,30 @@ class _Search:
         return fixed
 
     def single(self, name: str) -> Iterator[Suggestion]:
-        """Return the nearest change of one quantity, if there is one."""
+        """Yield the nearest change of one quantity; nothing if no change suffices."""
         grid = self.grid(name)
-        good = self.holds({name: grid})
-        if not good.any():
+        admissible = self.holds({name: grid})
+        if not admissible.any():
             return
-        change = self._change(name, grid, good)
+        change = self._change(name, grid, admissible)
         if change is not None:
             yield self._suggestion((change,))
 
     def _change(
-        self, name: str, grid: FloatArray, good: NDArray[np.bool_]
+        self, name: str, grid: Array, admissible: NDArray[np.bool_]
     ) -> Change | None:
+        """Return the admissible range that is nearest to the present value.
+
+        It consists of adjacent admissible points of the grid, with ends refined by
+        bisection. None if rounding leaves no admissible value.
+        """
         entry = self.theorem.glossary[name]
-        places = np.flatnonzero(good)
+        places = np.flatnonzero(admissible)
         near = int(places[np.argmin(distance_from(grid[places], self.values[name]))])
         first, last = near, near
-        while first > 0 and good[first - 1]:
+        while first > 0 and admissible[first - 1]:
             first -= 1
-        while last < len(grid) - 1 and good[last + 1]:
+        while last < len(grid) - 1 and admissible[last + 1]:
             last += 1
 
         def holds(value: float) -> bool:
@@ -265,6 +277,7 @@ class _Search:
         return Change(name, float(value), float(low), float(high))
 
     def _suggestion(self, changes: tuple[Change, ...]) -> Suggestion:
+        """Return changes with the step sizes that follow from them."""
         chosen = {change.name: change.value for change in changes}
         values = {**self.values, **chosen}
         tied = {name: float(value) for name, value in self.tied(chosen, values).items()}
@@ -288,16 +301,16 @@ class _Search:
     # -- two changes -------------------------------------------------------------------
 
     def pair(self, one: str, other: str) -> Iterator[Suggestion]:
-        """Yield the nearest values of two quantities at which conditions hold."""
+        """Yield the nearest values of two quantities; nothing if none suffice."""
         first, second = self._coarse_grid(one), self._coarse_grid(other)
-        good = self.holds({one: first[:, None], other: second[None, :]})
-        if not good.any():
+        admissible = self.holds({one: first[:, None], other: second[None, :]})
+        if not admissible.any():
             return
         distance = (
             distance_from(first, self.values[one])[:, None]
             + distance_from(second, self.values[other])[None, :]
         )
-        distance = np.where(good, distance, np.inf)
+        distance = np.where(admissible, distance, np.inf)
         i, j = np.unravel_index(int(distance.argmin()), distance.shape)
         chosen = {one: float(first[i]), other: float(second[j])}
         changes: list[Change] = []
@@ -308,26 +321,27 @@ class _Search:
         if self.holds(chosen).all():
             yield self._suggestion(tuple(changes))
 
-    def _coarse_grid(self, name: str) -> FloatArray:
+    def _coarse_grid(self, name: str) -> Array:
+        """Return the values that are tried together with those of another quantity."""
         grid = self.grid(name, COARSE_FACTORS)
         if name == "T":
             return grid[:: max(1, len(grid) // 100)]
         return grid
 
     def _rounded_of_pair(self, name: str, chosen: Mapping[str, float]) -> float:
-        """Return the value with few digits at which every condition holds."""
+        """Return the value with the fewest digits at which every condition holds."""
         for digits in range(1, 17):
             value = float(f"{chosen[name]:.{digits}g}")
             if self.holds({**chosen, name: value}).all():
                 return value
         return chosen[name]
 
-    # -- step sizes, and what to say if nothing helps ----------------------------------
+    # -- step sizes, and the note if nothing helps -------------------------------------
 
     def largest_step(self) -> dict[str, float]:
         """Return the present step sizes times the largest admissible factor.
 
-        Rounded down.
+        They are rounded down; empty if no condition bounds them, or no factor holds.
         """
         steps = {
             name: self.values[name]
@@ -352,12 +366,8 @@ class _Search:
                 return rounded
         return {}
 
-    def exactly(self, values: Mapping[str, float]) -> Suggestion:
-        """Return these values, at which every condition holds, as a suggestion."""
-        return Suggestion(tuple(Change(n, v, v, v) for n, v in values.items()))
-
     def hopeless(self) -> str:
-        """Why no change of the run is suggested."""
+        """Return why no change of the run is suggested, in words."""
         with suppress(InputError, KeyError):
             checked = self.theorem.check_conditions(**self.at({}))
             failing = [condition for condition, _, holds in checked if not holds]
@@ -365,8 +375,8 @@ class _Search:
                 names = symbol_names([self.theorem.expand(condition.slack)])
                 if not names & set(self.names):
                     return (
-                        f"{NOTHING_HELPS}: {condition.name} is about the problem and"
-                        f" the network{self._of_problem(names)}"
+                        f"{NOTHING_HELPS}: {condition.name} depends only on the problem"
+                        f" and the network{self._of_problem(names)}"
                     )
         return (
             f"{NOTHING_HELPS}: no run of reasonable length (T <="
@@ -375,7 +385,7 @@ class _Search:
         )
 
     def _of_problem(self, names: Collection[str]) -> str:
-        """Return the constants that decide, and what is covered if one decides."""
+        """Return the constants of a condition, and a change of one, in words."""
         known = sorted(set(names) & set(self.values))
         values_text = ", ".join(f"{name} = {self.values[name]:.3g}" for name in known)
         for name in known:

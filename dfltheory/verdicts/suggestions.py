@@ -1,4 +1,4 @@
-"""Suggestions: changes of a run that make a theorem apply to it."""
+"""Changes of a run that make a theorem apply to it, as values for printing and JSON."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ NumberValues = Mapping[str, Number]
 
 @dataclass(frozen=True)
 class Change:
-    """Values of one quantity: ``low <= value <= high``.
+    """A suggested range of one quantity, low <= value <= high.
 
     Attributes
     ----------
     name : str
         Glossary name.
     value : float
-        The value nearest to the present one; the one that is printed.
+        The admissible value that is nearest to the present one.
     low, high : float
-        Range of the admissible values around it; -inf and inf where the search met no
-        end.
+        Range of admissible values around it; -inf or inf if the search found no end.
     """
 
     name: str
@@ -67,8 +66,8 @@ class Suggestion:
     tied : dict
         Step sizes that a condition ties to a changed one, by name.
     settings : dict
-        Hyperparameters of which the theorem covers only one value, by name: numbers,
-        text or truth values.
+        Hyperparameters of which the theorem covers only one value, by name; numbers,
+        text or booleans.
     """
 
     changes: tuple[Change, ...]
@@ -78,7 +77,7 @@ class Suggestion:
 
     @property
     def values(self) -> dict[str, float]:
-        """The numbers to be put in, by glossary name; in addition to `settings`."""
+        """New values by glossary name, without those of `settings`."""
         return {
             **{c.name: c.value for c in self.changes},
             **self.scheduled,
@@ -105,6 +104,7 @@ class Suggestion:
 
 
 def _equations(values: Mapping[str, float]) -> str:
+    """Return values as text, such as "eta = 0.1 and rho = 0"."""
     return " and ".join(f"{n} = {number_text(v)}" for n, v in values.items())
 
 
@@ -120,8 +120,8 @@ class Suggestions:
         The largest admissible step sizes, everything else being fixed; empty if there
         is none.
     note : str
-        What else helps, as another variant of the theorem or a metric to record; or
-        the statement that no change of this run helps.
+        Other remedies, such as another variant of the theorem or a metric to record;
+        or that no change of this run helps.
     """
 
     alternatives: tuple[Suggestion, ...] = ()
@@ -187,12 +187,11 @@ def _numbers_by_name(table: Mapping[str, Any]) -> dict[str, float]:
 
 
 def number_text(value: float) -> str:
-    """Return a number as it is printed: 9, 0.00134, 1.1e5."""
+    """Return a number as short text with all of its digits: 9, 0.00134, 1.1e5."""
     if math.isfinite(value) and value == int(value) and abs(value) < 10_000:
         return str(int(value))
-    text = repr(float(value))
     if 1e-4 <= abs(value) < 10_000:
-        return text
+        return repr(float(value))
     mantissa, _, exponent = f"{value:.16e}".partition("e")
     for digits in range(17):
         mantissa, _, exponent = f"{value:.{digits}e}".partition("e")

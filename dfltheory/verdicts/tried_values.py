@@ -34,14 +34,14 @@ def tried_values(
     Parameters
     ----------
     entry : Quantity
-        With its range.
+        The quantity, with its range.
     present : float
         The value of the run.
     exact : float, optional
         The value that an equality among the conditions fixes.
     factors : array
-        Multiples of the present value, for a quantity that is neither a whole number
-        nor a share.
+        Multiples of the present value. They are not used for integers, nor for
+        quantities in [0, 1], which have grids of their own.
     """
     if entry.name == "T":
         points = np.unique(np.round(np.geomspace(1, LONGEST_RUN, 600)))
@@ -58,8 +58,12 @@ def tried_values(
     return points[inside]
 
 
-def distance_from(values: FloatArray, present: float) -> FloatArray:
-    """Return distances from the present value, by ratio where both are positive."""
+def distance_from(values: Array, present: float) -> Array:
+    """Return distances of values from the present one, for choosing the nearest.
+
+    They are |log(value/present)|; larger than all of these if one of both is not
+    positive.
+    """
     with np.errstate(all="ignore"):
         ratio = np.abs(np.log(values / present)) if present > 0 else values * np.nan
     return np.where(np.isfinite(ratio), ratio, np.abs(values - present) + 100.0)

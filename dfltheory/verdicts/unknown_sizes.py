@@ -1,7 +1,7 @@
-"""Sizes of a run that was measured elsewhere, as far as they are stated.
+"""Norms of models and gradients in a run that was measured elsewhere.
 
-Rounding errors are multiples of the sizes of models and gradients, which other code
-rarely records. If mean_i ||x_i^t||^2 was measured (``model_sq``), the size is known.
+Rounding errors are multiples of these norms, which other code rarely records. If
+mean_i ||x_i^t||^2 was measured (``model_sq``), the size of the models is known.
 Otherwise a client moves by at most eta K ||g|| in a round, and gossip does not enlarge
 norms, so that
 
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-def model_size(run: History, distances: FloatArray | None, memory: float) -> float:
-    """Return the largest root mean square of ||x_i||; infinite if it is unknown.
+
+def model_size(run: History, distances: Array | None, memory: float) -> float:
+    """Return an upper bound of the root mean square of ||x_i||; infinite if unknown.
 
     Parameters
     ----------
+    run : History
     distances : (S, R) array, optional
         ||xbar^t - x*||^2.
     memory : float
@@ -44,10 +46,8 @@ def model_size(run: History, distances: FloatArray | None, memory: float) -> flo
     return min(by_travel, by_distance)
 
 
-def distance_travelled(
-    run: History, distances: FloatArray | None, memory: float
-) -> float:
-    """T eta K max ||g||, with momentum; infinite if a factor is unknown."""
+def distance_travelled(run: History, distances: Array | None, memory: float) -> float:
+    """Return T eta K max ||g||, times ``memory``; infinite if a factor is unknown."""
     hyperparameters = run.algorithm.theory_values()
     eta = hyperparameters.get("eta")
     if eta is None or not math.isfinite(memory):
@@ -56,11 +56,8 @@ def distance_travelled(
     return run.rounds * eta * steps * memory * client_gradient(run, distances)
 
 
-def client_gradient(run: History, distances: FloatArray | None) -> float:
-    """Return the largest root mean square of the clients' stochastic gradients.
-
-    Infinite if it is unknown.
-    """
+def client_gradient(run: History, distances: Array | None) -> float:
+    """Return an upper bound of the root mean square of ||g_i||; infinite if unknown."""
     known = run.values()
     noise = known.get("sigma_l", math.inf)
     if "B" in known:
@@ -72,10 +69,8 @@ def client_gradient(run: History, distances: FloatArray | None) -> float:
     return 2 * (mean + heterogeneity + perturbation) + noise
 
 
-def _mean_gradient(
-    run: History, distances: FloatArray | None, L: float | None
-) -> float:
-    """Return the largest ||grad f(xbar)||, as measured, or by L from other measures."""
+def _mean_gradient(run: History, distances: Array | None, L: float | None) -> float:
+    """Return the largest ||grad f(xbar)||, or a bound by L and other measures."""
     if np.isfinite(run.grad_norm_sq).all():
         return math.sqrt(_largest(run.grad_norm_sq))
     if L is None:
@@ -89,7 +84,7 @@ def _mean_gradient(
 
 
 def minimum_size(run: History) -> float:
-    """|f*|, from f and f - f* if it is not stated; infinite if it is unknown."""
+    """Return |f*|, if necessary from f and f - f*; infinite if it is unknown."""
     if run.constants.f_star is not None:
         return abs(run.constants.f_star)
     gap = run.measures().get("f_gap")
@@ -101,7 +96,7 @@ def minimum_size(run: History) -> float:
 def _largest(values: FloatArray) -> float:
     """Return the largest value; infinite if one is unknown (NaN)."""
     largest = float(np.max(values, initial=-math.inf))
-    return largest if largest == largest else math.inf
+    return math.inf if math.isnan(largest) else largest
 
 
 __all__ = [

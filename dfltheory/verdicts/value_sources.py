@@ -1,4 +1,4 @@
-"""Where the values of a theorem's quantities come from."""
+"""The interface of runs as sources of values, and values that follow from others."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ from dfltheory.verdicts.measures import Gap
 from dfltheory.verdicts.rounding import RoundingError
 
 Values = dict[str, Any]
-"""Floats, arrays with an entry for each seed or candidate, or fractions, by name."""
+"""Numbers, fractions, or (S,) arrays over seeds or candidates, by glossary name."""
 
 
 class Source(ABC):
-    """What one kind of run knows of a theorem's quantities.
+    """A run, or a plan of one, as a source of values of a theorem's quantities.
+
+    Only :meth:`constants` is required. By default a source does not know the others.
 
     Attributes
     ----------
     refutes : bool
-        Whether its values serve to refute a statement: cited constants of push-sum then
-        replace smaller computed ones (``Scope.push_sum``).
+        Whether the values serve to refute a statement. Cited constants of push-sum then
+        replace smaller computed ones, if the statement uses them (``Scope.push_sum``).
     """
 
     refutes: bool = False
 
     @abstractmethod
     def constants(self, theorem: Theorem) -> Values:
-        """Return constants, hyperparameters, T and m, as far as known."""
+        """Return constants, hyperparameters, T and m, as far as they are known."""
 
     def push_sum_constants(self, theorem: Theorem) -> Values:
-        """Return delta, C, q and window, if the theorem needs a further one."""
+        """Return delta, C, q and window; called if the theorem lacks one of them."""
         return {}
 
     def cited_push_sum(self) -> Values:
@@ -49,7 +51,7 @@ class Source(ABC):
         return {}
 
     def start(self, theorem: Theorem) -> Values:
-        """Return what is measured of the start: x0_sq, x0_spread, x_star_sq."""
+        """Return measured values of the start: x0_sq, x0_spread and x_star_sq."""
         return {}
 
     def gap(self, theorem: Theorem) -> Gap | None:
@@ -57,29 +59,26 @@ class Source(ABC):
         return None
 
     def gap_differences(self, theorem: Theorem) -> Number:
-        """Return the deviation of each start's f from their mean.
+        """Return f at each start minus the mean over starts, a number or (S,).
 
-        If f0_gap is given for all.
+        It is added to an f0_gap that the caller gave, which is for the mean.
         """
         return 0.0
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
-        """Return what follows from ``values`` and is not among them: rho0 and S2."""
-        return {
-            **sam_radius(theorem, values),
-            **gradient_second_moment(theorem, values),
-        }
+        """Return rho0 and S2, if the theorem needs them, from other values."""
+        return {**sam_radius(theorem, values), **gradient_second_moment(theorem, values)}
 
     def computed(
         self, theorem: Theorem, values: Values
     ) -> tuple[Values, dict[str, RoundingError]]:
-        """Values of the theorem's computed quantities, and their rounding errors."""
+        """Return the theorem's computed quantities and their errors, by name."""
         return {}, {}
 
     def check_given(
         self, theorem: Theorem, given: Mapping[str, float]
     ) -> dict[str, float]:
-        """Return the given values as they are used.
+        """Check values that the caller gives, and return those to be used.
 
         Raises
         ------
@@ -89,22 +88,23 @@ class Source(ABC):
         return dict(given)
 
     def estimated(self, theorem: Theorem) -> set[str]:
-        """Return the constants that are estimates."""
+        """Return the glossary names of constants that are estimates."""
         return set()
 
     def start_errors(self, theorem: Theorem) -> dict[str, RoundingError]:
-        """Return the rounding errors of what `start` returns."""
+        """Return the rounding errors of the values of `start`, by glossary name."""
         return {}
 
     def given_gap_error(self, theorem: Theorem) -> Number:
-        """Return the rounding error of `gap_differences`."""
+        """Return the absolute rounding error of `gap_differences`."""
         return 0.0
 
 
 def sam_radius(theorem: Theorem, values: Mapping[str, Number]) -> Values:
-    """rho0 where a theorem needs it: rho over the scheduled rho at rho0 = 1.
+    """Return rho0 if a theorem needs it: rho over the scheduled rho at rho0 = 1.
 
-    The schedule is the theorem's own, else the glossary's rho = rho0/sqrt(T).
+    The schedule is that of the theorem, or else rho = rho0/sqrt(T). The result is empty
+    if a value is unknown.
     """
     if "rho0" not in theorem.needs or "rho" not in values:
         return {}
@@ -128,7 +128,7 @@ def _unit_radius(theorem: Theorem) -> tuple[tuple[str, ...], Callable[..., Numbe
 
 
 def gradient_second_moment(theorem: Theorem, values: Mapping[str, Number]) -> Values:
-    """S2 where a theorem needs it: B^2 + sigma_l^2 for bounded gradients without SAM.
+    """Return S2 if a theorem needs it: B^2 + sigma_l^2, for gradients without SAM.
 
     Without SAM the point of a gradient does not depend on its sample, so that
     E||g||^2 = ||grad f_i||^2 + noise.

@@ -27,19 +27,17 @@ ASSUMED = {
     "student": "if the seeds are no more skewed than squared norms are",
     "bootstrap": "if the seeds show the tails of their law",
 }
-"""What each method of a verdict assumes of the seeds where it says that a bound
-holds.
-"""
+"""What each method assumes about the seeds if the verdict is that a bound holds."""
 
 
 class ComputedSuggestions:
-    """The field ``suggestions`` of a verdict, which a function may compute when read.
+    """The field ``suggestions`` of a verdict, which is computed when it is first read.
 
     The search for suggestions takes longer than the comparison itself.
     """
 
     def __get__(self, verdict: Verdict | None, owner: type) -> Suggestions:
-        """Return the suggestions; those of the class are the default."""
+        """Return the suggestions of a verdict; of the class, the empty default."""
         if verdict is None:
             return Suggestions()
         value = verdict.__dict__["suggestions"]
@@ -66,20 +64,20 @@ class Verdict:
     key, variant : str
         The statement.
     reason : str
-        Why the kind is what it is, with the numbers, in one line.
+        Why the verdict has this kind, with the numbers, in one line.
     measured : Interval
         The left-hand side.
     bound, trivial : float
-        The right-hand side, and the bound that is known without any theorem.
+        The right-hand side, and the smallest bound that holds without any theorem.
     ratio, ratio_ci : float and (float, float)
-        measured / bound with its confidence interval: at most 1 where the bound holds;
-        the reciprocal is how loose it is.
-    terms : dict
-        The terms of the bound.
+        measured / bound with its confidence interval: at most 1 if the bound holds. The
+        reciprocal is the factor by which the bound is loose.
+    terms : dict of str to float
+        The terms of the bound, by name.
     conditions : tuple of str
         The conditions of the theorem.
-    slack : dict
-        Right minus left side of each condition; negative where it fails.
+    slack : dict of str to float
+        Right minus left side of each condition, by name; negative if it fails.
     estimated : tuple of str
         The constants that were estimated: the verdict is about the theorem at these
         estimates.
@@ -91,12 +89,13 @@ class Verdict:
         About how many seeds would decide an undecided verdict.
     method : str
         How the upper end of the interval was computed, a key of :data:`ASSUMED`.
-    given : dict
-        The constants that the caller gave.
-    at : dict
-        The constants at which the bound was evaluated; empty if not applicable.
+    given : dict of str to float
+        The constants that the caller gave, by glossary name.
+    at : dict of str to float
+        The values at which the bound was evaluated, by glossary name; empty if the
+        theorem is not applicable.
     status : Status
-        What is known of the statement in general: refuted, proved or not examined.
+        Whether the statement is refuted or proved in general, or not examined.
     suggestions : Suggestions
         What would make the theorem apply, if it is not applicable; else empty.
     left_hand_side : LeftHandSide or None
@@ -162,7 +161,10 @@ class Verdict:
         return curves(self, ax, **options)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and text, for JSON."""
+        """Return all fields but the measurements as numbers and text, for JSON.
+
+        :func:`dfltheory.experiments.verdict_documents.verdict_from_dict` reads it.
+        """
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
         values["status"] = self.status.to_dict()
         values["suggestions"] = self.suggestions.to_dict()
@@ -190,7 +192,7 @@ class Verdict:
 
 
 def general_status(status: Status) -> str:
-    """Return the status of a statement, in words that follow a result on one run."""
+    """Return the status of a statement in words, to be appended to a verdict."""
     if not status.refuted:
         return f"the statement is {status.label}"
     return f"the statement is {str(status).replace('refuted', 'refuted in general', 1)}"

@@ -170,7 +170,7 @@ def test_verdict_reports_the_chosen_interval_method():
     shifted.loss = shifted.loss + np.linspace(0, 0.5, 16)[:, None]
     one, two = (compare(shifted, KEY, variant="corrected", method=m) for m in METHODS)
     assert one.measured.high != two.measured.high
-    with pytest.raises(InputError, match="8 seeds or more"):
+    with pytest.raises(InputError, match="method"):
         compare(run_with(noisy(1e-3, seeds=3)), KEY, method="bootstrap")
 
 
@@ -316,9 +316,7 @@ def test_constants_can_be_given_and_estimates_are_named():
     assert "estimated L" in str(verdict)
     with pytest.raises(
         InputError,
-        match=(
-            r"sigma_l = 0\.05 cannot be given: this problem has sigma_l = 0\.1 exactly"
-        ),
+        match=r"sigma_l = 0\.05 .*sigma_l = 0\.1 exactly",
     ):
         compare(run, KEY, sigma_g=0.1, sigma_l=0.05)
     with pytest.raises(
@@ -895,9 +893,7 @@ def test_a_contraction_that_was_estimated_can_be_given_within_three_errors_or_ab
     lam, error = run.network.lam, run.network.errors["lam"]
     assert 0 < error < 0.1 < lam
     for value in (0.0, lam - 3.1 * error):
-        with pytest.raises(
-            InputError, match=r"cannot be given: this run's network has lam = .* \+- "
-        ):
+        with pytest.raises(InputError, match=r"^lam = .* lam = .* \+- "):
             compare(run, KEY, variant="corrected", lam=value)
     for value in (lam - 2.9 * error, min(1.0, lam + error)):
         assert compare(run, KEY, variant="corrected", lam=value).given == {"lam": value}

@@ -109,7 +109,7 @@ def test_compare_judges_a_third_party_theorem_within_its_scope():
     )
     silent = compare(own, own_theorem(replace(OWN_ORDER, hyperparameters={})))
     assert silent.kind == "not applicable"
-    assert "at which order" in silent.reason
+    assert "order" in silent.reason
 
 
 def test_a_theorem_without_a_scope_cannot_be_made():
@@ -203,7 +203,7 @@ def test_compare_covers_a_users_algorithm_at_its_declared_hyperparameter():
         in compare(run, own_theorem(Scope(("DFedAvg",), "definition 1"))).reason
     )
     own = Scope((Damped,), "definition 1")
-    assert "at which damping" in compare(run, own_theorem(own)).reason
+    assert "damping" in compare(run, own_theorem(own)).reason
     assert (
         compare(run, own_theorem(replace(own, hyperparameters={"damping": 0.5}))).kind
         == "holds"
@@ -515,7 +515,7 @@ def test_a_file_that_does_not_know_its_network_is_not_judged(tmp_path):
     ):
         verdict = compare(again, thm)
         assert verdict.kind == "not applicable"
-        assert "does not say on which network it ran" in verdict.reason
+        assert "the network of its run" in verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_the_error_at_once_of_two_columns_is_that_of_their_angle():
 def test_the_error_at_once_is_what_further_rounds_leave(monkeypatch):
     walks = np.cumsum(np.random.default_rng(3).normal(size=(8, 60)), axis=1)
     found = simultaneous_tail(walks, 0.025)
-    monkeypatch.setattr("dfltheory.verdicts.simultaneous_limits._ROUNDS_OF_TAIL", 30)
+    monkeypatch.setattr("dfltheory.verdicts.simultaneous_limits._MOST_ITERATIONS", 30)
     monkeypatch.setattr(
         "dfltheory.verdicts.statistics.abs", lambda _: np.inf, raising=False
     )
@@ -282,7 +282,7 @@ def test_the_limits_of_each_round_are_those_of_the_round_alone():
 def test_methods_are_named_and_the_bootstrap_wants_seeds():
     data = np.random.default_rng(4).exponential(size=(ENOUGH_SEEDS, 3))
     assert np.isfinite(mean_interval(data, 0.95, "bootstrap").high)
-    with pytest.raises(InputError, match=r"8 seeds .*7"):
+    with pytest.raises(InputError, match=r"method.* 8 .*7"):
         mean_interval(data[1:], 0.95, "bootstrap")
     with pytest.raises(UnknownNameError, match="bootstrap"):
         mean_interval(data, 0.95, "bootstrp")
@@ -333,7 +333,7 @@ def test_one_seed_has_no_interval():
     ("data", "confidence", "words"),
     [
         (np.ones(3), 0.95, "seeds, rounds"),
-        (np.ones((0, 3)), 0.95, "empty"),
+        (np.ones((0, 3)), 0.95, "samples"),
         (np.ones((2, 3)), 1.0, "between 0 and 1"),
         (np.ones((2, 3)), float("nan"), "between 0 and 1"),
     ],
