@@ -1,7 +1,7 @@
-"""A measured exponent against the predicted one.
+"""Comparison of a measured exponent with the predicted one.
 
 A finite range of values cannot refute a rate. `RateFit.verdict` states how the measured
-exponent compares with the predicted one; `compare` judges bounds.
+exponent compares with the predicted one. To test a bound, use `compare`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from dfltheory.training.instance import Instance
 FittedRun = History | Instance | Measured
 
 _LIMITS: dict[str, Limit] = {"T": "up", "K": "up", "m": "up", GAP: "down"}
-"""Limit in which each quantity's exponent is claimed."""
+"""Limit in which the exponent of each quantity is claimed."""
 _FEWEST = 3
 """Smallest number of points for an exponent with an interval."""
 _NO_EXPONENT = Exponent(math.nan, -math.inf, math.inf, math.nan)
@@ -67,19 +67,19 @@ class RateFit:
     predicted : float or None
         Exponent of the theorem's rate, or None.
     verdict : {"consistent", "worse", "undecided"}
-        ``worse`` if the left-hand side falls more slowly (grows faster) towards the
-        quantity's limit than predicted and the interval excludes the prediction. A
+        ``worse`` if the left-hand side falls more slowly (grows faster) toward the
+        quantity's limit than predicted, and the interval excludes the prediction. A
         faster decay is consistent with an upper bound. For a bound with constants,
         ``worse`` also requires that the theorem covers the runs and that a point
         exceeds the bound: below it, the exponent may change later on.
     reason : str
-        Why the verdict is undecided.
+        Why the verdict is undecided; else empty.
     terms : tuple of str
         Monomials of the theorem's rate that have the predicted exponent.
     transient : Transient or None
         For vary = "m": the horizon beyond which the speed-up is linear.
     latex : str
-        Symbol of a computed quantity, in LaTeX.
+        Symbol of ``vary`` in LaTeX, if it is a computed quantity; else empty.
     """
 
     vary: str
@@ -200,6 +200,11 @@ def rate_fit(
         If the runs do not follow the theorem's schedule, did not measure every round of
         its left-hand side, or a power law cannot be fitted.
     """
+    if len(over) < _FEWEST:
+        raise InputError(
+            f"over has {len(over)} values, but an exponent with an interval needs at"
+            f" least {_FEWEST}"
+        )
     thm = load(theorem, variant)
     along_network = is_of_network(thm, vary)
     if predicted is None and not along_network:
@@ -252,53 +257,69 @@ def fit_points(
     rounded: Sequence[bool] | None = None,
     has_constants: bool = True,
 ) -> RateFit:
-    """Fit given points, for example of a sweep.
+    """Fit the exponent of given points, for example of a sweep.
 
-    Without a prediction or a reason for its absence, the exponent is compared with that
-    of the bound at these points.
+    The exponent is compared with ``predicted``, else with ``prediction``, else with the
+    exponent of the bound at these points.
 
     Parameters
     ----------
+    vary : str
+        Name of the quantity.
+    x, measured : (n,) sequence of float
+        Its values, and the measured left-hand sides; positive.
     bound : sequence of float
-        nan if it is unknown.
+        The bound at each point; nan if it is unknown.
+    confidence : float
+        Level of the interval.
+    predicted : float, optional
+        Exponent that the caller claims. Whether the points exceed the bound then does
+        not matter.
+    prediction : Prediction, optional
+        Exponent that a theorem's rate predicts.
+    reason : str
+        Why there is no prediction; the verdict is then undecided.
     deviations : (seeds, n) array_like, optional
         As in `fit_exponent`.
     rounded : (n,) sequence of bool, optional
         Points dominated by rounding, which are ignored.
     has_constants : bool
         Whether the bound has constants; False for the order O(.) of a bound.
+
+    Returns
+    -------
+    RateFit
+
+    Raises
+    ------
+    InputError
+        If a power law cannot be fitted; see `fit_exponent`.
     """
-    counts = np.ones(len(x), dtype=bool) if rounded is None else ~np.array(rounded)
-    enough = counts.sum() >= _FEWEST or counts.all()
+    used = np.ones(len(x), dtype=bool) if rounded is None else ~np.array(rounded)
     exponent = _NO_EXPONENT
-    if enough:
+    if used.sum() >= _FEWEST or used.all():
         exponent = fit_exponent(
-            np.asarray(x, dtype=float)[counts],
-            np.asarray(measured, dtype=float)[counts],
+            np.asarray(x, dtype=float)[used],
+            np.asarray(measured, dtype=float)[used],
             confidence,
-            deviations=None
-            if deviations is None
-            else np.asarray(deviations)[:, counts],
+            deviations=None if deviations is None else np.asarray(deviations)[:, used],
             limit=_LIMITS.get(vary),
         )
     elif not reason:
         reason = (
-            f"only {counts.sum()} of {len(x)} points exceed their rounding error, but"
+            f"only {used.sum()} of {len(x)} points exceed their rounding error, but"
             f" an exponent needs {_FEWEST}: choose values with a larger left-hand side"
         )
     is_claim_of_caller = predicted is not None
     slack, terms = 0.0, ()
     if prediction is not None:
-        predicted, slack, terms = (
-            float(prediction.exponent),
-            prediction.slack,
-            prediction.terms,
-        )
+        predicted = float(prediction.exponent)
+        slack, terms = prediction.slack, prediction.terms
     elif predicted is None and not reason:
         # at the points that the measured exponent is of
-        values = np.asarray(bound, dtype=float)[counts]
+        values = np.asarray(bound, dtype=float)[used]
         if np.isfinite(values).all() and values.min() > 0:
-            predicted = fit_exponent(np.asarray(x)[counts], values).estimate
+            predicted = fit_exponent(np.asarray(x)[used], values).estimate
         else:
             reason = "constants of the bound are unknown"
     verdict = "undecided" if reason else judge(exponent, predicted, vary, slack)
@@ -306,8 +327,8 @@ def fit_points(
         reason = "the local exponents do not converge"
     if verdict == "worse" and has_constants and not is_claim_of_caller:
         reason = not_exceeded(
-            np.asarray(measured, dtype=float)[counts],
-            np.asarray(bound, dtype=float)[counts],
+            np.asarray(measured, dtype=float)[used],
+            np.asarray(bound, dtype=float)[used],
         )
         verdict = "undecided" if reason else verdict
     return RateFit(
@@ -339,6 +360,7 @@ def _run_at(experiment: Any, theorem: Theorem, vary: str, value: float) -> Fitte
 
 
 def _bound_at(theorem: Theorem, values: Mapping[str, float]) -> float:
+    """Return the bound at the values of a run; nan if a value is unknown."""
     needed = {name: values.get(name, math.nan) for name in theorem.needs}
     if not np.isfinite(list(needed.values())).all():
         return math.nan
@@ -351,19 +373,19 @@ def _prediction(
     over: Sequence[float],
     values: Sequence[Mapping[str, float]],
 ) -> tuple[Prediction | None, str]:
-    """Return the prediction of the theorem's rate, or the reason why there is none."""
+    """Return the prediction of the theorem's rate, or None with the reason."""
     if has_logarithm(theorem, vary):
         return None, f"the bound contains a logarithm of {vary}"
     prediction = predict(theorem, vary, values)
     for name in sorted(prediction.quantities):
         if differ([point.get(name, math.nan) for point in values]):
             return None, f"{name} of the runs changes with {vary}"
-    rates = [
+    ratios = [
         _value_of(vary, point) / value
         for point, value in zip(values, over, strict=True)
     ]
-    if differ(rates):
-        return None, f"{vary} of the runs differs from the requested value"
+    if differ(ratios):
+        return None, f"{vary} of the runs is not proportional to the requested values"
     return prediction, ""
 
 

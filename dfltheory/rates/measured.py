@@ -1,4 +1,4 @@
-"""A theorem's left-hand side, measured in one run or one experiment."""
+"""The left-hand side of a theorem, measured in one run or one experiment."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from dfltheory.verdicts.measures import is_deterministic
 from dfltheory.verdicts.run_values import RunValues, run_values
 
 _CLOSED_FORM_ROUNDS = 200
-"""Horizon above which a mean over rounds is computed in closed form, if possible.
-"""
+"""Horizon above which a mean over rounds is computed in closed form, if possible."""
 _CLOSED_FORM_CLIENTS = 16
-"""Largest number of clients for the closed form, which needs the map of second moments.
-"""
+"""Largest number of clients for the closed form, which needs all second moments."""
 _MOST_ROUNDS = 10**5
 """Largest horizon that is simulated round by round."""
 _ROUNDING_SHARE = 0.01
@@ -38,10 +36,11 @@ class Measured:
     Attributes
     ----------
     estimate : float
+        The left-hand side, a mean over seeds or an expectation.
     deviations : (seeds,) array or None
         Relative deviation of each seed from the estimate; None if nothing is random.
     values : mapping
-        The run's values by glossary name.
+        The run's values by glossary name, means over seeds.
     obstacle : str or None
         Why the theorem does not cover the run, regardless of its step sizes.
     rounded : bool
@@ -60,7 +59,7 @@ def measure(run: History | Instance | Measured, theorem: Theorem) -> Measured:
     """Measure a theorem's left-hand side in a run or an experiment.
 
     For an experiment, exact expectations are computed if possible; otherwise it is run
-    with its seeds.
+    with its seeds. What is measured already is returned unchanged.
 
     Raises
     ------
@@ -130,7 +129,10 @@ def _obstacle(run: History, theorem: Theorem, values: RunValues) -> str | None:
 
 
 def stacked_deviations(points: Sequence[Measured]) -> NDArray[np.float64] | None:
-    """Return the deviations (seeds, points), or None if nothing is random."""
+    """Return the deviations of all points as one array (seeds, points).
+
+    None if nothing is random. InputError if the points have different numbers of seeds.
+    """
     known = {len(p.deviations) for p in points if p.deviations is not None}
     if not known:
         return None
@@ -138,6 +140,7 @@ def stacked_deviations(points: Sequence[Measured]) -> NDArray[np.float64] | None
         raise InputError(
             f"all points need the same number of seeds, not {sorted(known)}"
         )
+    # a point without randomness does not deviate
     zero = np.zeros(known.pop())
     return np.stack(
         [zero if p.deviations is None else p.deviations for p in points], axis=1
@@ -189,6 +192,7 @@ def mean_in_closed_form(experiment: Instance, theorem: Theorem) -> float | None:
 
 
 def _measure_experiment(experiment: Instance, theorem: Theorem) -> Measured:
+    """Return the left-hand side in closed form for long horizons, else by rounds."""
     if experiment.rounds > _CLOSED_FORM_ROUNDS:
         estimate = mean_in_closed_form(experiment, theorem)
         if estimate is not None and not np.isfinite(estimate):

@@ -1,4 +1,4 @@
-"""Reasons for no verdict on a rate: scope, step sizes, points below the bound."""
+"""Why a measured exponent does not contradict a rate: scope, step sizes, points."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dfltheory.rates.predicted import symbols_of
 from dfltheory.rates.varied import step_factors
 
 _SAME = 1e-6
-"""Relative deviation up to which two values are considered equal."""
+"""Relative difference up to which two values count as equal."""
 
 
-def not_exceeded(measured: FloatArray, bound: FloatArray) -> str:
-    """Return why points do not contradict a bound with constants; empty if they do."""
+def not_exceeded(measured: Array, bound: Array) -> str:
+    """Return why points do not contradict a bound; empty if one exceeds it."""
     if (measured > bound).any():
         return ""
     if np.isfinite(bound).all():
@@ -33,7 +33,7 @@ def not_exceeded(measured: FloatArray, bound: FloatArray) -> str:
 
 
 def not_applicable(vary: str, over: Sequence[float], points: Sequence[Measured]) -> str:
-    """Return why the theorem does not cover the runs, at the first such value."""
+    """Return why the theorem does not cover the first such run; empty if it does."""
     for value, point in zip(over, points, strict=True):
         if point.obstacle is not None:
             return f"not applicable at {vary} = {value:g}: {point.obstacle}"
@@ -41,7 +41,10 @@ def not_applicable(vary: str, over: Sequence[float], points: Sequence[Measured])
 
 
 def other_step_sizes(theorem: Theorem, values: Sequence[Mapping[str, float]]) -> str:
-    """Return why runs with other step sizes do not judge a bound for its schedule."""
+    """Return which step size is not the scheduled one; empty if all are.
+
+    A bound that was stated for the schedule claims nothing about such runs.
+    """
     for point in values:
         for name, factor in step_factors(theorem, point).items():
             if name in theorem.scheduled and abs(factor - 1) > _SAME:
@@ -53,7 +56,7 @@ def other_step_sizes(theorem: Theorem, values: Sequence[Mapping[str, float]]) ->
 
 
 def differ(numbers: Sequence[float]) -> bool:
-    """Return whether known numbers differ by more than rounding."""
+    """Return whether numbers differ by more than rounding; False if one is unknown."""
     if not np.isfinite(numbers).all():
         return False
     return max(numbers) - min(numbers) > _SAME * max(map(abs, numbers))

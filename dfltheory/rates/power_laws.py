@@ -4,14 +4,15 @@ The interval accounts for three sources of uncertainty:
 
 * randomness: Student's t, from the scatter about the line or from independent seeds;
 * curvature: a curve that is not a power law has no single exponent, so the interval
-contains the local slopes; * extrapolation: if slopes still change, they do not decide a
-claim about a limit, so the interval contains the slope that they tend to.
+  contains the local slopes;
+* extrapolation: if slopes still change, they do not decide a claim about a limit, so
+  the interval contains the slope that they tend to.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,7 +91,8 @@ def fit_exponent(
     ------
     InputError
         If there are fewer than 3 points, or they are not positive, or all x are equal,
-        or a claim about a limit has fewer than 3 distinct x.
+        or a claim about a limit has fewer than 3 distinct x, or another argument is out
+        of its range.
     """
     log_x, log_y = _logarithms(x, y)
     if len(log_x) < 3:
@@ -99,8 +101,12 @@ def fit_exponent(
         )
     if not 0 < confidence < 1:
         raise InputError(f"confidence = {confidence} must lie strictly between 0 and 1")
+    if limit is not None and limit not in get_args(Limit):
+        raise InputError(f"limit = {limit!r} must be 'up', 'down' or None")
     if not np.ptp(log_x) > 0:
-        raise InputError("the points of a fit must not all have the same x")
+        raise InputError(
+            f"all points have x = {np.exp(log_x[0]):.6g}: an exponent needs different x"
+        )
     distinct = len(np.unique(log_x))
     if limit is not None and distinct < 3:
         raise InputError(
@@ -118,15 +124,17 @@ def fit_exponent(
             " points)"
         )
     if samples is None:
-        freedom = len(log_x) - 2
-        error = np.sqrt(residual @ residual / freedom * (weights @ weights))
+        degrees_of_freedom = len(log_x) - 2
+        variance = residual @ residual / degrees_of_freedom
+        error = np.sqrt(variance * (weights @ weights))
         bends = bend
     else:
-        freedom = len(samples) - 1
+        degrees_of_freedom = len(samples) - 1
         error = (samples @ weights).std(ddof=1) / np.sqrt(len(samples))
         bends = bend and _bends_beyond_randomness(log_x, log_y, samples)
-    half = float(stats.t.isf((1 - confidence) / 2, freedom) * error)
-    covered = [slope - half, slope + half]
+    quantile = stats.t.isf((1 - confidence) / 2, degrees_of_freedom)
+    half_width = float(quantile * error)
+    covered = [slope - half_width, slope + half_width]
     if bends:
         covered += _possible_slopes(log_x, log_y, limit)
     elif limit is not None and samples is not None and len(log_x) >= 6:
@@ -152,11 +160,11 @@ def _possible_slopes(
     if limit is None:
         return possible
     last = slopes[-1] if limit == "up" else slopes[0]
-    lead = limiting_slope(np.exp(log_x), np.exp(log_y), limit)
-    if np.isfinite(lead):
-        # the uncertainty of an extrapolation is its length
-        return [*possible, lead, float(lead + (lead - last))]
-    return [*possible, lead]
+    limiting = limiting_slope(np.exp(log_x), np.exp(log_y), limit)
+    if np.isfinite(limiting):
+        # the error of an extrapolation is estimated by its length
+        return [*possible, limiting, float(limiting + (limiting - last))]
+    return [*possible, limiting]
 
 
 def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
@@ -181,16 +189,16 @@ def limiting_slope(x: ArrayLike, y: ArrayLike, limit: Limit) -> float:
         raise InputError(
             f"changing slopes need at least 3 distinct x, not {len(slopes) + 1}"
         )
-    last = slopes[-1] - slopes[-2]
-    if abs(last) < _ROUNDING:
+    change = slopes[-1] - slopes[-2]
+    if abs(change) < _ROUNDING:
         return float(slopes[-1])
-    before = slopes[-2] - slopes[-3] if len(slopes) > 2 else 2 * last
-    if before * last <= 0:
+    change_before = slopes[-2] - slopes[-3] if len(slopes) > 2 else 2 * change
+    if change_before * change <= 0:
         return float(slopes[-1])
-    ratio = last / before
+    ratio = change / change_before
     if ratio >= 1:
-        return float(np.copysign(np.inf, last))
-    return float(slopes[-1] + last * ratio / (1 - ratio))
+        return float(np.copysign(np.inf, change))
+    return float(slopes[-1] + change * ratio / (1 - ratio))
 
 
 def _local_slopes(log_x: FloatArray, log_y: FloatArray) -> FloatArray:
@@ -223,7 +231,8 @@ def _bends_beyond_randomness(
     return bool((sizes > np.maximum(critical * errors, _ROUNDING)).any())
 
 
-def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    """Return log x and log y; InputError unless both are (n,) and positive."""
     x_values, y_values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x_values.ndim != 1 or x_values.shape != y_values.shape:
         raise InputError(
@@ -232,5 +241,9 @@ def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
         )
     numbers = np.concatenate([x_values, y_values])
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-        raise InputError("a power law is fitted to positive finite numbers only")
+        wrong = numbers[~(np.isfinite(numbers) & (numbers > 0))]
+        raise InputError(
+            f"x and y contain {wrong[0]:g}: a power law is fitted to positive finite"
+            " numbers only"
+        )
     return np.log(x_values), np.log(y_values)

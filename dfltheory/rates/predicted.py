@@ -49,12 +49,12 @@ rho0/sqrt(T), rho means rho0.
 _ROUNDING = 1e-9
 """Fraction of a bound below which a term is the rounding error of zero."""
 _EXPONENT_ROUNDING = 1e-6
-"""Rounding error of an exponent fitted to exact expectations, up to horizons of 10^13.
+"""Rounding error of an exponent that is fitted to exact expectations, up to T = 10^13.
 """
 _NEGLIGIBLE = 0.01
 """Fraction of a bound below which a term is neglected."""
 _FASTEST = 50
-"""Size of a local exponent at 10^12 above which a term is exponential."""
+"""A local exponent at 10^12 below minus this counts as faster than any power."""
 
 GrowthOrder = Fraction | float
 """An exponent: a fraction, or -inf."""
@@ -71,7 +71,8 @@ class Prediction:
     terms : tuple of str
         Monomials of the bound with this exponent.
     slack : float
-        Largest change of the bound's exponent at the points by neglected terms.
+        Largest amount by which neglected terms change the bound's exponent at the
+        points.
     quantities : frozenset of str
         Glossary names that the rate contains at these points.
     """
@@ -84,7 +85,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Transience:
-    """A predicted linear speed-up.
+    """A predicted linear speed-up, and when it begins.
 
     Attributes
     ----------
@@ -193,6 +194,12 @@ def judge(
         worse.
     slack : float
         Error of the prediction at the points.
+
+    Returns
+    -------
+    {"consistent", "worse", "undecided"}
+        "worse" if the interval excludes the prediction on its worse side; "undecided"
+        if there is no prediction, or an end of the interval is infinite.
     """
     if predicted is None:
         return "undecided"
@@ -250,7 +257,7 @@ def predicted_transient(
 
 @lru_cache(maxsize=4096)
 def order(theorem: Theorem, row: Monomial, vary: str) -> GrowthOrder:
-    """Return the exponent of a monomial in a quantity; the others have typical values.
+    """Return the exponent of a monomial in a quantity, with typical values of others.
 
     Factors may be functions of the quantity, such as 1 - lam^Q of 1 - lam, so the
     exponent is d log / d log in the quantity's limit. It is -inf for expressions that
@@ -261,7 +268,7 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> GrowthOrder:
     if not names & set(symbols):
         return Fraction(0)
     places = ("0." + 12 * "9", "0." + 14 * "9") if vary == GAP else ("1e12", "1e14")
-    sizes = []
+    log_values = []
     with mpmath.workdps(80):
         arguments = sorted(expression.free_symbols, key=str)
         function = sp.lambdify(arguments, expression, modules="mpmath")
@@ -269,8 +276,9 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> GrowthOrder:
             values = dict.fromkeys(symbols, 3.0)
             values |= dict.fromkeys(set(symbols) & set(theorem.shares), 0.5)
             values |= dict.fromkeys(names, mpmath.mpf(place))
-            sizes.append(mpmath.log(abs(function(*(values[name] for name in symbols)))))
-        slope = float((sizes[1] - sizes[0]) / mpmath.log(100))
+            value = function(*(values[name] for name in symbols))
+            log_values.append(mpmath.log(abs(value)))
+        slope = float((log_values[1] - log_values[0]) / mpmath.log(100))
     if vary == GAP:
         slope = -slope
     if slope < -_FASTEST:
@@ -312,7 +320,7 @@ def symbols_of(vary: str) -> set[str]:
 def _compiled(
     theorem: Theorem, row: Monomial
 ) -> tuple[Expr, Callable[..., np.ndarray], tuple[str, ...]]:
-    """Return a scheduled monomial, also as a function, and the names of its symbols."""
+    """Return a scheduled monomial as an expression and as a function of its symbols."""
     defined_symbols = {d.symbol.name: d.symbol for d in theorem.definitions}
     product = row.coefficient
     for atom, exponent in row.exponents:

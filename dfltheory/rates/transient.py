@@ -1,4 +1,4 @@
-"""The transient time of the linear speed-up: when m clients become m times better."""
+"""The transient time: the horizon from which on m clients give a linear speed-up."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from dfltheory.training.instance import Instance
 FAR_HORIZON = 10**13
 """Horizon at which only the slowest term of the left-hand side remains."""
 _SETTLED = 0.01
-"""Largest error of the local exponent in T at which only the slowest term remains.
-"""
+"""Largest error of the local exponent in T if only the slowest term remains."""
 _PRECISION = 1.01
-"""Ratio up to which a transient time is located."""
+"""Ratio of upper to lower end at which the search for a transient time stops."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,8 @@ def measure_transient(
     Returns
     -------
     Transient or None
-        None if the theorem guarantees no linear speed-up, or if an experiment has no
-        closed form at long horizons.
+        None if there are fewer than 3 experiments, if the theorem guarantees no linear
+        speed-up, or if an experiment has no closed form at long horizons.
     """
     if len(experiments) < 3 or not theorem.schedule:
         return None
@@ -87,8 +86,9 @@ def measure_transient(
 def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
     """Return the horizon beyond which the slowest term is half of the left-hand side.
 
-    It is the last crossing, searched from `FAR` downward. At short horizons the models
-    have not yet moved or deviated from each other.
+    If it is half of it at several horizons, the last one is returned, which is searched
+    from `FAR` downward: at short horizons the other terms may be small only because the
+    models have not yet moved.
 
     Returns
     -------
@@ -114,16 +114,16 @@ def transient_time(theorem: Theorem, experiment: Instance) -> int | None:
     if not abs(slope - decay) < _SETTLED:
         return None
 
-    def linear(rounds: int) -> bool:
+    def slowest_term_is_half(rounds: int) -> bool:
         return left_hand_side(rounds) <= 2 * far * (rounds / FAR_HORIZON) ** decay
 
     high = FAR_HORIZON
-    while high > 1 and linear(max(high // 10, 1)):
+    while high > 1 and slowest_term_is_half(max(high // 10, 1)):
         high = max(high // 10, 1)
     low = max(high // 10, 1)
     while high > _PRECISION * low + 1:
         middle = min(max(round(math.sqrt(low) * math.sqrt(high)), low + 1), high - 1)
-        if linear(middle):
+        if slowest_term_is_half(middle):
             high = middle
         else:
             low = middle

@@ -32,7 +32,7 @@ TASK_OPTIONS = {
 }
 """Maps a glossary name to the option of a named task that sets it."""
 _ROUNDING = 1e-12
-"""Difference below which spectral gaps are considered equal."""
+"""Difference up to which spectral gaps count as equal."""
 _LEAST_GAP = 1e-6
 """Smallest spectral gap of a network when a computed quantity is varied."""
 _GAPS = 25
@@ -50,11 +50,22 @@ def with_value(
 
     * T: the number of rounds;
     * 1 - lam: the network is averaged with complete mixing 11'/m, or with the identity;
-    * m, sigma_l, sigma_g: the task is rebuilt, so it must be named by a document. A
-    network of m clients is built by name and gets the gap of the experiment, since an
-    exponent in m assumes fixed lam; * a computed quantity of the network, such as a sum
-    over its spectrum: the network is averaged as for 1 - lam so that the quantity has
-    the value; * K, Q, rho, alpha...: a hyperparameter of the algorithm.
+    * m, sigma_l, sigma_g: the task is rebuilt, so it must be named by a document. For
+      m, the network is built again by its name and gets the gap of the experiment,
+      since an exponent in m assumes fixed lam;
+    * a computed quantity of the network, such as a sum over its spectrum: the network
+      is averaged as for 1 - lam so that the quantity has the value;
+    * K, Q, rho, alpha...: a hyperparameter of the algorithm.
+
+    Parameters
+    ----------
+    experiment : Instance
+    theorem : Theorem
+        With a schedule, which determines the step sizes.
+    vary : str
+        Glossary name, or "1 - lam".
+    value : float
+        The new value.
 
     Raises
     ------
@@ -94,6 +105,12 @@ def step_factors(theorem: Theorem, values: Mapping[str, float]) -> dict[str, flo
     ----------
     values : mapping
         Values of the run by glossary name; a missing rho0 is 1.
+
+    Returns
+    -------
+    dict of str to float
+        The factor of each scheduled hyperparameter that is known. If the scheduled
+        value is 0, the factor is 1 for the value 0 and otherwise 0.
     """
     known = {"rho0": 1.0}
     known |= {name: value for name, value in values.items() if np.isfinite(value)}
@@ -250,8 +267,8 @@ def with_gap(network: object, gap: float) -> NDArray[np.float64]:
     sequence = graphs.as_sequence(network)
     if not isinstance(sequence, graphs.Constant):
         raise InputError(
-            "1 - lam can be set only for one mixing matrix in all rounds: pass a"
-            " function of it"
+            f"1 - lam can be set only for one mixing matrix in all rounds, not for"
+            f" {type(sequence).__name__}: pass a function of it"
         )
     W = np.asarray(to_dense(sequence.W), dtype=float)
     m = len(W)
@@ -262,11 +279,11 @@ def with_gap(network: object, gap: float) -> NDArray[np.float64]:
     mean = np.full((m, m), 1 / m)
     eigenvalues = np.linalg.eigvalsh(W - mean)
     lam = float(np.abs(eigenvalues).max())
-    wanted = 1 - gap
-    if abs(wanted - lam) <= _ROUNDING:
+    wanted_lam = 1 - gap
+    if abs(wanted_lam - lam) <= _ROUNDING:
         return W
-    if wanted < lam:
-        return mean + (wanted / lam) * (W - mean)
+    if wanted_lam < lam:
+        return mean + (wanted_lam / lam) * (W - mean)
     second = float(np.linalg.eigvalsh(W)[-2])
-    share = (wanted - second) / (1 - second)
+    share = (wanted_lam - second) / (1 - second)
     return (1 - share) * W + share * np.eye(m)

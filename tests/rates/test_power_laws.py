@@ -227,3 +227,10 @@ def test_a_limit_needs_three_different_x_whether_or_not_the_points_bend():
         with pytest.raises(InputError, match="distinct x"):
             fit_exponent([1, 1, 2], y, limit="up", **options)
         assert np.isfinite(fit_exponent([1, 1, 2], y, **options).estimate)
+
+
+@pytest.mark.parametrize("limit", ["sideways", "UP", ""])
+def test_an_unknown_limit_is_rejected(limit):
+    x = np.array([1.0, 2.0, 4.0, 8.0])
+    with pytest.raises(InputError, match="limit"):
+        fit_exponent(x, 1 + x, limit=limit)
