@@ -8,10 +8,12 @@ error of each round, the stationary values, and the spectral radius that decides
 these exist.
 
 * :func:`exact_history` returns all rounds in the form that :func:`dfltheory.compare`
-takes; * :func:`stationary` returns the limit in closed form; * :func:`average_over`
-returns the mean over rounds 0..T-1, even for horizons of 10^9, by repeated squaring; *
-:class:`RandomMixing` is a random sequence W_t with finite support, for training and for
-expectations.
+  takes;
+* :func:`stationary` returns the limit in closed form;
+* :func:`average_over` returns the mean over rounds 0..T-1, even for horizons of 10^9,
+  by repeated squaring;
+* :class:`RandomMixing` is a random sequence W_t with finite support, for training and
+  for expectations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Squared norms and measures as functions of the moments of a state."""
+"""Measures as squared norms of affine functions of a state, and their expectations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from dfltheory.exact.network import MatrixDistribution
 
 
 class MeetingError(Exception):
-    """Raised if a map couples coordinates that were assumed to be decoupled."""
+    """Raised if a map couples coordinates that were assumed to be decoupled.
+
+    The caller catches it, and computes again without decoupling.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class Square:
     constant: float = 0.0
 
     def expected(self, state: Moments) -> float:
-        """Return the expectation of the function."""
+        """Return the expectation of the function of a random state."""
         mean = np.einsum("zkmp,zmp->zk", self.G, state.mu) + self.g
         value = self.constant + float((mean**2).sum())
         if state.cov is None:

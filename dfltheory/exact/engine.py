@@ -23,9 +23,8 @@ from dfltheory.exact.trial import Readout, Trial
 from dfltheory.graphs import MixingSequence
 
 _KEPT = 64
-"""Number of cached round maps (they may recur, for example with periodic step sizes).
-"""
-_LOOKED_AT = (1, 2, 3, 7, 50, 1000, 10**6)
+"""Number of cached round maps, which recur for example on periodic networks."""
+_COMPARED_ROUNDS = (1, 2, 3, 7, 50, 1000, 10**6)
 """Rounds compared with round 0; if all are equal, all rounds are assumed equal."""
 
 
@@ -75,8 +74,8 @@ class Engine:
         self.probe = Probe(algorithm, problem, rounds)
         self._rounds: dict[bytes, list[Stage]] = {}
         self._readings: dict[bytes, Readings] = {}
-        """The measures for the last template."""
-        self.template, self.layout, begun = self.probe.begin(x0, self._products)
+        """The measures for the last template, by its fixed parts."""
+        self.template, self.layout, start_map = self.probe.begin(x0, self._products)
         c = problem.task.constants
         has_two_blocks = algorithm.personal and problem.task.shared is not None
         self.two_block = (c.L_u, c.L_v) if has_two_blocks and c.L_u and c.L_v else None
@@ -84,10 +83,12 @@ class Engine:
         can_decouple = problem.decoupled and set(self.layout.widths) == {problem.d}
         self.separate = separate and can_decouple and not self.two_block
         self.basis = np.eye(problem.d) if problem.basis is None else problem.basis
-        self.begun = self._coordinates(begun, self.layout.widths, [problem.d])
-        B, m = self.begun.shift.shape[:2]
-        inputs = self.begun.map.shape[-1]
-        self.start = apply(Moments(np.zeros((B, m, inputs))), self.begun)
+        self.start_map = self._coordinates(start_map, self.layout.widths, [problem.d])
+        """The map from x^0 to the state before round 0."""
+        B, m = self.start_map.shift.shape[:2]
+        inputs = self.start_map.map.shape[-1]
+        # the shift of the map contains x^0, so that its argument is 0
+        self.start = apply(Moments(np.zeros((B, m, inputs))), self.start_map)
 
     def states(self) -> Iterator[tuple[Moments, Readings, Step | None]]:
         """Yield the state before rounds 0, 1, ... with its measures and the next round.
@@ -142,15 +143,16 @@ class Engine:
         stages = []
         ins = probed.first
         for stage, outs in zip(probed.stages, probed.widths):
-            alone = self._coordinates(stage.alone, outs, ins)
-            stages.append(Stage(alone, stage.mixed // problems, stage.times))
+            local_map = self._coordinates(stage.local_map, outs, ins)
+            stages.append(Stage(local_map, stage.mixed // problems, stage.times))
             ins = outs
         return stages
 
     def readings(self, template: State, consensus: bool = True) -> Readings:
-        """Return the measures of states with the template's fixed tensors.
+        """Return the measures of a state as functions of it, for a template.
 
-        The consensus error is optional, because it needs (m d)^2 numbers.
+        ``consensus`` is whether the consensus error is among them, which needs (m d)^2
+        numbers.
         """
         key = self._fixed_parts(template)
         if key not in self._readings:
@@ -167,7 +169,7 @@ class Engine:
         if not is_constant(self.sequence):
             return False
         prints, counts, template = set(), set(), self.template
-        for t in (0, *_LOOKED_AT):
+        for t in (0, *_COMPARED_ROUNDS):
             trial = self.probe.trial(template, self.layout, t, self._products)
             prints.add(trial.fingerprint())
             template = self._without_rounding(template, trial.after)
@@ -179,8 +181,8 @@ class Engine:
 
     def models(self, state: Moments, readings: Readings) -> np.ndarray:
         """Return the expected models (m, d)."""
-        y = apply(Moments(state.mu), readings.models.still()).mu
-        return y[:, :, 0].T @ self.basis.T if self.separate else y[0]
+        mean = apply(Moments(state.mu), readings.models.without_noise()).mu
+        return mean[:, :, 0].T @ self.basis.T if self.separate else mean[0]
 
     def _coordinates(self, by: Affine, outs: list[int], ins: list[int]) -> Affine:
         """Convert a map in flat coordinates to one of B decoupled problems.
@@ -202,13 +204,16 @@ class Engine:
         return Affine(map, shift, noise)
 
     def _separated(self, by: np.ndarray, strict: bool) -> np.ndarray:
-        """Map (m, q, d, p, d) to (d, m, q, p), the decoupled entries."""
+        """Return the decoupled entries (d, m, q, p) of a map (m, q, d, p, d).
+
+        If ``strict``, MeetingError is raised unless the other entries vanish.
+        """
         V = self.basis
-        turned = np.einsum("mqapb,ac,be->mqcpe", by, V, V, optimize=True)
-        decoupled = np.einsum("mqcpc->cmqp", turned).copy()
+        rotated = np.einsum("mqapb,ac,be->mqcpe", by, V, V, optimize=True)
+        decoupled = np.einsum("mqcpc->cmqp", rotated).copy()
         if strict:
-            np.einsum("mqcpc->cmqp", turned)[...] = 0
-            others = np.abs(turned).max(initial=0.0)
+            np.einsum("mqcpc->cmqp", rotated)[...] = 0
+            others = np.abs(rotated).max(initial=0.0)
             largest = np.abs(decoupled).max(initial=1.0)
             if others > 1e-12 * self.problem.d * largest:
                 raise MeetingError
@@ -217,6 +222,7 @@ class Engine:
     # -- measures
 
     def _measures(self, at: Readout, consensus: bool) -> Readings:
+        """Return the measures as functions of the state."""
         d, H = self.problem.d, self.problem.mean_hessian
         models = self._coordinates(at.models, [d], self.layout.widths)
         values, vectors = np.linalg.eigh(H)
@@ -373,4 +379,4 @@ class Engine:
         return replace(after, **kept)
 
 
-__all__ = []
+__all__ = ["Engine"]

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 CovarianceForm = Literal["auto", "dense", "low-rank"]
 _LARGE = 600
-"""Size 2 m d above which ``auto`` selects the low-rank form for coupled coordinates.
-"""
+"""Size 2 m d above which ``auto`` selects the low-rank form, if coordinates couple."""
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +65,7 @@ def exact_history(
         As for :func:`dfltheory.train`; a random sequence must have a known distribution
         (:class:`RandomMixing`).
     rounds : int
-        Number of rounds T.
+        Number of rounds T >= 0.
     x0 : (d,) or (m, d) array or tensor, optional
         Deterministic start; by default the task's common start.
     form : {"auto", "dense", "low-rank"}
@@ -74,11 +73,19 @@ def exact_history(
         problems if the Hessians commute); ``low-rank`` propagates only what the mean
         model needs (no consensus error); ``auto`` selects one.
 
+    Returns
+    -------
+    ExactHistory
+        Its measures have the shape (1, rounds + 1). In the low-rank form the consensus
+        error is nan.
+
     Raises
     ------
     InputError
         If the recursion is not affine (SAM with rho > 0, masks, client sampling, random
-        sequences of unknown distribution, other tasks).
+        sequences of unknown distribution, other tasks), or x0 has another shape.
+    UnknownNameError
+        If there is no such form.
     """
     if form not in get_args(CovarianceForm):
         raise UnknownNameError("form", form, set(get_args(CovarianceForm)))
@@ -123,7 +130,9 @@ def _measured(
     try:
         engine = Engine(algorithm, problem, sequence, x0, rounds, separate)
         large = 2 * x0.size > _LARGE and not engine.separate
-        if form == "low-rank" or (form == "auto" and large and _fits(engine)):
+        if form == "low-rank" or (
+            form == "auto" and large and _has_low_rank_form(engine)
+        ):
             return _low_rank(engine)
         return _every_round(engine)
     except MeetingError:
@@ -133,7 +142,7 @@ def _measured(
 def _every_round(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return every measure and the final models (m, d), computed round by round."""
     columns: dict[str, list[float]] = {}
-    before = None
+    before = None  # the previous state, its round, and its measures of two blocks
     models = np.zeros(0)
     for state, readings, step in engine.states():
         measures = readings.expected(state)
@@ -158,8 +167,8 @@ def _every_round(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
 # -- the low-rank form: the mean model depends on only d directions of the state -------
 
 
-def _fits(engine: Engine) -> bool:
-    """Return whether the round map is the same in all rounds."""
+def _has_low_rank_form(engine: Engine) -> bool:
+    """Return whether the round map is deterministic and the same in all rounds."""
     plain = type(engine.algorithm).finish is Algorithm.finish
     return plain and not engine.sequence.random and engine.autonomous
 
@@ -172,15 +181,16 @@ def _low_rank(engine: Engine) -> tuple[dict[str, np.ndarray], np.ndarray]:
     propagated backward instead of a covariance of (p m)^2 entries. The consensus error
     has full rank and is not computed.
     """
-    if not _fits(engine):
+    if not _has_low_rank_form(engine):
         raise InputError(
-            "the low-rank form needs one constant matrix and a constant step size: use"
-            " form='dense'"
+            "form = 'low-rank' needs one constant matrix and a constant step size: use"
+            " form = 'dense'"
         )
     readings = engine.readings(engine.template, consensus=False)
     step, _ = engine.step(engine.template, 0)
     without_noise = [
-        Stage(stage.alone.still(), stage.mixed, stage.times) for stage in step.stages
+        Stage(stage.local_map.without_noise(), stage.mixed, stage.times)
+        for stage in step.stages
     ]
     measures = {
         name: _spreads(square, engine, step)
@@ -223,11 +233,13 @@ def exact_starting_models(task: Task, x0: Tensor | ArrayLike | None) -> np.ndarr
     x = np.asarray(x0.double() if isinstance(x0, Tensor) else x0, dtype=float)
     if x.shape not in ((task.d,), (task.m, task.d)):
         raise InputError(
-            f"x0 has shape {x.shape}, not (d,) = ({task.d},) or (m, d) = ({task.m},"
-            f" {task.d})"
+            f"x0 has shape {x.shape}; it must be (d,) = ({task.d},) or (m, d) ="
+            f" ({task.m}, {task.d})"
         )
     if not np.isfinite(x).all():
-        raise InputError("x0 has an entry that is not finite")
+        raise InputError(
+            f"x0 contains {x[~np.isfinite(x)][0]}; all entries must be finite"
+        )
     return np.array(np.broadcast_to(x, (task.m, task.d)))
 
 

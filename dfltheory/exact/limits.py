@@ -19,7 +19,7 @@ from scipy.linalg import block_diag, null_space, solve_discrete_lyapunov
 from torch import Tensor
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.errors import InputError
+from dfltheory.errors import InputError, whole_number
 from dfltheory.exact.blocks import MeetingError, Step
 from dfltheory.exact.engine import Engine
 from dfltheory.exact.history import exact_starting_models
@@ -29,14 +29,13 @@ from dfltheory.exact.problem import problem_of
 from dfltheory.tasks.task import Task
 
 _MOMENTS = 50
-"""Largest size of a problem's state for which the map of second moments is formed.
-"""
+"""Largest size of a state for which the map of second moments is formed."""
 
 
 _CONSERVED = 1e-11
 """Relative change of a sum below which it is considered conserved."""
 _HORIZON = 10**9
-"""The horizon passed to the algorithm."""
+"""Number of rounds that the algorithm is given; limits do not depend on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +70,18 @@ def stationary(algorithm: Algorithm, task: Task, topology: object = None) -> Sta
         If the round map changes with time, or its spectral radius is not below 1.
     """
     engine, problems = _engine(algorithm, task, topology, None)
-    radius = max(each.radius for each in problems)
-    square = max(each.radius_square for each in problems)
-    if not max(radius, square) < 1 - 1e-12:
+    radius = max(problem.radius for problem in problems)
+    radius_square = max(problem.radius_square for problem in problems)
+    largest = max(radius, radius_square)
+    if not largest < 1 - 1e-12:
         raise InputError(
-            f"the spectral radius of the round map is {max(radius, square):.9g}, not"
+            f"the spectral radius of the round map is {largest:.9g}, not"
             " below 1 (conserved sums excluded): there is no stationary distribution"
             " (use a smaller eta, or a task with mu > 0)"
         )
-    fixed_points = [each.fixed_point() for each in problems]
+    fixed_points = [problem.fixed_point() for problem in problems]
     measures, models = _measures_and_models(engine, fixed_points)
-    return Stationary(measures, models, radius, square)
+    return Stationary(measures, models, radius, radius_square)
 
 
 def average_over(
@@ -103,7 +103,7 @@ def average_over(
     topology : object, optional
         Network of the m clients; not needed for algorithms with a server.
     rounds : int
-        Number of rounds >= 1.
+        Number of rounds >= 1; floats such as 1e9 are allowed if they are integers.
     x0 : (m, d), (d,) tensor or array, optional
         Starting models; by default the task's own.
 
@@ -116,12 +116,13 @@ def average_over(
     ------
     InputError
         If the round map changes with time, or a decoupled problem has a state of more
-        than 50 entries (clients times blocks); use :func:`exact_history` for these.
+        than 50 entries (clients times blocks); use :func:`exact_history` for these. Or
+        if ``rounds`` is not an integer >= 1.
     """
-    if rounds < 1:
-        raise InputError(f"rounds = {rounds!r} must be an integer >= 1")
+    whole = int(rounds) if isinstance(rounds, float) and rounds.is_integer() else rounds
+    count = whole_number("rounds", whole, at_least=1)
     engine, problems = _engine(algorithm, task, topology, x0)
-    averages = [each.average(int(rounds)) for each in problems]
+    averages = [problem.average(count) for problem in problems]
     measures, _ = _measures_and_models(engine, averages)
     return measures
 
@@ -205,11 +206,12 @@ class _DecoupledProblem:
         start = Moments(engine.start.mu[only_this], start_cov)
         stages, without_noise, linear_parts = [], [], []
         for stage in step.stages:
-            alone = stage.alone.part(only_this)
-            linear = Affine(alone.map, np.zeros_like(alone.shift))
-            stages.append(replace(stage, alone=alone))
-            without_noise.append(replace(stage, alone=alone.still()))
-            linear_parts.append(replace(stage, alone=linear))
+            local_map = stage.local_map.part(only_this)
+            linear = Affine(local_map.map, np.zeros_like(local_map.shift))
+            stages.append(replace(stage, local_map=local_map))
+            noiseless = local_map.without_noise()
+            without_noise.append(replace(stage, local_map=noiseless))
+            linear_parts.append(replace(stage, local_map=linear))
 
         def next_mean(stages: list[Stage], mu: np.ndarray) -> np.ndarray:
             state = Moments(mu.reshape(start.mu.shape))
@@ -226,7 +228,7 @@ class _DecoupledProblem:
             start=start,
             M=np.stack(columns, axis=1),
             k=next_mean(without_noise, np.zeros(n)),
-            start_map=block_diag(*engine.begun.map[index]),
+            start_map=block_diag(*engine.start_map.map[index]),
         )
 
     @property

@@ -56,7 +56,7 @@ class Affine:
         noise = None if self.noise is None else self.noise[which]
         return Affine(self.map[which], self.shift[which], noise)
 
-    def still(self) -> Affine:
+    def without_noise(self) -> Affine:
         """Return the map without noise."""
         return Affine(self.map, self.shift)
 
@@ -67,7 +67,7 @@ class Stage:
 
     Attributes
     ----------
-    alone : Affine
+    local_map : Affine
         The local maps.
     mixed : int
         Number of entries, the first ones, that are multiplied by W in the exchange.
@@ -75,7 +75,7 @@ class Stage:
         Number of multiplications.
     """
 
-    alone: Affine
+    local_map: Affine
     mixed: int = 0
     times: int = 0
 
@@ -99,9 +99,10 @@ def apply(state: Moments, by: Affine) -> Moments:
 
 
 def mix(sent: Moments, law: MatrixDistribution, mixed: int) -> Moments:
-    """Return the moments after mixing, over the outcomes of W.
+    """Return the moments after an exchange with a random matrix W.
 
-    The law of total covariance avoids differences of large numbers.
+    They follow from the law of total covariance, which avoids differences of large
+    numbers.
 
     Parameters
     ----------
@@ -130,12 +131,12 @@ def mix(sent: Moments, law: MatrixDistribution, mixed: int) -> Moments:
 def mix_clients(W: np.ndarray, x: np.ndarray, mixed: int) -> np.ndarray:
     """Return the product of W with x (B, m, q, ...) along axis 1 (clients).
 
-    Only the first ``mixed`` of the q entries are multiplied.
+    Only the first ``mixed`` of the q entries are multiplied; the others are copied.
     """
-    out = x.copy()
-    part = np.ascontiguousarray(x[:, :, :mixed])
-    out[:, :, :mixed] = (W @ part.reshape(*part.shape[:2], -1)).reshape(part.shape)
-    return out
+    mixed_x = x.copy()
+    sent = np.ascontiguousarray(x[:, :, :mixed])
+    mixed_x[:, :, :mixed] = (W @ sent.reshape(*sent.shape[:2], -1)).reshape(sent.shape)
+    return mixed_x
 
 
 def one_round(
@@ -152,7 +153,7 @@ def one_round(
         For each stage, the distributions of the matrices of its exchange, in order.
     """
     for stage, chain in zip(stages, laws):
-        state = apply(state, stage.alone)
+        state = apply(state, stage.local_map)
         for law in chain:
             state = mix(state, law, stage.mixed)
     return state
@@ -184,11 +185,12 @@ def backward(
         for law in chain[::-1]:
             mean_matrix = np.sum([p * W for p, W in law], axis=0)
             rows = mix_clients(mean_matrix.T, rows, stage.mixed)
-        if stage.alone.noise is not None:
-            added += float((rows * (stage.alone.noise @ rows)).sum())
-        rows = stage.alone.map.swapaxes(-1, -2) @ rows
+        if stage.local_map.noise is not None:
+            added += float((rows * (stage.local_map.noise @ rows)).sum())
+        rows = stage.local_map.map.swapaxes(-1, -2) @ rows
     return rows, added
 
 
-def _times(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return (a @ x[..., None])[..., 0]
+def _times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return the products (..., q) of matrices (..., q, p) and vectors (..., p)."""
+    return (matrices @ vectors[..., None])[..., 0]

@@ -17,6 +17,7 @@ from dfltheory.graphs.matrices import Matrix
 from dfltheory.graphs.sequences import has_one_draw_per_round
 
 MatrixDistribution = list[tuple[float, np.ndarray]]
+"""A distribution of matrices: the outcomes (m, m), each after its probability."""
 
 
 @runtime_checkable
@@ -54,7 +55,8 @@ class RandomMixing:
         self.matrices = [dense(W) for W in matrices]
         if not self.matrices or len({W.shape for W in self.matrices}) != 1:
             raise InputError(
-                "random mixing needs at least one matrix, all of one shape"
+                "random mixing needs at least one matrix, all of one shape; the shapes"
+                f" are {[W.shape for W in self.matrices]}"
             )
         n = len(self.matrices)
         p = (
@@ -76,7 +78,7 @@ class RandomMixing:
         return self.matrices[int(rng.choice(len(self.matrices), p=self.probabilities))]
 
     def contraction_squared(self) -> float:
-        """lambda^2 = ||E[W'W] - 11'/m|| of doubly stochastic outcomes."""
+        """Return lambda^2 = ||E[W'W] - 11'/m||, for doubly stochastic matrices."""
         square = sum(p * W.T @ W for p, W in self.law())
         return float(np.linalg.norm(square - 1 / self.m, 2))
 
@@ -111,10 +113,11 @@ def sequence_for(algorithm: Algorithm, m: int, topology: object) -> MixingSequen
         unknown distribution.
     """
     if not algorithm.needs_topology:  # a server, or no exchange
-        if getattr(algorithm, "participation", 1.0) < 1:
+        participation = getattr(algorithm, "participation", 1.0)
+        if participation < 1:
             raise InputError(
-                "sampled clients are not an affine recursion of finite law here: set"
-                " participation = 1"
+                f"participation = {participation:g}: rounds with sampled"
+                " clients have no exact expectations here: set participation = 1"
             )
         return as_sequence(np.full((m, m), 1 / m))
     if topology is None:

@@ -78,7 +78,7 @@ class ProbeMix(Mix):
 
 
 _SCALES = (1.0, 1e3)
-"""The scales of the two random points."""
+"""Standard deviations of the entries of the two random points."""
 
 
 class ProbeRows:
@@ -116,7 +116,7 @@ class ProbeRows:
             self.random_points.append((state, noise))
 
     def batches(self, values: int) -> Iterator[range]:
-        """Yield all rows in batches of at most this number of values."""
+        """Yield the numbers of all rows in batches of at most ``values`` values."""
         count = self.units.stop + len(self.random_points)
         size = max(1, values // (self.m * len(self.units)))
         for first in range(0, count, size):

@@ -67,9 +67,10 @@ gradients differ only far away.
 
 
 def problem_of(task: Task) -> QuadraticProblem:
-    """Return the Problem of a task with quadratic clients and additive noise.
+    """Return a task with quadratic clients and additive noise as a QuadraticProblem.
 
-    It is derived from gradients of the task.
+    Hessians and gradients are evaluated at 0. Gradients at random points test whether
+    the clients are quadratic.
 
     Raises
     ------
@@ -127,6 +128,7 @@ def _gradient_is_affine(task: Task, A: np.ndarray, pull: np.ndarray) -> bool:
 
 
 def _numbers(x: torch.Tensor) -> np.ndarray:
+    """Return a tensor as a float64 array."""
     return x.detach().double().cpu().numpy()
 
 

@@ -111,7 +111,10 @@ class _Builder:
     stages: list[Stage] = field(default_factory=list)
 
     def ready_calls(self, times: list[int]) -> list[int]:
-        """Return calls whose messages need no waiting call, of one number of steps."""
+        """Return calls that can be performed next, with one number of gossip steps.
+
+        Their messages depend on no waiting call.
+        """
         first_call = len(self.exchange.known) - len(self.exchange.sent)
         ready = []
         for k in self.waiting:
@@ -142,7 +145,7 @@ def put_together(
     calls: list[int],
     times: list[int],
 ) -> ProbedRound:
-    """Combine local work and ``communicate`` to stages.
+    """Return a round as stages, from the maps of local work and of ``communicate``.
 
     The calls of mix are ordered by their dependencies. Independent calls with the same
     number of gossip steps form one stage.

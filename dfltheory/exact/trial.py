@@ -1,4 +1,4 @@
-"""A trial round, and its calls of the network."""
+"""Records of a probed round: its calls of ``mix``, and where a state is measured."""
 
 from __future__ import annotations
 

@@ -165,3 +165,16 @@ def test_the_automatic_form_carries_no_consensus_only_where_states_are_large():
     parts = problem_of(small), sequence_for(algorithm, 3, PATH), np.zeros((3, 3)), 2
     assert Engine(algorithm, *parts).autonomous
     assert not Engine(decayed, *parts).autonomous
+
+
+@pytest.mark.parametrize("rounds", [2.5, 0, -1, "5", True, None])
+def test_averages_need_a_whole_number_of_rounds(rounds):
+    algorithm = dfl.algorithms.DPSGD(eta=0.1)
+    with pytest.raises(DFLTheoryError, match="rounds"):
+        average_over(algorithm, tiny(m=3), PATH, rounds)
+
+
+def test_averages_accept_a_whole_number_in_scientific_notation():
+    algorithm = dfl.algorithms.DPSGD(eta=0.1)
+    expected = average_over(algorithm, tiny(m=3), PATH, 100)
+    assert average_over(algorithm, tiny(m=3), PATH, 1e2) == expected
