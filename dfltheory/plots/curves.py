@@ -12,7 +12,7 @@ from dfltheory.plots.groups import (
     by_left_side,
     families,
     left_side_formula,
-    left_sides_label,
+    refuse_empty,
     side_names,
 )
 from dfltheory.plots.horizons import VerdictLike
@@ -94,8 +94,8 @@ def curves(
     Raises
     ------
     InputError
-        If there is no verdict, the left-hand sides have different units, or a verdict
-        was read from a file without its run.
+        If there is no verdict, or none on one of the runs, if the left-hand sides have
+        different units, or if a verdict was read from a file without its run.
     """
     if band not in ("interval", "seeds"):
         raise InputError(f"band = {band!r} must be 'interval' or 'seeds'")
@@ -156,8 +156,9 @@ def _by_run(verdicts: Verdicts) -> dict[str, list[VerdictLike]]:
             if first.left_hand_side:
                 gap = gap_label(_run(first).network.lam, first.theorem)
             runs[f"run {number}" + (f", {gap}" if gap else "")] = members
-    if not any(runs.values()):
+    if not runs:
         raise InputError("there is no verdict to draw: pass at least one")
+    refuse_empty(runs)
     return runs
 
 
@@ -230,6 +231,7 @@ def _mark_run(lines: Sequence[Line2D], index: int) -> None:
             continue
         line.set_marker(RUN_MARKERS[index % len(RUN_MARKERS)])
         line.set_markersize(3.5)
+        # markers of different runs are at different places
         first_place = 0.05 + 0.06 * (index % len(RUN_MARKERS))
         line.set_markevery((first_place, _MARKER_DISTANCE))
 

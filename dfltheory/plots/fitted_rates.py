@@ -110,16 +110,23 @@ def rate(
     Raises
     ------
     InputError
-        If x and y differ in length, have fewer than two points, or are not positive.
+        If x and y differ in length, have fewer than two points, or are not positive and
+        finite.
     """
     x_values = np.asarray(x, dtype=float)
     y_values = np.asarray(y, dtype=float)
     if x_values.shape != y_values.shape or x_values.ndim != 1 or x_values.size < 2:
         raise InputError(
-            f"x and y have shapes {x_values.shape} and {y_values.shape}, not (n,)"
+            f"x and y have shapes {x_values.shape} and {y_values.shape}; both must be"
+            " (n,) with n >= 2"
         )
-    if not (np.all(x_values > 0) and np.all(y_values > 0)):
-        raise InputError("x and y must be positive: the axes are logarithmic")
+    numbers = np.concatenate([x_values, y_values])
+    wrong = numbers[~(np.isfinite(numbers) & (numbers > 0))]
+    if wrong.size:
+        raise InputError(
+            f"x and y contain {wrong[0]:g}; they must be positive and finite, because"
+            " the axes are logarithmic"
+        )
     with styled_axes(ax, legend, columns) as styled:
         bars = None
         if interval is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -75,6 +75,25 @@ def by_left_side(verdicts: Iterable[VerdictLike]) -> list[list[VerdictLike]]:
     return list(groups.values())
 
 
+def check_drawable(verdicts: Sequence[VerdictLike]) -> None:
+    """Raise InputError if there is no verdict, or one was read without its run."""
+    if not verdicts:
+        raise InputError("there is no verdict to draw: pass at least one")
+    for verdict in verdicts:
+        if verdict.left_hand_side is None:
+            raise InputError(
+                f"the verdict on {verdict.key} ({verdict.variant}) has no run and"
+                " cannot be drawn: pass the run to verdict_from_dict"
+            )
+
+
+def refuse_empty(groups: Mapping[str, Sequence[VerdictLike]]) -> None:
+    """Raise InputError for a label without a verdict."""
+    for label, members in groups.items():
+        if not members:
+            raise InputError(f"there is no verdict for {label!r}: pass at least one")
+
+
 def left_side_formula(verdict: VerdictLike) -> LeftSide:
     """Return the left-hand side of a verdict without its description in words."""
     return replace(verdict.theorem.lhs, averaging="")
@@ -92,12 +111,7 @@ def side_names(verdicts: Iterable[VerdictLike]) -> dict[LeftSide, str]:
         If a verdict has no run, or the left-hand sides have different units.
     """
     listed = list(verdicts)
-    for verdict in listed:
-        if verdict.left_hand_side is None:
-            raise InputError(
-                f"the verdict on {verdict.key} ({verdict.variant}) has no run and"
-                " cannot be drawn: pass the run to verdict_from_dict"
-            )
+    check_drawable(listed)
     groups = by_left_side(listed)
     units = {str(members[0].theorem.lhs.unit) for members in groups}
     if len(units) != 1:
@@ -145,8 +159,10 @@ __all__ = [
     "left_sides_label",
     "bound_label",
     "by_left_side",
+    "check_drawable",
     "families",
     "left_side_formula",
+    "refuse_empty",
     "refuted_note",
     "side_names",
 ]

@@ -217,7 +217,10 @@ def _running_columns(left: LeftHandSide) -> FloatArray:
         case "mean" | "last":
             return np.cumsum(samples, axis=1) / np.arange(1, samples.shape[1] + 1)
     aggregate = left.theorem.lhs.aggregate
-    raise InputError(f"{left.theorem}: aggregate {aggregate!r} cannot be drawn")
+    raise InputError(
+        f"{left.theorem}: aggregate = {aggregate!r} cannot be drawn; it must be min,"
+        " max, mean, sum or last"
+    )
 
 
 def _limits_of_running_maximum(

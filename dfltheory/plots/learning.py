@@ -13,7 +13,7 @@ from dfltheory.errors import InputError, UnknownNameError, checked_name
 from dfltheory.plots.labels import literal
 from dfltheory.plots.layout import styled_axes
 from dfltheory.plots.look import MEASURED, WideStyle, looks
-from dfltheory.plots.runs import MEASURES, Labelled
+from dfltheory.plots.runs import MEASURES, Labelled, check_confidence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,11 +99,13 @@ def learning_curves(
     Raises
     ------
     InputError
-        If there is no run, or a run lacks the data for ``band`` or ``x``.
+        If there is no run, a run lacks the data for ``band`` or ``x``, or the
+        confidence is not in (0, 1).
     UnknownNameError
         If a run does not contain the metric.
     """
     _check(runs, metric, band, x)
+    check_confidence(confidence)
     with styled_axes(ax, legend, columns) as styled:
         for index, ((label, run), style) in enumerate(zip(runs.items(), looks())):
             samples = run.measures()[metric]
@@ -226,7 +228,9 @@ def _places(label: str, run: History, x: str) -> FloatArray:
         return run.rounds_measured
     sent = run.sent()
     if x not in sent:
-        raise InputError(f"x = {x!r}: the run {label} did not count what was sent")
+        raise InputError(
+            f"x = {x!r}: the run {label} did not count what was sent: use x = 'rounds'"
+        )
     return sent[x].mean(axis=0)
 
 
@@ -251,6 +255,7 @@ def _limits(
 
 
 def _is_accuracy(metric: str) -> bool:
+    """Return whether a measure is an accuracy, which is in [0, 1]."""
     return metric == "accuracy" or metric.startswith("client_accuracy")
 
 

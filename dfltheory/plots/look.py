@@ -195,6 +195,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _exponent_in_superscripts(match: re.Match[str]) -> str:
+    """Return the first group of a match in superscript digits."""
     return match[1].translate(_SUPERSCRIPTS)
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfltheory.errors import InputError
 from dfltheory.plots import layout, look
 from dfltheory.plots.groups import (
     bound_label,
     families,
     left_side_formula,
-    left_sides_label,
+    refuse_empty,
     side_names,
 )
 from dfltheory.plots.horizons import VerdictLike, mean_band
@@ -70,14 +69,14 @@ def networks(
     Raises
     ------
     InputError
-        If there is no verdict, or the left-hand sides have different units.
+        If a network has no verdict, a verdict was read without its run, or the
+        left-hand sides have different units.
     """
     by_network: dict[str, list[VerdictLike]] = {}
     for name, members in verdicts.items():
         listed = list(members) if isinstance(members, Sequence) else [members]
         by_network[str(name)] = listed
-    if not any(by_network.values()):
-        raise InputError("there is no verdict to draw: pass at least one")
+    refuse_empty(by_network)
     names = side_names([v for members in by_network.values() for v in members])
     contractions = {name: _lam(members[0]) for name, members in by_network.items()}
     ordered = sorted(by_network, key=contractions.__getitem__)
@@ -126,10 +125,12 @@ class _Series:
 
 
 def _is_bound(entry: tuple[Artist, str]) -> bool:
+    """Return whether an entry of the legend is a bound, as a key for sorting."""
     return entry[1].startswith("bound")
 
 
 def _lam(verdict: VerdictLike) -> float:
+    """Return lambda of the network of a verdict's run; 1 if it is unknown."""
     lam = verdict.left_hand_side.run.network.lam
     return 1.0 if lam is None else float(lam)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
-from dfltheory.plots.groups import families, left_side_formula, refuted_note
+from dfltheory.plots.groups import check_drawable, families, left_side_formula, refuted_note
 from dfltheory.plots.labels import formula, gap_label, horizon_label, label_points
 from dfltheory.plots.layout import set_text_size
 from dfltheory.plots.notation import (
@@ -65,9 +65,15 @@ def panels(outcomes: Sequence[Outcome]) -> Figure:
     -------
     matplotlib.figure.Figure
         The figure.
+
+    Raises
+    ------
+    InputError
+        If there is no verdict, or a verdict was read without its run.
     """
     import matplotlib.pyplot as plt
 
+    check_drawable([v for outcome in outcomes for v in outcome.verdicts])
     blocks = _blocks(outcomes)
     shapes = [_grid_shape(block) for block in blocks]
     columns = max(shape[1] for shape in shapes)
@@ -165,6 +171,7 @@ def _legend_order(handles: Handles) -> list[str]:
 
 
 def _legend_handles(ax: Axes) -> Handles:
+    """Return the artists of an axes that have labels, by label."""
     handles, labels = ax.get_legend_handles_labels()
     return dict(zip(labels, handles))
 
@@ -184,9 +191,15 @@ def along(outcomes: Sequence[Outcome]) -> Figure:
     -------
     matplotlib.figure.Figure
         The figure.
+
+    Raises
+    ------
+    InputError
+        As for :func:`panels`.
     """
     import matplotlib.pyplot as plt
 
+    check_drawable([v for outcome in outcomes for v in outcome.verdicts])
     names = list(dict.fromkeys(outcome.case.along for outcome in outcomes))
     sides = _left_sides(outcomes)
     handles: Handles = {}
@@ -382,7 +395,7 @@ def _title(outcome: Outcome, width: float, theorem: Theorem) -> str:
 
 
 def _join_nonempty(separator: str, *texts: str) -> str:
-    return separator.join(text for text in texts if text)
+    return separator.join(filter(None, texts))
 
 
 __all__ = ["along", "panels"]

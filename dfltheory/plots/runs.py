@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dfltheory.arrays import FloatArray
 from dfltheory.confidence import half_widths
-from dfltheory.errors import InputError, UnknownNameError
-from dfltheory.plots.groups import refuted_note
+from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.plots.groups import check_drawable, refuted_note
 from dfltheory.plots.horizons import VerdictLike, bound_over, mean_band
 from dfltheory.plots.labels import (
     gap_label,
@@ -77,10 +77,11 @@ def comparison(
     Raises
     ------
     InputError
-        If there is no run.
+        If there is no run, or the confidence is not in (0, 1).
     UnknownNameError
         If a run does not contain the measure.
     """
+    check_confidence(confidence)
     if not runs:
         raise InputError("runs is empty: pass a dictionary label -> History")
     for label, run in runs.items():
@@ -161,8 +162,14 @@ def tightness(
     -------
     matplotlib.axes.Axes
         The axes.
+
+    Raises
+    ------
+    InputError
+        If there is no verdict, or a verdict was read without its run.
     """
     listed = list(verdicts) if isinstance(verdicts, Sequence) else [verdicts]
+    check_drawable(listed)
     applicable = [v for v in listed if v.kind != "not applicable"]
     reasons = notes(listed, with_ratios=False)
     with styled_axes(ax, legend, columns, reasons) as styled:
@@ -184,7 +191,7 @@ def tightness(
         if applicable:
             styled.set(xscale="log", yscale="log")
             mark_violated_region(styled)
-        label = horizon_label(listed[0].theorem if listed else None)
+        label = horizon_label(listed[0].theorem)
         styled.set(xlabel=label, ylabel="measured / bound")
     return styled
 
@@ -213,7 +220,13 @@ def terms(
     -------
     matplotlib.axes.Axes
         The axes.
+
+    Raises
+    ------
+    InputError
+        If the verdict was read without its run.
     """
+    check_drawable([verdict])
     reasons = notes([verdict], with_ratios=False)
     with styled_axes(ax, legend, columns, reasons) as styled:
         left: LeftHandSide = verdict.left_hand_side
@@ -263,7 +276,16 @@ def band(
     tuple of four (n,) arrays
         Measured rounds, means, lower limits (at least 0) and upper limits. With one
         seed the limits equal the means.
+
+    Raises
+    ------
+    UnknownNameError
+        If the run does not contain the measure.
+    InputError
+        If the confidence is not in (0, 1).
     """
+    one_of("measure of the run", measure, run.measures())
+    check_confidence(confidence)
     samples = run.measures()[measure]
     mean = samples.mean(axis=0)
     half = np.zeros_like(mean)
@@ -272,9 +294,16 @@ def band(
     return run.rounds_measured, mean, np.maximum(mean - half, 0.0), mean + half
 
 
-def _fill_band(
-    ax: Axes, x: np.ndarray, low: FloatArray, high: FloatArray, color: str
-) -> None:
+def check_confidence(confidence: float) -> None:
+    """Raise InputError unless a confidence level is in (0, 1)."""
+    if not 0 < confidence < 1:
+        raise InputError(
+            f"confidence = {confidence} must lie strictly between 0 and 1, as in 0.95"
+        )
+
+
+def _fill_band(ax: Axes, x: np.ndarray, low: Floats, high: Floats, color: str) -> None:
+    """Shade the area between two curves."""
     ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 
 

@@ -97,13 +97,16 @@ def ratio_over(
         If no verdict has a finite ratio.
     """
     frame = verdicts if _is_table(verdicts) else table_of(verdicts, parameter)
-    for name in (parameter, by, "ratio"):
+    for name in (parameter, by, "ratio", "ratio_low", "ratio_high"):
         if name not in frame.columns:
             known = set(map(str, frame.columns))
             raise UnknownNameError("column of the table", name, known)
     judged = frame[frame[by].notna() & frame[parameter].notna()]
     if not np.isfinite(judged["ratio"].astype(float)).any():
-        raise InputError("column ratio has no finite value: no verdict was applicable")
+        raise InputError(
+            "the column ratio has no finite value, because no theorem was applicable:"
+            " there is nothing to draw"
+        )
     categories = list(dict.fromkeys(judged[parameter]))
     is_numeric = all(isinstance(value, Number) for value in categories)
     groups = list(judged.groupby(by, sort=False))
@@ -178,7 +181,7 @@ def table_of(verdicts: Iterable[VerdictLike], parameter: str) -> pd.DataFrame:
                 "ratio_high": high,
             }
         )
-    columns = (parameter, "variant", "ratio")
+    columns = (parameter, "variant", "ratio", "ratio_low", "ratio_high")
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
 
 
@@ -211,6 +214,7 @@ def _draw_ratios(
 
 
 _DRAWN = ""
+"""Kind of a ratio that is drawn."""
 _LEFT_OUT = {
     "not applicable": ("x", 0.03),
     "measured 0": ("v", 0.03),

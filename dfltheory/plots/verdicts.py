@@ -188,6 +188,7 @@ def _fill_positive(
 
 
 def _description(run: History, confidence: float, band: Band) -> str:
+    """Return what surrounds the measured values of a run, in words for the legend."""
     if run.grad_norm_sq.shape[0] == 1:
         return "exact" if is_deterministic(run) else "one seed"
     if is_deterministic(run):

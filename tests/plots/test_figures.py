@@ -300,3 +300,55 @@ def test_save_writes_png_and_reproducible_vector_files(runs, tmp_path):
         svg.read_bytes()
         == plots.save(plots.comparison(runs).figure, tmp_path / "g")[2].read_bytes()
     )
+
+
+@pytest.fixture(scope="module")
+def verdict(runs):
+    return dfl.compare(runs["ring"], KEY, variant="printed", L=1.0)
+
+
+@pytest.mark.parametrize("draw", [plots.tightness, plots.terms, plots.curves])
+def test_verdicts_without_their_run_are_rejected(verdict, draw):
+    with pytest.raises(InputError, match="run"):
+        draw(dataclasses.replace(verdict, left_hand_side=None))
+
+
+@pytest.mark.parametrize("draw", [plots.curves, plots.networks])
+def test_labels_without_a_verdict_are_rejected(verdict, draw):
+    with pytest.raises(InputError, match="star"):
+        draw({"ring": verdict, "star": []})
+
+
+@pytest.mark.parametrize(
+    "draw", [plots.curves, plots.tightness, plots.panels, plots.along]
+)
+def test_figures_of_no_verdicts_are_rejected(draw):
+    with pytest.raises(InputError, match="verdict"):
+        draw([])
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, 2.0, np.nan])
+def test_confidence_levels_out_of_range_are_rejected(runs, confidence):
+    for draw in (plots.comparison, plots.consensus):
+        with pytest.raises(InputError, match="confidence"):
+            draw(runs, confidence=confidence)
+    with pytest.raises(InputError, match="confidence"):
+        plots.learning_curves(runs, "loss", confidence=confidence)
+    with pytest.raises(InputError, match="confidence"):
+        plots.band(runs["ring"], "loss", confidence)
+
+
+def test_band_of_an_unknown_measure_is_rejected(runs):
+    with pytest.raises(UnknownNameError, match="los"):
+        plots.band(runs["ring"], "los")
+
+
+@pytest.mark.parametrize("column", ["ratio_low", "ratio_high"])
+def test_ratio_over_needs_the_limits_of_ratios(column):
+    with pytest.raises(UnknownNameError, match=column):
+        plots.ratio_over("run.rounds", table().drop(columns=column))
+
+
+def test_rate_rejects_points_that_are_not_finite():
+    with pytest.raises(InputError, match="x and y"):
+        plots.rate([1, 2], [1, np.inf])
