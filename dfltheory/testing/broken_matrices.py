@@ -76,6 +76,11 @@ def near_misses(
     -------
     NearMiss
         The matrix, the law and the place.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such law.
     """
     if isinstance(law, NetworkLaw):
         return _draw_user_miss(draw, law, max(min_m, 2), max_m)
@@ -119,8 +124,14 @@ def push_sum_near_misses(
     -------
     NearMiss
         The matrix, the law and the place.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such law.
     """
-    law = law or draw(st.sampled_from(_PUSH_SUM_LAWS))
+    law = draw(st.sampled_from(_PUSH_SUM_LAWS)) if law is None else law
+    one_of("law", law, _PUSH_SUM_LAWS)
     m = draw(st.integers(max(min_m, 3), max_m))
     P = draw(column_stochastic_matrices(m, m)) * 0.5 + 0.5 / m
     i, j = draw(st.permutations(range(m)))[:2]

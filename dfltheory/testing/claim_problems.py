@@ -97,7 +97,9 @@ def network_strategy(
     if callable(law) or law in ("definition 1", "symmetric", "doubly stochastic"):
         return mixing_matrices(1, 5)
     raise InputError(
-        f"network = {law!r}: random matrices of this law are not available"
+        f"network = {law!r}: there is no strategy for matrices of this law; use"
+        " 'none', 'definition 1', 'symmetric', 'doubly stochastic',"
+        " 'column-stochastic', or a function"
     )
 
 
@@ -240,7 +242,7 @@ def instantiate(subject: Callable[..., T], hyperparameters: Mapping[str, object]
         elif _is_required(parameter):
             subject_name = getattr(subject, "__name__", subject)
             raise InputError(
-                f"{subject_name} requires {name}, for which there are no random values:"
+                f"{subject_name} requires {name}, for which no random values are drawn:"
                 " give it a default, or decorate a function without it"
             )
     return subject(**arguments)

@@ -26,7 +26,7 @@ from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import equalities, expanded_conditions, values_at
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
-from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.errors import DFLTheoryError, InputError, one_of
 from dfltheory.exact import exactly
 from dfltheory.testing.claim_problems import (
     ClaimProblem,
@@ -46,10 +46,7 @@ from dfltheory.verdicts.compare import compare
 from dfltheory.verdicts.hyperparameters import unrestricted_steps
 from dfltheory.verdicts.network_scope import law_obstacle
 from dfltheory.verdicts.run_values import run_values
-from dfltheory.verdicts.schedule import (
-    PlannedRun,
-    covered_algorithm,
-)
+from dfltheory.verdicts.schedule import PlannedRun, covered_algorithm
 from dfltheory.verdicts.value_sources import Values
 from dfltheory.verdicts.verdict import Verdict
 
@@ -111,6 +108,7 @@ def check_claim(subject: Callable[..., object], claim: StatedClaim) -> None:
     """
     options = dict(claim.options)
     examples = options.pop("examples")
+    one_of("kind of claim", claim.kind, ("respects", "reduces_to"))
     if claim.kind == "respects":
         trial = _RespectsTrial(subject, load(claim.of, options["variant"]), claim)
     else:
@@ -151,13 +149,14 @@ def check_claim(subject: Callable[..., object], claim: StatedClaim) -> None:
             raise
     if not covered:
         raise InputError(
-            f"{claim}: the theorem covers no drawn instance, because {reasons[-1]}"
+            f"{claim}: the theorem covers no drawn instance; the last one is not"
+            f" covered because {reasons[-1]}"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _RespectsTrial:
-    """Tests one random instance of a theorem with an algorithm or a network."""
+    """A :data:`Trial` that an algorithm or a network respects a theorem."""
 
     subject: Callable[..., object]
     theorem: Theorem
@@ -166,7 +165,10 @@ class _RespectsTrial:
 
     def __post_init__(self) -> None:
         if self.subject_is_network and self.theorem.scope.network == "none":
-            raise InputError(f"{self.theorem} covers no network")
+            raise InputError(
+                f"{self.theorem} covers runs without a network, but the decorated"
+                " function returns a network: decorate an algorithm"
+            )
         rounds: st.SearchStrategy[int]
         if self.theorem.step_names or not self.theorem.schedule:
             rounds = st.integers(1, 24)
@@ -239,16 +241,12 @@ class _RespectsTrial:
 
     def _verdict(self, algorithm: object, problem: ClaimProblem) -> Verdict:
         """Compare a run with the theorem, using exact expectations if possible."""
-        if not isinstance(algorithm, Algorithm):
-            raise InputError(
-                f"{algorithm!r} is not an algorithm: decorate an algorithm class, or a"
-                " function that returns an algorithm with its hyperparameters"
-            )
+        checked = _checked_algorithm(algorithm)
         theorem = self.theorem
         if not self.subject_is_network:
-            theorem = _extend_scope(theorem, algorithm)
+            theorem = _extend_scope(theorem, checked)
         instance = Instance(
-            problem.task, algorithm, problem.W, problem.rounds, _SEEDS, problem.x0
+            problem.task, checked, problem.W, problem.rounds, _SEEDS, problem.x0
         )
         try:
             run = exactly(instance)
@@ -256,6 +254,16 @@ class _RespectsTrial:
             run = instance.run(progress=False)
         examples = self.claim.options["examples"]
         return compare(run, theorem, confidence=1 - _FALSE_ALARM / examples)
+
+
+def _checked_algorithm(subject: object) -> Algorithm:
+    """Return what a decorated class or function made; InputError if no algorithm."""
+    if not isinstance(subject, Algorithm):
+        raise InputError(
+            f"{subject!r} is not an algorithm: decorate an algorithm class, or a"
+            " function that returns an algorithm with its hyperparameters"
+        )
+    return subject
 
 
 def _network_violation(theorem: Theorem, W: object) -> str | None:
@@ -386,10 +394,9 @@ def _reduction_trial(
 
 def _final_models(algorithm: object, problem: ClaimProblem) -> np.ndarray:
     """Run an algorithm with one seed and return its final models."""
-    if not isinstance(algorithm, Algorithm):
-        raise InputError(f"{algorithm!r} is not an algorithm")
-    W = problem.W if algorithm.needs_topology else None
-    instance = Instance(problem.task, algorithm, W, problem.rounds, 1, problem.x0)
+    checked = _checked_algorithm(algorithm)
+    W = problem.W if checked.needs_topology else None
+    instance = Instance(problem.task, checked, W, problem.rounds, 1, problem.x0)
     return np.asarray(instance.run(progress=False).x, dtype=float)
 
 

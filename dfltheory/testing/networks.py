@@ -178,6 +178,7 @@ def _node_pairs(m: int) -> st.SearchStrategy[list[tuple[int, int]]]:
 
 
 def _are_different(pair: tuple[int, int]) -> bool:
+    """Return whether the nodes of a pair differ, so that it is no self-loop."""
     return pair[0] != pair[1]
 
 

@@ -26,7 +26,9 @@ M = 5
 TESTED_ROUNDS = 4
 """Number of rounds."""
 ROOT_SEED = 3
+"""Seed of all random numbers."""
 TESTED_SEEDS = range(2)
+"""The seeds of a run."""
 PERMUTATION = [3, 0, 4, 1, 2]
 """A permutation of the clients: position k holds client ORDER[k]."""
 

@@ -31,6 +31,7 @@ from dfltheory.training.mixing import RoundMix, RunNetwork
 from dfltheory.training.oracle import RoundOracle
 
 _Step = Callable[[State, RoundOracle], State]
+"""A part of a round, such as ``local_update``; it returns the next state."""
 
 
 def check_inputs_unchanged(algorithm: Algorithm) -> None:
@@ -57,12 +58,7 @@ def check_inputs_unchanged(algorithm: Algorithm) -> None:
         )
 
 
-def _apply(
-    step: Callable[[State, RoundOracle], State],
-    state: State,
-    oracle: RoundOracle,
-    name: str,
-) -> State:
+def _apply(step: _Step, state: State, oracle: RoundOracle, name: str) -> State:
     """Return the next state; raise AssertionError if the step modifies the old one."""
     copies: dict[str, Tensor] = {}
     for field, value in state_fields(state).items():
@@ -77,7 +73,7 @@ def _apply(
 
 
 def check_who_rests(algorithm: Algorithm) -> None:
-    """Check that local work leaves clients that do not participate unchanged."""
+    """Check that local work does not change clients that do not participate."""
     if not (algorithm.inactive_when_isolated or hasattr(algorithm, "participation")):
         return
     inactive = 4
@@ -116,6 +112,7 @@ class _RecordingRound(RoundMix):
         self.messages: list[_Message] = []
 
     def _record(self, content: Tensor, bits: float | Tensor | None) -> None:
+        """Store a copy of a message; without ``bits`` its full size is counted."""
         is_counted = bits is None or bool(torch.as_tensor(bits).any())
         self.messages.append(_Message(content.clone(), is_counted))
 

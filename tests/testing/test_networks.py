@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dfltheory.errors import UnknownNameError
 from dfltheory.graphs import check_mixing_matrix, check_push_sum
 from dfltheory.testing import (
     column_stochastic_matrices,
@@ -108,6 +109,17 @@ def test_push_sum_near_miss_breaks_only_its_law(miss):
     report = check_push_sum(miss.W)
     assert [f.law for f in report.failures] == [miss.law]
     assert report.breaks == ("column-stochastic",)
+
+
+@pytest.mark.parametrize("strategy", [near_misses, push_sum_near_misses])
+def test_near_misses_of_an_unknown_law_are_rejected(strategy):
+    @settings(max_examples=1, database=None)
+    @given(strategy(law="row"))
+    def drawn(miss):
+        pass
+
+    with pytest.raises(UnknownNameError, match="row"):
+        drawn()
 
 
 @given(connected_graphs(min_m=2), strongly_connected_digraphs(min_m=2))
