@@ -66,7 +66,8 @@ class RandomMixing:
         )
         if p.shape != (n,) or (p < 0).any() or abs(p.sum() - 1) > 1e-12:
             raise InputError(
-                f"probabilities = {p.tolist()} must be {n} numbers >= 0 that sum to 1"
+                f"probabilities = {p.tolist()} must be numbers >= 0 that sum to 1, one"
+                f" for each of the {n} matrices"
             )
         self.probabilities = p
         self.m = self.matrices[0].shape[0]

@@ -172,11 +172,11 @@ class BoundLogger:
         if not self._rounds:
             self._logged = {name: row[:, None] for name, row in rows.items()}
             self._first = self._record([t], self._logged)
-        before = {name: len(array) for name, array in self._logged.items()}
-        if before != {name: len(row) for name, row in rows.items()}:
+        expected, logged = _names_and_seeds(self._logged), _names_and_seeds(rows)
+        if logged != expected:
             raise InputError(
-                f"round {t} has the measures {', '.join(rows)}: log the measures"
-                f" {', '.join(before)} of the same seeds in every round"
+                f"round {t} has {logged}, but the rounds before have {expected}: log"
+                " the same measures of the same seeds in every round"
             )
         for name, row in rows.items():
             array = self._logged[name]
@@ -272,6 +272,12 @@ def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
             "part of a run's description", name, set(known) - {"rounds", "measures"}
         )
     return {"algorithm": algorithm, **rest}
+
+
+def _names_and_seeds(measures: Mapping[str, Floats]) -> str:
+    """Return measures and their numbers of seeds as text, in alphabetical order."""
+    items = sorted(measures.items())
+    return ", ".join(f"{name} (seeds: {len(values)})" for name, values in items)
 
 
 def _numbers(name: str, value: object) -> Floats:

@@ -39,7 +39,7 @@ class Source(ABC):
         """Return constants, hyperparameters, T and m, as far as they are known."""
 
     def push_sum_constants(self, theorem: Theorem) -> Values:
-        """Return delta, C, q and window; called if the theorem lacks one of them."""
+        """Return delta, C, q and window, if :meth:`constants` lacks a needed one."""
         return {}
 
     def cited_push_sum(self) -> Values:
