@@ -112,7 +112,7 @@ class Outcome:
 
 
 def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
-    """Run a case, or take its finished ``run``, and compare it with its statements."""
+    """Run a case, or use its finished ``run``, and compare it with its variants_of."""
     against = variants_of(case.key, case.variants) if case.key else ()
     if run is None:
         instance = case.runnable()
@@ -209,6 +209,7 @@ def case_of(
 
 
 def _names(kind: type[Case | Instance]) -> set[str]:
+    """Return the names of the fields of a class."""
     return {entry.name for entry in fields(kind)}
 
 
@@ -223,10 +224,24 @@ def validate(
 ) -> Outcome:
     """Run the theorem's algorithm with its schedule, and compare run and theorem.
 
-    ``step="largest"`` selects the largest admissible step size instead of the
-    schedule. ``options`` are those of :func:`case_of`: seeds, seed, x0, variants, step,
-    constants, confidence, method, and hyperparameters such as K=5.
+    Parameters
+    ----------
+    key, task, network, rounds
+        As for :func:`case_of`.
+    progress : bool
+        Whether to show a progress bar on stderr.
+    **options
+        Those of :func:`case_of`: seeds, seed, x0, variants, step, constants,
+        confidence, method, and hyperparameters such as K=5. ``step="largest"`` selects
+        the largest admissible step sizes instead of those of the schedule.
 
+    Returns
+    -------
+    Outcome
+        The run, and a verdict for each variant.
+
+    Examples
+    --------
     >>> outcome = validate("dfedadmm.theorem_1", task, W, 500, K=5)  # doctest: +SKIP
     >>> [str(verdict) for verdict in outcome.verdicts]  # doctest: +SKIP
     """

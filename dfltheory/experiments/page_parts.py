@@ -26,6 +26,7 @@ MARKS = {
     "vacuous": "○",
     "not applicable": "–",
 }
+"""A mark for each kind of verdict, so that pages can be read in black and white."""
 
 
 VERDICT_MEANINGS = {
@@ -43,6 +44,7 @@ VERDICT_MEANINGS = {
         " nothing"
     ),
 }
+"""What each kind of verdict means, for readers of a page."""
 
 
 def figure_name(title: str, group: str) -> str:
@@ -106,9 +108,10 @@ def _statement(theorem: Theorem) -> dict[str, object]:
 
 
 def constant_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:
-    """Return the name, value and provenance of each constant.
+    """Return name, value and provenance (exact, bound, estimate) of each constant.
 
-    The value is a range if the problems differ.
+    The value is a range if the problems differ; the provenance is that of the first
+    one.
     """
     known: dict[str, list[tuple[float, str]]] = {}
     for outcome in outcomes:

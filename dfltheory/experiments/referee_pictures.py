@@ -40,7 +40,7 @@ def _svg(figure: Figure) -> Markup:
 
 
 def _axes(x: str, y: str) -> tuple[Figure, Axes]:
-    """Return a figure with logarithmic axes, and the axes."""
+    """Return a figure with logarithmic axes that have these labels, and the axes."""
     from matplotlib.figure import Figure
 
     with look.style():

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-# one mark for each kind, so that the page can be read in black and white
-
-
 _MOST_REASONS = 12
 """Maximum number of reasons that are printed on the terminal."""
 
@@ -214,7 +211,7 @@ def render(
     figures : mapping of str to Path or None
         The figure of each group of cases, as drawn by ``plots.panels``; None for none.
     more : mapping of str to Path, optional
-        Further figures by caption.
+        Further figures by caption, which are drawn under "Along the axes".
     files : sequence of str
         Files next to the page in its ``folder``.
     folder : Path
@@ -311,7 +308,7 @@ def _group(
 
 
 def tables(study: Study) -> list[object]:
-    """Return a table of verdicts for each group of cases and each theorem.
+    """Return a ``rich`` table of verdicts for each group of cases and each theorem.
 
     A table has one row per run and variant.
     """
@@ -382,4 +379,4 @@ def print_study(study: Study) -> None:
         console.print(f"  - {line}", markup=False)
 
 
-__all__ = []
+__all__ = ["Storable", "Study", "print_study", "render", "tables"]

@@ -140,16 +140,19 @@ class CellResult:
         """The run.
 
         Its final models are empty, (seeds, m, 0), unless ``run.keep_models`` was set.
+        InputError if the cell has not finished, or failed.
         """
         from dfltheory.training.history import History
 
         if self.status != "done":
-            raise InputError(f"cell {self.key} is {self.status}: it has no history")
+            raise InputError(
+                f"cell {self.key} has no history, because its status is {self.status}"
+            )
         return History.load(self.folder / CELLS / f"{self.key}.safetensors")
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """One verdict for each variant."""
+        """One verdict for each variant; empty if the cell has not finished."""
         documents = self.record.get("verdicts", ())
         with reading(self.file, "the record of a cell"):
             return tuple(
@@ -209,6 +212,8 @@ class Results:
 def load_results(folder: str | Path) -> Results:
     """Read the folder of a sweep, which need not be complete.
 
+    Cells that have not finished have the status ``missing``.
+
     Raises
     ------
     InputError
@@ -247,7 +252,7 @@ def _listed_cell(root: Path) -> Read:
 def read_record(folder: Path, key: str) -> dict[str, object] | None:
     """Return the record of a finished cell.
 
-    The result is None if record or history are missing or damaged.
+    None if the record is missing or damaged, or its history is missing.
     """
     path = folder / CELLS / f"{key}.json"
     try:
@@ -393,6 +398,3 @@ def write_results(results: Results, folder: Path) -> None:
     """Write ``results.csv``, the tidy table of all cells, to a folder."""
     with replacing(folder / TABLE) as temporary:
         results.frame.to_csv(temporary, index=False)
-
-
-__all__ = []

@@ -24,15 +24,17 @@ from dfltheory.tasks.task import Task
 from dfltheory.training.instance import Instance
 from dfltheory.training.options import options_of
 from dfltheory.training.sections import make_network, make_task
-from dfltheory.verdicts.given_values import TWO_BLOCKS
+from dfltheory.verdicts.given_values import BOUNDED_GRADIENTS, TWO_BLOCKS
 from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
 from dfltheory.verdicts.schedule import covered_algorithm, scheduled_algorithm
 from dfltheory.verdicts.verdict import Verdict, VerdictKind
 
 STANDARD_NETWORKS = ("ring", "exponential", "complete")
+"""The networks, in the order of their verdicts."""
 STANDARD_CLIENTS = 16
 STANDARD_SEEDS = 8
 STANDARD_ROUNDS = (400, 4000)
+"""Horizons in the order they are tried."""
 LOCAL_STEPS = 5
 STANDARD_CONFIDENCE = 0.999
 """Confidence level of the intervals, which limits the probability of reporting a true
@@ -157,7 +159,7 @@ def task_name(theorem: Theorem) -> str:
     """Return the name of the task that satisfies the assumptions of a theorem."""
     if theorem.scope.two_blocks:
         return TWO_BLOCKS
-    return "sinusoidal" if theorem.scope.bounded_gradients else "quadratic"
+    return BOUNDED_GRADIENTS if theorem.scope.bounded_gradients else "quadratic"
 
 
 def _settings(theorem: Theorem) -> Iterator[Setting]:

@@ -42,7 +42,7 @@ def _axis(line: str, values: object) -> Axis:
     """Return the axis of one line of a [sweep]."""
     names = tuple(part.strip() for part in line.split(","))
     if not isinstance(values, list) or not values:
-        raise InputError(f"must be a list of values, not {quoted(values)}")
+        raise InputError(f"must be a nonempty list of values, not {quoted(values)}")
     rows: list[list[object]] = values
     if len(names) == 1:
         rows = [[value] for value in values]
@@ -60,13 +60,17 @@ def _refuse_swept_twice(axis: Axis, seen: set[str]) -> None:
 
 
 def _check_rows(rows: Sequence[object], width: int) -> None:
+    """Raise InputError for rows of another width, and for equal rows."""
     for row in rows:
         if not isinstance(row, list) or len(row) != width:
             raise InputError(
-                f"moves {width} fields together, so {quoted(row)} must list as many"
+                f"sets {width} fields together, so {quoted(row)} must be a list of"
+                f" {width} values"
             )
-    if len({repr(row) for row in rows}) < len(rows):
-        raise InputError("lists a value twice")
+    for position, row in enumerate(rows):
+        if repr(row) in map(repr, rows[:position]):
+            value = row[0] if width == 1 and isinstance(row, list) else row
+            raise InputError(f"lists the value {quoted(value)} twice: remove one")
 
 
 def _moved_fields(name: str, values: list[object]) -> set[str]:
@@ -110,7 +114,9 @@ def set_field(document: Section, name: str, value: object) -> None:
     for part in path[:-1]:
         node = node.setdefault(part, {}) if isinstance(node, dict) else None
     if not isinstance(node, dict):
-        raise InputError(f"{name}: does not lead to a field")
+        raise InputError(
+            f"{name}: the part before the last dot is a value, not a table of fields"
+        )
     node[path[-1]] = copy.deepcopy(value)
 
 

@@ -25,7 +25,9 @@ REPORT, FIGURES = "report.html", "figures"
 """Names of the page and of the folder of figures in a sweep's folder."""
 
 _MOST_PANELS = 6
+"""Largest number of rows or columns of panels in a figure."""
 _MOST_CURVES = 6
+"""Largest number of curves in a figure of ratios."""
 
 
 def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Path:
@@ -76,6 +78,7 @@ def write_report(results: Results, axes: tuple[tuple[str, ...], ...] = ()) -> Pa
 
 
 def _settings(cell: CellResult) -> str:
+    """Return the settings of a cell as text, or its key without any."""
     return (
         ", ".join(
             f"{name} = {short_label(value)}" for name, value in cell.settings.items()
@@ -269,6 +272,7 @@ def _ticks_at(ax: Any, values: pd.Series) -> None:
 
 
 def _numeric(values: pd.Series) -> bool:
+    """Return whether all values are numbers, and none is a boolean."""
     return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
 
 

@@ -109,6 +109,7 @@ def run_cell(key: str, cell: Cell) -> Finished:
 
 
 def _identified(key: str, cell: Cell) -> CellRecord:
+    """Return the fields of a record that identify its cell."""
     return {
         "key": key,
         "settings": dict(cell.settings),
@@ -166,10 +167,11 @@ def _on_processes(
     while waiting:
         suspects, _ = yield from _run_until_worker_dies(waiting, processes)
         for job in suspects:
-            guilty, how = yield from _run_until_worker_dies(deque([job]), 1)
-            if guilty:
+            died_again, exit_codes = yield from _run_until_worker_dies(deque([job]), 1)
+            if died_again:
                 message = (
-                    f"its worker process died twice, exit codes {how} (out of memory?)"
+                    f"its worker process died twice, exit codes {exit_codes} (out of"
+                    " memory?)"
                 )
                 yield _result_of_lost_worker(
                     *job,

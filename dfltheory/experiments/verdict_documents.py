@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 
 
 _TABLE = mapping(any_number, 10**4, text)
-
-
+"""Reader of a table of numbers by name."""
 _COUNT = whole(0, LARGEST_WHOLE)
-
-
+"""Reader of a number of seeds or rounds."""
 _VERDICT: dict[str, Read] = {
     **dict.fromkeys(("kind", "key", "variant", "reason", "method"), text),
     **dict.fromkeys(
@@ -106,15 +104,23 @@ def verdict_from_dict(
 
 
 def load_verdicts(path: str | Path) -> list[Verdict]:
-    """Return the verdicts in a ``verdicts.json``.
+    """Return the verdicts in a ``verdicts.json``, which ``dfltheory validate`` wrote.
 
-    The file is written by ``dfltheory validate --out``.
+    They have no run, and thus cannot be drawn.
+
+    Raises
+    ------
+    DataError
+        The file does not contain a list of verdicts.
     """
     document = read_json(path)
     if not isinstance(document, list):
-        raise DataError(f"{path} does not contain a list of verdicts")
+        raise DataError(
+            f"{path} does not contain a list of verdicts: give a verdicts.json of"
+            " `dfltheory validate --out`"
+        )
     with reading(path, "verdicts"):
         return [verdict_from_dict(item) for item in document]
 
 
-__all__ = ["DEFAULT_FIELDS", "verdict_from_dict"]
+__all__ = ["DEFAULT_FIELDS", "load_verdicts", "verdict_from_dict"]

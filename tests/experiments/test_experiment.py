@@ -83,11 +83,7 @@ def test_a_statement_on_two_blocks_refuses_a_task_that_has_none():
     from dfltheory.verdicts.given_values import TWO_BLOCKS, refuse_one_block
     from dfltheory.verdicts.schedule import scheduled_algorithm
 
-    words = (
-        "dfedmdc.theorem_2 is .* the task clipped has no such two blocks: take"
-        " coupled, or"
-    )
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=r"dfedmdc.theorem_2 .* task clipped"):
         scheduled_algorithm(
             "dfedmdc.theorem_2", dfl.tasks.clipped(m=2), 10, K_u=1, K_v=1
         )
