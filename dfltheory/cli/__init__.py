@@ -2,9 +2,8 @@
 
 The modules import nothing heavy before their command is called, so that ``dfltheory
 --help`` is fast. An error is a single line on stderr, or one line for each problem of a
-file. Exit status: 0 for success; 1 if
-a check failed; 2 if the command could not run: wrong usage or input, an output that
-cannot be written, too little memory, ctrl-C.
+file. Exit status: 0 for success; 1 if a check failed; 2 if the command could not run:
+wrong usage or input, an output that cannot be written, too little memory, ctrl-C.
 """
 
 from __future__ import annotations
@@ -61,8 +60,9 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    """Print the version and exit, if the option is given."""
+    if requested:
         from dfltheory import __version__
 
         print(f"dfltheory {__version__}")
@@ -77,7 +77,7 @@ def main_options(
             "--version",
             callback=_version,
             is_eager=True,
-            help="Print the version and leave.",
+            help="Print the version and exit.",
         ),
     ] = False,
 ) -> None:
@@ -134,7 +134,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit status."""
+    """Run one command, by default that of ``sys.argv``, and return its exit status."""
     lenient()
     return ended(partial(_run, arguments))
 

@@ -26,15 +26,15 @@ def atlas(
         ),
     ] = None,
     measure: Annotated[
-        str, typer.Option(help="The left-hand side, as grad_norm_sq.")
+        str, typer.Option(help="Measure of the left-hand side, such as grad_norm_sq.")
     ] = "grad_norm_sq",
     topology: Annotated[
         str | None,
-        typer.Option(help="A topology's name, for m clients: its lam is taken."),
+        typer.Option(help="Name of a topology of m clients, which determines lam."),
     ] = None,
     instance: Annotated[
         Path | None,
-        typer.Option(help="An experiment file: hold its run against every theorem."),
+        typer.Option(help="An experiment file; its run is compared with all theorems."),
     ] = None,
     trust: TrustOption = False,
     truth: Annotated[
@@ -42,7 +42,8 @@ def atlas(
         typer.Option(
             "--truth",
             help=(
-                "Also the exact expectation on quadratics at each theorem's best steps."
+                "Also print the exact expectation on quadratics, at the best step sizes"
+                " of each theorem."
             ),
         ),
     ] = False,
@@ -54,8 +55,9 @@ def atlas(
     The output states which theorems apply, which are vacuous, and which bound is the
     smallest.
 
-    Constants that are not given have typical values, which are listed. Symbols of your
-    own must be given. Each theorem is evaluated at its own best step sizes.
+    Constants that are not given have typical values, which are listed. Quantities that
+    only your own theorem has must be given. Each theorem is evaluated at its own best
+    step sizes.
 
     Examples:
 

@@ -79,8 +79,8 @@ def audit(
 
     if (key is None) == (not every):
         raise InputError(
-            "pass either a statement (such as dfedsam.theorem_4_5) or a paper (such as"
-            " dfedsam), or --all"
+            "pass a statement (such as dfedsam.theorem_4_5), a paper (such as dfedsam)"
+            " or --all, and only one of them"
         )
     findings = find(key, variant, tuple(check or ()), trust=trust)
     if key is not None and not check:
@@ -104,7 +104,7 @@ def audit(
 
 
 def _unregistered(key: str, variant: str | None, trust: bool) -> list[Theorem]:
-    """Return the statements that are not registered."""
+    """Return those statements of a key, paper or file that are not registered."""
     from dfltheory.bounds import registry
     from dfltheory.bounds.reference import load_all
 

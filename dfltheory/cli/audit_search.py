@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from dfltheory.counterexamples.finding import Finding as SearchFinding
 
 SEARCH_SECONDS = 5.0
+"""Time budget of the search."""
 
 
 def searched(theorem: Theorem, reference: str) -> AuditFinding:
-    """Return the finding of a search of five seconds.
+    """Search for a counterexample for five seconds; return the outcome as a finding.
 
-    It is an error with a confirmed counterexample, a warning with a growing family of
-    problems, or a note that says how much was searched, or why nothing was.
+    It is an error for a confirmed counterexample, a warning for a family of problems
+    along which the ratio grows, and otherwise a note on what was searched, or why
+    nothing was.
     """
     import dfltheory.counterexamples as engine
 
@@ -53,8 +55,8 @@ def _doubt(result: SearchFinding) -> str:
     """Return why a search without a counterexample says even less than usual."""
     if math.isnan(result.ratio):
         return (
-            ", but could judge none of them: none meets the conditions with a bound"
-            f" above {UNDERFLOW_LIMIT:g}"
+            ", but none of them could be judged, since none meets the conditions with a"
+            f" bound above {UNDERFLOW_LIMIT:g}"
         )
     if result.undecided:
         return f" that floating point can decide ({'; '.join(result.undecided)})"

@@ -45,7 +45,7 @@ def bound(
     plot: Annotated[
         tuple[str, Path] | None,
         typer.Option(
-            metavar="NAME FILE", help="Draw the terms over NAME (as T) to FILE."
+            metavar="NAME FILE", help="Draw the terms over NAME, such as T, to FILE."
         ),
     ] = None,
     latex: Annotated[bool, typer.Option(help="Print the statement in LaTeX.")] = False,
@@ -59,29 +59,31 @@ def bound(
     steps: Annotated[
         bool,
         typer.Option(
-            "--steps", help="Each step size: the admissible interval, and the best one."
+            "--steps", help="Print the admissible interval and the best step sizes."
         ),
     ] = False,
     derivative: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="d bound / d NAME: the formula, and its number where --set gives all.",
+            help="Print d bound / d NAME, and its value if --set gives all quantities.",
         ),
     ] = None,
     dominance: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=LOW:HIGH:COUNT",
-            help="Which term rules in which regime of NAME.",
+            help="Print which term is the largest in which range of NAME.",
         ),
     ] = None,
     every: Annotated[
         bool,
-        typer.Option("--all", help="List lemmas, controls and all rates as well."),
+        typer.Option(
+            "--all", help="Also list lemmas, negative controls and all rates."
+        ),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Where the grid goes: .csv or .parquet.")
+        Path | None, typer.Option(help="File for the table of --grid: .csv, .parquet.")
     ] = None,
     trust: TrustOption = False,
     json: AsJson = False,
@@ -148,11 +150,11 @@ def _check_questions(asked: Sequence[str], out: Path | None) -> None:
     alone = [option for option in asked if option in ("--plot", "--grid", "--latex")]
     if alone and len(asked) > 1:
         raise InputError(
-            f"{' and '.join(asked)} are different questions: ask {alone[0]} alone"
+            f"{' and '.join(asked)} cannot be combined: use {alone[0]} alone"
         )
     if out is not None and "--grid" not in asked:
         raise InputError(
-            "--out is the file for the points of --grid: use --grid and --out together"
+            f"--out {out} is the file for the table of --grid: add --grid or omit --out"
         )
     if out is not None:
         check_writable(out)

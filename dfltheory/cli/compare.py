@@ -55,8 +55,8 @@ def compare(
         str | None,
         typer.Option(
             help=(
-                "What was run: dfedavg, dpsgd, ...; MODULE:CLASS or FILE.py:CLASS for"
-                " your own."
+                "The algorithm that was run: dfedavg, dpsgd, ...; MODULE:CLASS or"
+                " FILE.py:CLASS for your own."
             )
         ),
     ] = None,
@@ -66,34 +66,34 @@ def compare(
             "--set",
             metavar="NAME=VALUE...",
             help=(
-                "Hyperparameters and constants by the glossary's names, as eta=0.1 L=1"
-                " x0_sq=0; options of a topology as topology.degree=4."
+                "Hyperparameters and constants by glossary name, such as eta=0.1 L=1"
+                " x0_sq=0; options of a topology, such as topology.degree=4."
             ),
         ),
     ] = None,
     topology: Annotated[
         str | None,
         typer.Option(
-            help="ring, torus, ...: the network, with --m and --weights; or a matrix's"
-            " file."
+            help="Name of the network (ring, torus, ...), with --m and --weights; or"
+            " the file of a matrix."
         ),
     ] = None,
     weights: Annotated[
         str | None,
         typer.Option(help="The weight rule that the run used: metropolis, ..."),
     ] = None,
-    m: Annotated[int | None, typer.Option("--m", help="Clients.")] = None,
+    m: Annotated[int | None, typer.Option("--m", help="Number of clients.")] = None,
     start: Annotated[
         str | None,
         typer.Option(
-            help="common: all clients start at one model; different: they do not."
+            help="common: all clients start at the same model; different: they do not."
         ),
     ] = None,
     precision: Annotated[
-        str, typer.Option(help="float64, float32, ...: arithmetic of the run.")
+        str, typer.Option(help="Arithmetic of the run: float64, float32, ...")
     ] = "float64",
     confidence: Annotated[
-        float, typer.Option(help="Of the two-sided interval.")
+        float, typer.Option(help="Confidence level of the two-sided interval.")
     ] = 0.95,
     method: Annotated[
         str, typer.Option(help="student, or bootstrap (8 seeds or more).")

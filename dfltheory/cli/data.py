@@ -79,7 +79,7 @@ def fetch(
 @app.command(cls=Command)
 def verify(
     name: Annotated[
-        str | None, typer.Argument(help="One set. Default: every set that is there.")
+        str | None, typer.Argument(help="One set. Default: all sets with files.")
     ] = None,
     data_root: Root = None,
     json: AsJson = False,
@@ -99,7 +99,8 @@ def verify(
     """
     from dfltheory.tasks import files
 
-    sets, failed, lines = {}, False, []
+    sets: dict[str, dict[str, object]] = {}
+    failed, lines = False, []
     for set_name in [name] if name else sorted(files.SETS):
         states = files.verify(set_name, data_root)
         absent = all(state.state == "missing" for state in states)
@@ -107,9 +108,8 @@ def verify(
         status = "wrong" if wrong else "ok"
         if absent:
             status = "absent"
-        failed = (
-            failed or status == "wrong" or (status == "absent" and name is not None)
-        )
+        if status == "wrong" or (absent and name is not None):
+            failed = True
         sets[set_name] = {
             "status": status,
             "files": [
@@ -123,8 +123,8 @@ def verify(
     if all(result["status"] == "absent" for result in sets.values()):
         failed = True
         lines.append(
-            "nothing was compared: `dfltheory data fetch NAME` downloads a set;"
-            " --data-root says where"
+            "nothing was compared: `dfltheory data fetch NAME` downloads a set to the"
+            " folder of --data-root"
         )
     emit(
         {"data_root": str(root), "ok": not failed, "sets": sets},
@@ -192,6 +192,7 @@ def _table(parts: Partition, loaded: ImageSet) -> None:
     shape = " x ".join(map(str, loaded.shape))
     images = f"{len(loaded.train_y)} training and {len(loaded.test_y)} test images"
     print(f"{loaded.name}: {images}, {shape}, {loaded.classes} labels")
+    # a column for each label, or one with the number of labels of a client
     few = loaded.classes <= 10
     names = loaded.labels if few else ["labels"]
     table = Table("client", "training", "test", *names, box=None)

@@ -41,14 +41,14 @@ def falsify(
     variant: Variant = None,
     seconds: Annotated[
         float,
-        typer.Option(help="Time budget of the search; confirming a hit is extra."),
+        typer.Option(help="Time budget of the search, without that of confirmation."),
     ] = 60.0,
     candidates: Annotated[
         int | None,
         typer.Option(
             help=(
-                "Budget in problems tried, not in seconds: the same search on any"
-                " machine."
+                "Budget as a number of candidate problems instead of seconds; the"
+                " search is then the same on any machine."
             )
         ),
     ] = None,
@@ -79,8 +79,8 @@ def falsify(
         bool,
         typer.Option(
             help=(
-                "With --replay: check it in rational numbers, with neither torch nor"
-                " search."
+                "With --replay: check the counterexample in rational numbers, without"
+                " torch and without a search."
             )
         ),
     ] = False,
@@ -153,17 +153,10 @@ def falsify(
         raise InputError("--exact checks a saved counterexample: add --replay FILE")
     whole_number("seed", seed, 0)
     if show is not None:
-        if any(given is not None for given in (key, variant, replay, out)):
-            raise InputError(
-                "--show KEY[:VARIANT] prints a stored counterexample: omit the theorem,"
-                " --variant, --replay and --out"
-            )
+        _check_show((key, variant, replay, simplify, control, out))
         show_stored(show, as_json)
     elif simplify is not None:
-        if replay is not None:
-            raise InputError(
-                "--simplify and --replay cannot be combined: run two commands"
-            )
+        _check_simplify(replay, control)
         simplify_file(simplify, _loaded(key, variant, trust), out, as_json)
     elif replay is not None:
         _check_replay(key, control, out)
@@ -187,6 +180,26 @@ def _loaded(key: str | None, variant: str | None, trust: bool) -> Theorem | None
     from dfltheory.bounds.reference import load
 
     return None if key is None else load(key, variant, trust=trust)
+
+
+def _check_show(others: Sequence[object]) -> None:
+    """Raise InputError if another argument or option is given with --show."""
+    if any(given is not None for given in others):
+        raise InputError(
+            "--show KEY[:VARIANT] prints a stored counterexample: omit the theorem,"
+            " --variant, --replay, --simplify, --control and --out"
+        )
+
+
+def _check_simplify(replay: Path | None, control: str | None) -> None:
+    """Raise InputError if a conflicting option is given with --simplify."""
+    if replay is not None:
+        raise InputError("--simplify and --replay cannot be combined: run two commands")
+    if control is not None:
+        raise InputError(
+            f"--control {control} applies to a search: omit it with --simplify, whose"
+            " file names its statement"
+        )
 
 
 class _Budget(NamedTuple):
@@ -293,7 +306,10 @@ def _control(theorem: Theorem, name: str) -> Theorem:
 
 
 def _replay_exactly(file: Path, given: Theorem | None, as_json: bool) -> None:
-    """Print both sides as fractions; exit status 1 if the left is larger."""
+    """Print both sides of a saved counterexample as fractions.
+
+    Exit status 1 if the left one is larger.
+    """
     from dfltheory.counterexamples.digits import all_digits
     from dfltheory.counterexamples.rational import verify_rationally
     from dfltheory.counterexamples.saved import instance_of
@@ -369,6 +385,3 @@ def _print(finding: Finding, warnings: Sequence[str] = ()) -> None:
         )
     for warning in warnings:
         console.print(f"warning: {warning}", markup=False)
-
-
-__all__ = []

@@ -63,7 +63,7 @@ PLACES_OF_OPTIONS = {
     "--task": _OF_A_RUN.format("--task", "--task"),
     "--batch": _OF_TRAINING.format("--batch"),
 }
-"""Commands that have an option, by its name, for commands that lack it."""
+"""For messages of commands that lack an option: which commands have it, by its name."""
 
 EXAMINERS = ("audit", "falsify", "referee", "prove")
 """Commands that examine a statement, not one of its settings."""
@@ -81,7 +81,7 @@ FIELDS_OF_OPTIONS = {
 """Options of some commands, and the corresponding fields of experiment files."""
 
 CONSTANTS_OF_OPTIONS = {"--rounds": "T"}
-"""Options with another name in the glossary."""
+"""Glossary names of options that are called otherwise there."""
 
 
 CURVES, NETWORKS, TRAINING = "Curves", "Networks", "Training"
@@ -91,8 +91,7 @@ HEADINGS = (CURVES, NETWORKS, TRAINING, THEOREMS, FILES)
 
 
 _SCIENTIFIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
-
-
+"""A number in scientific notation, such as 1e6."""
 _STOPS = (OSError, MemoryError, KeyboardInterrupt)
 """Exceptions by which the system or the user stops a command."""
 
@@ -112,6 +111,7 @@ class Group(FlagsWithoutType, TyperGroup):
         return sorted(self.commands, key=self._position)
 
     def _position(self, name: str) -> int:
+        """Return the position of a command's heading; without one, the last."""
         panel = getattr(self.commands[name], "rich_help_panel", None)
         return HEADINGS.index(panel) if panel in HEADINGS else len(HEADINGS)
 
@@ -178,7 +178,7 @@ class Command(FlagsWithoutType, TyperCommand):
                 name = parameter.opts[-1]
                 if not isinstance(parameter, TyperOption):
                     name = name.upper()  # help shows arguments in capitals
-                raise InputError(f"{name} is empty: use the path of a file or folder")
+                raise InputError(f"{name} is empty: give the path of a file or folder")
             for value in given if isinstance(given, (list, tuple)) else [given]:
                 _check_number(parameter.opts[-1], value)
         return left
@@ -203,6 +203,7 @@ class Command(FlagsWithoutType, TyperCommand):
 
 
 def _takes_whole_numbers(parameter: TyperOption) -> bool:
+    """Return whether the values of an option are integers."""
     annotation = getattr(parameter.type_descriptor, "annotation", None)
     return annotation in (int, list[int])
 
@@ -236,7 +237,7 @@ def _check_number(name: str, value: object) -> None:
             f"{name} {value} does not fit into 64 bits: use a smaller number"
         )
     if isinstance(value, float) and math.isnan(value):
-        raise InputError(f"{name} nan is not a number")
+        raise InputError(f"{name} nan is not a number: give a finite number or inf")
 
 
 def usage_message(wrong: typer.TyperException) -> str:
@@ -277,7 +278,7 @@ def usage_message(wrong: typer.TyperException) -> str:
 
 
 def _with_what_is_allowed(wrong: typer.TyperException, message: str) -> str:
-    """Return a message with what a missing argument is, or which commands there are."""
+    """Return a message, completed by what an argument is or which commands exist."""
     parameter, context = getattr(wrong, "param", None), getattr(wrong, "ctx", None)
     explained = _first_sentence(getattr(parameter, "help", None) or "")
     if message.startswith("Missing") and explained:
@@ -289,9 +290,9 @@ def _with_what_is_allowed(wrong: typer.TyperException, message: str) -> str:
 
 
 def _name_in_set(option: str, is_field: bool) -> str | None:
-    """Return the name of an option's value in ``--set``, or None.
+    """Return the name by which ``--set`` sets an option; None if it cannot.
 
-    It is a field of an experiment file, or a quantity of the glossary.
+    It is a field of an experiment file if ``is_field``, else a glossary name.
     """
     if is_field:
         return FIELDS_OF_OPTIONS.get(option)

@@ -1,4 +1,4 @@
-"""What ``--help`` of a command shows: its examples, and options without a value."""
+"""Layout of ``--help``: examples that can be copied, and flags without a type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EXAMPLE_WIDTH = 76
 def copyable_examples(text: str) -> str:
     """Return the help of a command whose examples can be pasted into a shell.
 
-    A long example has several lines, each but the last with a backslash at its end.
+    A long example is split into lines that end with a backslash, except for the last.
     """
     explanation, heading, examples = text.partition("Examples:")
     blocks = examples.split("\n\n")

@@ -5,6 +5,7 @@ Output is text for people, or one JSON document for programs.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -30,13 +31,13 @@ AsJson = Annotated[
 Variant = Annotated[
     str | None,
     typer.Option(
-        help="printed, appendix, corrected, ...; without it the first that there is."
+        help="printed, appendix, corrected, ... Default: the first one of the theorem."
     ),
 ]
 ValuesOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE...", help="Values, by the glossary's names."
+        "--set", metavar="NAME=VALUE...", help="Values of quantities by glossary name."
     ),
 ]
 ChangeOption = Annotated[
@@ -44,7 +45,7 @@ ChangeOption = Annotated[
     typer.Option(
         "--set",
         metavar=FIELD_VALUE,
-        help="A field of the document, as run.rounds=10; repeatable.",
+        help="A field of the experiment, such as run.rounds=10; repeatable.",
     ),
 ]
 TrustOption = Annotated[
@@ -52,8 +53,8 @@ TrustOption = Annotated[
     typer.Option(
         "--trust",
         help=(
-            "Allow the file to name code by MODULE:NAME or FILE.py:NAME; it is"
-            " imported, and so it runs."
+            "Allow the file to refer to code by MODULE:NAME or FILE.py:NAME, which is"
+            " then imported and thus executed."
         ),
     ),
 ]
@@ -62,8 +63,8 @@ Force = Annotated[
     typer.Option(
         "--force",
         help=(
-            "Run although arguments or code differ from those that the file or"
-            " checkpoint records."
+            "Run even if arguments or code differ from those recorded in the file or"
+            " checkpoint."
         ),
     ),
 ]
@@ -71,14 +72,14 @@ Data = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.npz",
-        help="Your own examples: X, y and how the clients share them; replaces --task.",
+        help="Your own data: X, y and the client of each example; replaces --task.",
     ),
 ]
 TaskOptions = Annotated[
     list[str] | None,
     typer.Option(
         "--task-option",
-        help="NAME=VALUE of the task, as alpha=0.3 or zeta=0.5; repeatable.",
+        help="NAME=VALUE of the task, such as alpha=0.3 or zeta=0.5; repeatable.",
     ),
 ]
 
@@ -131,7 +132,7 @@ def assignments(items: list[str] | None) -> dict[str, AssignedValue]:
     for item, (left, sign, right) in zip(items or [], pairs, strict=True):
         name, text = left.strip(), right.strip()
         if not sign or not name or not text:
-            raise InputError(f"{item!r} is not of the form NAME=VALUE, as in K=5")
+            raise InputError(f"{item!r} must have the form NAME=VALUE, such as K=5")
         if name in values:
             raise InputError(f"{name} is set {names.count(name)} times: set it once")
         values[name] = parsed_value(text)
@@ -152,12 +153,11 @@ def assigned_values(
         word for word in context.args if Path(word).suffix.lower() in (".toml", ".json")
     ]
     if files:
-        takes = any(parameter.name == "config" for parameter in context.command.params)
-        config = f"pass one experiment as --config {files[0]}, and " if takes else ""
-        raise InputError(
-            f"{files[0]} is not NAME=VALUE: {config}run a grid with [sweep] by"
-            f" `dfltheory sweep {files[0]}`"
-        )
+        has_config = any(param.name == "config" for param in context.command.params)
+        advice = f"`dfltheory sweep {files[0]}` runs a grid with [sweep]"
+        if has_config:
+            advice = f"pass one experiment as --config {files[0]}; {advice}"
+        raise InputError(f"{files[0]} is not of the form NAME=VALUE: {advice}")
     return assignments([*(given or []), *context.args])
 
 
@@ -173,7 +173,7 @@ def check_picture(path: Path, option: str = "--plot") -> None:
 
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(
-            f"{option} {path}: pictures are drawn to .png, .pdf or .svg files"
+            f"{option} {path} must be a .png, .pdf or .svg file, because it is a figure"
         )
     check_writable(path)
 
@@ -224,7 +224,7 @@ def changes(
 
 
 def first_task(name: str, **values: object) -> dict[str, object]:
-    """Return a [task] with the given values, restricted to options of the task.
+    """Return the section [task] for a task, with those values that it has options for.
 
     Options with the default None are omitted, since the task computes their values.
     """
@@ -274,16 +274,23 @@ def network_field(text: str, folder: Path) -> tuple[str, str]:
 
 
 def parsed_value(text: str) -> AssignedValue:
-    """Return text as an integer, a float or a boolean if it has that form."""
+    """Return text as an integer, a float or a boolean if it has that form.
+
+    Raises
+    ------
+    InputError
+        The text is nan, or an integer that does not fit into 64 bits.
+    """
     for kind in (int, float):
         try:
             value = kind(text)
         except ValueError:
             continue
-        if value != value or (isinstance(value, int) and abs(value) > LARGEST_WHOLE):
+        if math.isnan(value):
+            raise InputError(f"{text} is not a number: give a finite number or inf")
+        if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
             raise InputError(
-                f"{text} is"
-                f" {'not a number' if value != value else 'too large for 64 bits'}"
+                f"{text} does not fit into 64 bits: use a smaller number, or a float"
             )
         return value
     return {"true": True, "false": False}.get(text.lower(), text)

@@ -33,7 +33,7 @@ def prove(
         typer.Option(
             help=(
                 "MODULE:NAME or FILE.py:NAME of the proof script, or of a list of"
-                " scripts; it is imported, and so it runs."
+                " scripts. It is imported and thus executed."
             )
         ),
     ],
@@ -49,7 +49,7 @@ def prove(
     ``--export`` writes a proof that ``validation/proof_checker/check_proof.py`` checks
     without this package.
 
-    Exit status 1 when the statement is not proved.
+    Exit status 1 if the statement is not proved.
 
     Examples:
 

@@ -25,7 +25,9 @@ def referee(
     variant: Variant = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The page to write (referee-KEY-VARIANT.html here)."),
+        typer.Option(
+            help="The page. Default: referee-KEY-VARIANT.html in this folder."
+        ),
     ] = None,
     counterexample: Annotated[
         Path | None,
@@ -49,15 +51,15 @@ def referee(
         int | None,
         typer.Option(
             help=(
-                "Budget of each search in problems tried, not in seconds: the same"
-                " search on any machine."
+                "Budget of each search as a number of candidate problems instead of"
+                " seconds; the search is then the same on any machine."
             )
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the searches.")] = 0,
     claim: Annotated[
         Path | None,
-        typer.Option(help="The JSON file to write (claim.json next to the page)."),
+        typer.Option(help="The JSON file. Default: claim.json next to the page."),
     ] = None,
     trust: TrustOption = False,
     json: AsJson = False,
@@ -96,6 +98,8 @@ def referee(
     file = out or Path(f"referee-{theorem.key}-{theorem.variant}.html")
     chosen = "" if variant is None else f" --variant {variant}"
     command = f"dfltheory referee {shlex.quote(key)}{chosen} {budget.words}"
+    if trust:
+        command += " --trust"
     if counterexample is not None:
         command += f" --counterexample {shlex.quote(str(counterexample))}"
     written = write_page(

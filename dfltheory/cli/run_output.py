@@ -153,7 +153,7 @@ def print_history(history: History) -> None:
         print(f"means over {history.seeds} seeds")
     if history.diverged_at is not None:
         print(
-            f"diverged by round {history.diverged_at}: take a smaller step size (--eta)"
+            f"diverged by round {history.diverged_at}: use a smaller step size (--eta)"
         )
     print(f"{history.seconds:.1f} s")
 

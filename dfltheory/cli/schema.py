@@ -12,25 +12,31 @@ from dfltheory.files import json_text
 
 
 def _experiment(own: Sequence[str]) -> dict[str, object]:
+    """Return the schema of experiment files."""
     from dfltheory.experiments.schema import experiment_schema
 
     return experiment_schema(own)
 
 
 def _theorem(own: Sequence[str]) -> dict[str, object]:
+    """Return the schema of theorem files."""
     from dfltheory.bounds.theorem_models import theorem_schema
 
     return theorem_schema()
 
 
 def _claim(own: Sequence[str]) -> dict[str, object]:
+    """Return the schema of ``claim.json``."""
     from dfltheory.experiments.claim_document import claim_schema
 
     return claim_schema()
 
 
 SCHEMAS = {"claim": _claim, "experiment": _experiment, "theorem": _theorem}
-"""Functions of the user's own code that return the JSON schema of a kind of file."""
+"""For each kind of file, the function that returns its JSON schema.
+
+Its argument contains references to the user's own algorithms and tasks.
+"""
 
 
 def schema(
@@ -63,5 +69,7 @@ def schema(
     """
     checked_name("kind of file", kind, SCHEMAS)
     if own and kind != "experiment":
-        raise InputError(f"--own applies to experiment files, not to a {kind}")
+        raise InputError(
+            f"--own applies to the schema of an experiment, not of a {kind}: omit it"
+        )
     print(json_text(SCHEMAS[kind](own or [])))

@@ -92,8 +92,8 @@ def simplify_hit(
     if not simpler.steps:
         if not as_json:
             print(
-                "no simpler counterexample was found in the time of the search;"
-                f" dfltheory falsify --simplify {file} has no limit"
+                "no simpler counterexample was found within the budget of the search;"
+                f" `dfltheory falsify --simplify {file}` has no time limit"
             )
         return
     if not as_json:

@@ -42,14 +42,16 @@ def sweep(
         typer.Option(help="Folder of the results. Default: results/FILE's name."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Local processes. Default: one for each core.")
+        int | None,
+        typer.Option(help="Number of local processes. Default: one for each core."),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help=(
-                "A dask scheduler, as tcp://10.0.0.1:8786, in place of local processes."
+                "A dask scheduler, such as tcp://10.0.0.1:8786, instead of local"
+                " processes."
             ),
         ),
     ] = None,

@@ -71,7 +71,8 @@ def show_topology(
         ),
     ] = None,
     q: Annotated[
-        int, typer.Option("--Q", help="Gossip steps a round, for Phi(lambda, m, Q).")
+        int,
+        typer.Option("--Q", help="Gossip steps per round, for Phi(lambda, m, Q)."),
     ] = 1,
     option: Annotated[
         list[str] | None,
@@ -245,7 +246,7 @@ def _numbering(names: list[str] | None) -> str:
 def compare_topologies(
     names: Annotated[
         list[str],
-        typer.Argument(help="Topologies; a number among them counts as a further m."),
+        typer.Argument(help="Topologies. A number among them is a further value of m."),
     ],
     m: Annotated[
         list[int] | None,
@@ -256,7 +257,7 @@ def compare_topologies(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the spectral gaps of several topologies at several m.
+    """Compare the spectral gaps of several topologies at several numbers of clients.
 
     The exponent p of gap ~ m^-p is fitted.
 
@@ -282,6 +283,6 @@ def _options(items: list[str] | None) -> dict[str, object]:
             options["sides"] = tuple(int(s) for s in str(options["sides"]).split("x"))
         except ValueError:
             raise InputError(
-                f"sides={options['sides']} must be two whole numbers, as in sides=4x8"
+                f"sides={options['sides']} must be two integers, as in sides=4x8"
             ) from None
     return options

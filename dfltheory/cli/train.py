@@ -62,8 +62,8 @@ def train(
         str,
         typer.Option(
             help=(
-                "dfedsam, dpsgd, ...: the paper's name; MODULE:CLASS or FILE.py:CLASS"
-                " for your own."
+                "Algorithm: dfedsam, dpsgd, ...; MODULE:CLASS or FILE.py:CLASS for your"
+                " own."
             )
         ),
     ] = "dfedsam",
@@ -71,8 +71,8 @@ def train(
         str,
         typer.Option(
             help=(
-                "quadratic, digits, cifar10, ...: the problem; MODULE:NAME or"
-                " FILE.py:NAME for your own."
+                "Task: quadratic, digits, cifar10, ...; MODULE:NAME or FILE.py:NAME for"
+                " your own."
             )
         ),
     ] = "digits",
@@ -80,8 +80,8 @@ def train(
         str,
         typer.Option(
             help=(
-                "ring, torus, exponential, ... (`dfltheory topology --list`), or a"
-                " matrix's file."
+                "Network: ring, torus, exponential, ... (`dfltheory topology --list`),"
+                " or the file of a matrix."
             )
         ),
     ] = "ring",
@@ -89,9 +89,9 @@ def train(
         str | None,
         typer.Option(help="Weight rule. Default: metropolis, or column_stochastic."),
     ] = None,
-    m: Annotated[int, typer.Option("--m", help="Clients.")] = 10,
+    m: Annotated[int, typer.Option("--m", help="Number of clients.")] = 10,
     rounds: Annotated[int, typer.Option(help="Communication rounds.")] = 20,
-    seeds: Annotated[int, typer.Option(help="Independent runs, side by side.")] = 1,
+    seeds: Annotated[int, typer.Option(help="Number of independent runs.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     eta: Annotated[
         float | None, typer.Option("--eta", help="Step size. Default: 0.1.")
@@ -100,16 +100,18 @@ def train(
         int | None,
         typer.Option(
             "--K",
-            help="Local steps a round. Default: 5; on images one epoch, at most 50.",
+            help="Local steps per round. Default: 5; on images one epoch, at most 50.",
         ),
     ] = None,
     rho: Annotated[
         float | None,
         typer.Option(
-            "--rho", help="SAM radius. Default: the paper's, as 0.01 for dfedsam."
+            "--rho", help="SAM radius. Default: the paper's, such as 0.01 for dfedsam."
         ),
     ] = None,
-    q: Annotated[int | None, typer.Option("--Q", help="Gossip steps a round.")] = None,
+    q: Annotated[
+        int | None, typer.Option("--Q", help="Gossip steps per round.")
+    ] = None,
     alpha: Annotated[float | None, typer.Option("--alpha", help="Momentum.")] = None,
     lam: Annotated[
         float | None, typer.Option("--lam", help="Penalty of DFedADMM.")
@@ -120,8 +122,8 @@ def train(
             "--set",
             metavar="NAME=VALUE...",
             help=(
-                "A hyperparameter, as decay=0.998, or field of the document, as"
-                " run.seeds=4."
+                "A hyperparameter, such as decay=0.998, or a field of the experiment,"
+                " such as run.seeds=4."
             ),
         ),
     ] = None,
@@ -157,7 +159,8 @@ def train(
     evaluate_every: Annotated[
         int | None,
         typer.Option(
-            help="Rounds between measurements. Default: 20 times; 5 times on images."
+            help="Rounds between measurements. Default: such that there are 20, or 5 on"
+            " images."
         ),
     ] = None,
     metric: Annotated[
@@ -165,8 +168,8 @@ def train(
         typer.Option(
             metavar="NAME...",
             help=(
-                "client_accuracy, client_loss: of every client's own model; mean, worst"
-                " and quantiles are printed and drawn."
+                "client_accuracy or client_loss, which measure the model of each"
+                " client; mean, worst and quantiles are printed and drawn."
             ),
         ),
     ] = None,
@@ -174,7 +177,7 @@ def train(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="An experiment file (TOML, JSON); options change what it says.",
+            help="An experiment file (TOML, JSON), whose values other options replace.",
         ),
     ] = None,
     trust: TrustOption = False,
@@ -182,7 +185,7 @@ def train(
     measure_on: Annotated[
         int,
         typer.Option(
-            help="Images that loss and gradient are measured on; 0: all of them."
+            help="Number of images for measuring loss and gradient; 0: all of them."
         ),
     ] = 10000,
     out: Annotated[
@@ -192,18 +195,16 @@ def train(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="File that the run is saved to as it proceeds, and continued from."
+            help="File to which the run is saved regularly, and from which it resumes."
         ),
     ] = None,
     checkpoint_every: Annotated[
         int | None,
-        typer.Option(help="Rounds between saves. Default: about every ten seconds."),
+        typer.Option(help="Rounds between saves. Default: about ten seconds of work."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train, and print measurements over the rounds.
-
-    They are loss, gradient norm, consensus error and accuracy.
+    """Train, and print loss, gradient norm, consensus error and accuracy by round.
 
     Hyperparameters that the algorithm does not have are rejected; those that are not
     given have its defaults.
@@ -232,7 +233,7 @@ def train(
             f"--measure-on {measure_on} must be a number of images, or 0 for all of"
             " them"
         )
-    saved, kept = None, "nothing is kept; --checkpoint FILE saves a run as it goes"
+    saved, kept = None, "nothing is kept; --checkpoint FILE saves a run regularly"
     if checkpoint is not None:
         saved = Checkpoint(checkpoint, checkpoint_every, force)
         kept = (
@@ -269,7 +270,7 @@ def train(
         if on_the_line(context, "topology") and not instance.algorithm.needs_topology:
             name = type(instance.algorithm).__name__
             raise InputError(
-                f"--topology {topology}: {name} does not use a network; leave it out"
+                f"--topology {topology}: {name} does not use a network: omit --topology"
             )
         images = measure_on
         if config is not None and not on_the_line(context, "measure_on"):
@@ -303,6 +304,3 @@ def _print_and_save(
         if not as_json:
             print(f"written to {out}")
     leave(history.diverged_at is None)
-
-
-__all__ = []

@@ -14,11 +14,20 @@ if TYPE_CHECKING:
 
 
 def take_dirichlet_partition(given: dict[str, object], config: Path | None) -> None:
-    """Set the partition implied by --dirichlet, unless another one is given."""
+    """Set the partition that --dirichlet implies, in the changes ``given`` by field.
+
+    Raises
+    ------
+    InputError
+        Another partition is given on the command line or in the file.
+    """
     written = _written_task(config).get("partition", "dirichlet")
     partition = given.setdefault("task.partition", written)
     if not str(partition).startswith("dirichlet"):
-        raise InputError(f"--dirichlet: the partition is {partition}, not dirichlet")
+        raise InputError(
+            f"--dirichlet is for a Dirichlet partition, but the partition is"
+            f" {partition}: omit one of them"
+        )
 
 
 def _written_task(config: Path | None) -> dict[str, object]:
@@ -73,9 +82,9 @@ DEFAULT_HYPERPARAMETERS = {
 
 
 def default_document(algorithm: str, task: str) -> dict[str, object]:
-    """Return the document of a run without an experiment file.
+    """Return the default document of a run without an experiment file.
 
-    It does not contain the options of the command line.
+    The options of the command line change it later.
     """
     from dfltheory.training.options import options_of
 

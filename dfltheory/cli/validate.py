@@ -1,7 +1,4 @@
-"""``dfltheory validate``: run an algorithm and compare it with its theorem.
-
-It runs on several topologies.
-"""
+"""``dfltheory validate``: run a theorem's algorithm, and compare the runs with it."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ from dfltheory.errors import InputError
 from dfltheory.files import check_writable
 
 if TYPE_CHECKING:
-    from dfltheory.bounds.theorem import Theorem
     from dfltheory.experiments.report import Study
 
 STUDY_FIELDS = {
@@ -47,6 +43,7 @@ STUDY_FIELDS = {
 }
 """Fields of the options in the document of the study."""
 DEFAULT_NETWORKS = ["ring", "torus", "exponential", "complete"]
+"""Topologies of a command that names none."""
 
 
 def validate(
@@ -64,47 +61,48 @@ def validate(
         str | None,
         typer.Option(
             help=(
-                "quadratic, digits, ...: the problem, or MODULE:NAME for your own."
-                " Default: quadratic; "
-                "sinusoidal where gradients are assumed bounded, coupled for partial"
-                " personalization."
+                "Task: quadratic, digits, ..., or MODULE:NAME for your own. Default:"
+                " quadratic; sinusoidal for theorems that assume bounded gradients,"
+                " coupled for partial personalization."
             )
         ),
     ] = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="In place of the theorem's: a name, or MODULE:CLASS for your own."
+            help="Algorithm instead of the theorem's: a name, or MODULE:CLASS."
         ),
     ] = None,
     topology: Annotated[
         list[str] | None,
         typer.Option(
             help=(
-                "A name or a matrix's file; again for more. Default: ring, torus,"
+                "Name, or file of a matrix; repeatable. Default: ring, torus,"
                 " exponential, complete."
             )
         ),
     ] = None,
-    m: Annotated[int, typer.Option(help="Clients.")] = 16,
+    m: Annotated[int, typer.Option(help="Number of clients.")] = 16,
     q: Annotated[
         list[int] | None,
-        typer.Option("--Q", help="Gossip steps a round; give it again for more."),
+        typer.Option("--Q", help="Gossip steps per round; repeatable."),
     ] = None,
     k: Annotated[
         int,
         typer.Option(
-            "--K", help="Local steps a round; 1 for a theorem that does not contain K."
+            "--K", help="Local steps per round; 1 by default if a theorem has no K."
         ),
     ] = 5,
     rounds: Annotated[
         int, typer.Option(help="Horizon T; the schedule's step sizes follow from it.")
     ] = 1000,
     seeds: Annotated[
-        int, typer.Option(help="Independent runs; the interval is over them.")
+        int, typer.Option(help="Number of independent runs, for the interval.")
     ] = 16,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
-    rho0: Annotated[float, typer.Option(help="rho = rho0 / sqrt(T).")] = 1.0,
+    rho0: Annotated[
+        float, typer.Option(help="Factor of the SAM radius rho = rho0 / sqrt(T).")
+    ] = 1.0,
     steps: Annotated[
         str,
         typer.Option(
@@ -116,14 +114,15 @@ def validate(
         ),
     ] = "admissible",
     variant: Annotated[
-        list[str] | None, typer.Option(help="Give it again for more. Default: all.")
+        list[str] | None, typer.Option(help="Variant; repeatable. Default: all.")
     ] = None,
     data: Data = None,
     model: Annotated[
         str | None,
         typer.Option(
             help=(
-                "Of --data: MODULE:CLASS or FILE.py:CLASS of a module, or softmax, mlp."
+                "Model for --data: softmax, mlp, or MODULE:CLASS or FILE.py:CLASS of a"
+                " torch module."
             )
         ),
     ] = None,
@@ -133,8 +132,8 @@ def validate(
         typer.Option(
             metavar="FILE",
             help=(
-                "An experiment file (TOML, JSON) with [theorem]; options change what it"
-                " says."
+                "An experiment file (TOML, JSON) with [theorem], whose values other"
+                " options replace."
             ),
         ),
     ] = None,
@@ -142,20 +141,20 @@ def validate(
     trust: TrustOption = False,
     force: Force = False,
     confidence: Annotated[
-        float, typer.Option(help="Of the two-sided interval.")
+        float, typer.Option(help="Confidence level of the two-sided interval.")
     ] = 0.95,
     method: Annotated[
         str,
         typer.Option(
             help=(
-                "student, or bootstrap (8 seeds or more; where a few seeds rule the"
-                " mean)."
+                "student, or bootstrap (8 seeds or more; for runs in which a few seeds"
+                " dominate the mean)."
             )
         ),
     ] = "student",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for table, figures and report; none: print only."),
+        typer.Option(help="Folder for table, figures and report. Default: none."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -269,12 +268,25 @@ def _default_document(
     """Return the document of a command without an experiment file.
 
     It runs the theorem's algorithm with its own schedule or, without one, with the
-    largest admissible step size up to 1/L. ``K`` is the given number of local steps. By
-    default it is 5, or 1 if the theorem does not contain it and thus covers only one
-    local step.
+    largest admissible step size up to 1/L.
+
+    Parameters
+    ----------
+    key : str
+        The theorem.
+    K : int, optional
+        Number of local steps. By default it is 5, or 1 if the theorem does not contain
+        it and thus covers only one local step.
+    algorithm : str, optional
+        An algorithm to use instead of the theorem's.
+    given : mapping
+        Values of the command line, by field.
+    trust : bool
+        Whether the theorem's file may refer to code.
     """
     from dfltheory.experiments.cases import VARIANTS, variants_of
-    from dfltheory.training.options import algorithm_name, builder, options_of
+    from dfltheory.experiments.standard_problems import task_name
+    from dfltheory.training.options import builder, algorithm_name, options_of
     from dfltheory.verdicts.admissible_steps import supplied_names
     from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
     from dfltheory.verdicts.schedule import (
@@ -320,7 +332,7 @@ def _default_document(
     variants = [variant.variant for variant in theorems if variant.variant in VARIANTS]
     if variants:
         section["variants"] = variants
-    task = given.get("task.name") or _usual_task(theorem)
+    task = given.get("task.name") or task_name(theorem)
     return {
         "title": f"{theorem.key} against measured runs",
         "task": first_task(task, m=16, seed=given.get("run.seed", 0)),
@@ -339,15 +351,6 @@ def _check_given(lacking: list[str], key: str) -> None:
             f"[algorithm] lacks {names}, and {key} has no schedule for it: add"
             f" {options}"
         )
-
-
-def _usual_task(theorem: Theorem) -> str:
-    """Return the name of the task that satisfies the assumptions of a theorem."""
-    from dfltheory.verdicts.given_values import BOUNDED_GRADIENTS, TWO_BLOCKS
-
-    if theorem.scope.two_blocks:
-        return TWO_BLOCKS
-    return BOUNDED_GRADIENTS if theorem.scope.bounded_gradients else "quadratic"
 
 
 def _print_and_save(study: Study, out: Path | None, as_json: bool) -> None:

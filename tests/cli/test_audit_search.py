@@ -31,4 +31,4 @@ def test_search_says_whether_it_could_judge_a_candidate(monkeypatch, bound, judg
     )
     finding = audit_search.searched(theorem, "mine.toml")
     assert finding.severity == "note"
-    assert ("judge none" in finding.message) is not judged
+    assert ("could be judged" in finding.message) is not judged

@@ -166,3 +166,17 @@ def test_a_counterexample_that_cannot_be_saved_is_printed(
     assert "No space left" in captured.err
     (tmp_path / "saved.json").write_text(captured.out[captured.out.index("\n{\n") :])
     assert dfltheory("--replay", "saved.json")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--show", "dfedsam.theorem_4_5:printed", "--control", "halved"),
+        ("--show", "dfedsam.theorem_4_5:printed", "--simplify", str(HIT)),
+        ("--simplify", str(HIT), "--control", "halved"),
+    ],
+)
+def test_options_that_would_have_no_effect_are_rejected(dfltheory, arguments):
+    status, printed = dfltheory(*arguments)
+    assert status == 2
+    assert all(option in printed.err for option in arguments[::2])
