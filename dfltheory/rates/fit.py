@@ -259,7 +259,7 @@ def fit_points(
 ) -> RateFit:
     """Fit the exponent of given points, for example of a sweep.
 
-    The exponent is compared with ``predicted``, else with ``prediction``, else with the
+    The exponent is compared with ``prediction``, else with ``predicted``, else with the
     exponent of the bound at these points.
 
     Parameters
