@@ -286,7 +286,7 @@ def _default_document(
     """
     from dfltheory.experiments.cases import VARIANTS, variants_of
     from dfltheory.experiments.standard_problems import task_name
-    from dfltheory.training.options import builder, algorithm_name, options_of
+    from dfltheory.training.options import algorithm_name, builder, options_of
     from dfltheory.verdicts.admissible_steps import supplied_names
     from dfltheory.verdicts.hyperparameters import hyperparameter_fields, quantities_of
     from dfltheory.verdicts.schedule import (

@@ -12,6 +12,7 @@ from dfltheory.plots.groups import (
     by_left_side,
     families,
     left_side_formula,
+    left_sides_label,
     refuse_empty,
     side_names,
 )

@@ -14,6 +14,7 @@ from dfltheory.plots.groups import (
     bound_label,
     families,
     left_side_formula,
+    left_sides_label,
     refuse_empty,
     side_names,
 )

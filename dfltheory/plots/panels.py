@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfltheory.plots import look
-from dfltheory.plots.groups import check_drawable, families, left_side_formula, refuted_note
+from dfltheory.plots.groups import (
+    check_drawable,
+    families,
+    left_side_formula,
+    refuted_note,
+)
 from dfltheory.plots.labels import formula, gap_label, horizon_label, label_points
 from dfltheory.plots.layout import set_text_size
 from dfltheory.plots.notation import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfltheory.arrays import FloatArray
 from dfltheory.confidence import half_widths
-from dfltheory.errors import InputError, UnknownNameError, one_of
+from dfltheory.errors import InputError, UnknownNameError, checked_name
 from dfltheory.plots.groups import check_drawable, refuted_note
 from dfltheory.plots.horizons import VerdictLike, bound_over, mean_band
 from dfltheory.plots.labels import (
@@ -284,7 +284,7 @@ def band(
     InputError
         If the confidence is not in (0, 1).
     """
-    one_of("measure of the run", measure, run.measures())
+    checked_name("measure of the run", measure, run.measures())
     check_confidence(confidence)
     samples = run.measures()[measure]
     mean = samples.mean(axis=0)
@@ -302,7 +302,9 @@ def check_confidence(confidence: float) -> None:
         )
 
 
-def _fill_band(ax: Axes, x: np.ndarray, low: Floats, high: Floats, color: str) -> None:
+def _fill_band(
+    ax: Axes, x: np.ndarray, low: FloatArray, high: FloatArray, color: str
+) -> None:
     """Shade the area between two curves."""
     ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 

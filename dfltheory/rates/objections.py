@@ -17,7 +17,7 @@ _SAME = 1e-6
 """Relative difference up to which two values count as equal."""
 
 
-def not_exceeded(measured: Array, bound: Array) -> str:
+def not_exceeded(measured: FloatArray, bound: FloatArray) -> str:
     """Return why points do not contradict a bound; empty if one exceeds it."""
     if (measured > bound).any():
         return ""

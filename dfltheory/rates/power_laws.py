@@ -231,7 +231,7 @@ def _bends_beyond_randomness(
     return bool((sizes > np.maximum(critical * errors, _ROUNDING)).any())
 
 
-def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+def _logarithms(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return log x and log y; InputError unless both are (n,) and positive."""
     x_values, y_values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x_values.ndim != 1 or x_values.shape != y_values.shape:

@@ -131,7 +131,7 @@ def push_sum_near_misses(
         If there is no such law.
     """
     law = draw(st.sampled_from(_PUSH_SUM_LAWS)) if law is None else law
-    one_of("law", law, _PUSH_SUM_LAWS)
+    checked_name("law", law, _PUSH_SUM_LAWS)
     m = draw(st.integers(max(min_m, 3), max_m))
     P = draw(column_stochastic_matrices(m, m)) * 0.5 + 0.5 / m
     i, j = draw(st.permutations(range(m)))[:2]

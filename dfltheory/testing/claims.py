@@ -26,7 +26,7 @@ from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import equalities, expanded_conditions, values_at
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.constants import NetworkConstants
-from dfltheory.errors import DFLTheoryError, InputError, one_of
+from dfltheory.errors import DFLTheoryError, InputError, checked_name
 from dfltheory.exact import exactly
 from dfltheory.testing.claim_problems import (
     ClaimProblem,
@@ -108,7 +108,7 @@ def check_claim(subject: Callable[..., object], claim: StatedClaim) -> None:
     """
     options = dict(claim.options)
     examples = options.pop("examples")
-    one_of("kind of claim", claim.kind, ("respects", "reduces_to"))
+    checked_name("kind of claim", claim.kind, ("respects", "reduces_to"))
     if claim.kind == "respects":
         trial = _RespectsTrial(subject, load(claim.of, options["variant"]), claim)
     else:

@@ -109,7 +109,7 @@ class BoundLogger:
         }
         return self._record(self._rounds, measures)
 
-    def _record(self, rounds: list[int], measures: dict[str, Floats]) -> History:
+    def _record(self, rounds: list[int], measures: dict[str, FloatArray]) -> History:
         """Return the run with these measured rounds (R) and measures (S, R)."""
         parts: dict[str, Any] = {**self.description, **measures}
         return History.from_measurements(rounds=rounds, **parts)
@@ -274,13 +274,13 @@ def _with_algorithm(description: dict[str, Any]) -> dict[str, Any]:
     return {"algorithm": algorithm, **rest}
 
 
-def _names_and_seeds(measures: Mapping[str, Floats]) -> str:
+def _names_and_seeds(measures: Mapping[str, FloatArray]) -> str:
     """Return measures and their numbers of seeds as text, in alphabetical order."""
     items = sorted(measures.items())
     return ", ".join(f"{name} (seeds: {len(values)})" for name, values in items)
 
 
-def _numbers(name: str, value: object) -> Floats:
+def _numbers(name: str, value: object) -> FloatArray:
     """Return the values of a measure as an array, one number for each seed, (S,)."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().double().numpy()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dfltheory.arrays import FloatArray
 from dfltheory.bounds.clauses import Number
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.training.history import History
@@ -18,7 +19,7 @@ from dfltheory.verdicts.left_hand_side import (
     per_start_columns,
     proved_ceiling,
 )
-from dfltheory.verdicts.measures import Array, precision, stated_digits
+from dfltheory.verdicts.measures import precision, stated_digits
 from dfltheory.verdicts.rounding import bound_error
 from dfltheory.verdicts.run_values import RunValues
 from dfltheory.verdicts.statistics import Interval
@@ -237,7 +238,7 @@ def _rounding_decides(left: LeftHandSide) -> str:
     )
 
 
-def _log_evidence(left: LeftHandSide, ratios: Array) -> float:
+def _log_evidence(left: LeftHandSide, ratios: FloatArray) -> float:
     """Return the log of the e-value against "the left-hand side is within its bound".
 
     ``ratios`` are measured values over bounds, (S, k).

@@ -42,7 +42,7 @@ _HALVINGS = 45
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def in_bounds(samples: Array, bounds: Array | float) -> Array:
+def in_bounds(samples: FloatArray, bounds: FloatArray | float) -> FloatArray:
     """Return X_s/b_s (S, R) for ``samples`` (S, R) and ``bounds`` (S,) or a number.
 
     0/0 is 1, and X/0 with X > 0 is infinite.
@@ -54,7 +54,7 @@ def in_bounds(samples: Array, bounds: Array | float) -> Array:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def log_evidence(ratios: Array) -> Array:
+def log_evidence(ratios: FloatArray) -> FloatArray:
     """Return log e for each column of ratios X_s/b_s (S, R), an array (R,).
 
     It is -inf for a column with a negative or nan entry, which proves nothing.
@@ -68,7 +68,7 @@ def log_evidence(ratios: Array) -> Array:
     return np.where((ratios >= 0).all(axis=0), total, -np.inf)
 
 
-def log_evidence_of_all(ratios: Array) -> float:
+def log_evidence_of_all(ratios: FloatArray) -> float:
     """Return log e against the claim "E X_k <= b_k for at least one column k".
 
     It is the smallest log e of the columns of X_s/b_s (S, R).
@@ -77,7 +77,7 @@ def log_evidence_of_all(ratios: Array) -> float:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | None:
+def seeds_for(ratios: FloatArray, tail: float, any_column: bool = False) -> int | None:
     """Return about how many seeds with such ratios (S, R) give e >= 1/tail.
 
     Parameters
@@ -106,14 +106,14 @@ def seeds_for(ratios: Array, tail: float, any_column: bool = False) -> int | Non
     return int(np.ceil(worst)) if np.isfinite(worst) else None
 
 
-def evidence_lower_limits(samples: Array, tail: float) -> Array:
+def evidence_lower_limits(samples: FloatArray, tail: float) -> FloatArray:
     """Return a lower limit (R,) for the mean of each column of ``samples`` (S, R) >= 0.
 
     It is the largest b with e >= 1/tail against E X <= b.
     """
     # e <= 1 at b = the sample mean, since log(1 + c (x - 1)) <= c (x - 1)
-    high: Array = samples.mean(axis=0)
-    low: Array = np.zeros_like(high)
+    high: FloatArray = samples.mean(axis=0)
+    low: FloatArray = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         enough = _is_enough(samples, middle, tail)
@@ -121,8 +121,8 @@ def evidence_lower_limits(samples: Array, tail: float) -> Array:
     return low
 
 
-def least_lower_limit(samples: Array, tail: float) -> float:
-    """Return a lower limit for min_t E X_t, the smallest of :func:`evidence_lower_limits`."""
+def least_lower_limit(samples: FloatArray, tail: float) -> float:
+    """Return a lower limit for min_t E X_t, the least of the limits of all columns."""
     low, high = 0.0, float(samples.mean(axis=0).min())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -134,7 +134,7 @@ def least_lower_limit(samples: Array, tail: float) -> float:
     return low
 
 
-def log_evidence_of_any(ratios: Array) -> float:
+def log_evidence_of_any(ratios: FloatArray) -> float:
     """Return log e against the claim "E X_k <= b_k for every column k".
 
     It is the log of the mean of the columns' e-values of X_s/b_s (S, R). The mean is an
@@ -203,6 +203,8 @@ def upper_limit(samples: FloatArray, most: float, tail: float) -> float:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def _is_enough(samples: Array, bounds: Array | float, tail: float) -> NDArray[np.bool_]:
+def _is_enough(
+    samples: FloatArray, bounds: FloatArray | float, tail: float
+) -> NDArray[np.bool_]:
     """Return for each column whether e >= 1/tail against E X <= b."""
     return log_evidence(samples / bounds) >= -np.log(tail)

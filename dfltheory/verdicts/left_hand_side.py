@@ -98,7 +98,7 @@ class LeftHandSide:
         return self.run.rounds_measured[self._in_span]
 
     @cached_property
-    def samples(self) -> Array:
+    def samples(self) -> FloatArray:
         """Upper ends of the measure at :attr:`rounds`, (S, R).
 
         Unknown values are infinite: those of rounds after divergence, and values that
@@ -144,7 +144,7 @@ class LeftHandSide:
         return self.aggregate == "max"
 
     @cached_property
-    def columns(self) -> Array:
+    def columns(self) -> FloatArray:
         """Upper ends of the quantities whose expectations are compared, (S, k).
 
         They are all rounds for a minimum or a maximum, and otherwise the mean or sum
@@ -153,7 +153,7 @@ class LeftHandSide:
         return self._aggregate(self.samples)
 
     @cached_property
-    def least_columns(self) -> Array:
+    def least_columns(self) -> FloatArray:
         """Lower ends of the columns, (S, k); unknown values are at least 0.
 
         Rounds after divergence are included. Leaving them out would be a choice that
@@ -166,7 +166,7 @@ class LeftHandSide:
         return np.where(np.isfinite(self.samples), self.samples, 0.0)
 
     @property
-    def known_columns(self) -> Array:
+    def known_columns(self) -> FloatArray:
         """The columns of the printed estimate, (S, k).
 
         Unknown rounds are infinite for a minimum, which ignores them, and otherwise 0.
@@ -186,7 +186,7 @@ class LeftHandSide:
             case aggregate:
                 raise InputError(f"{self.theorem}: {_unknown_aggregate(aggregate)}")
 
-    def over_columns(self, values: ArrayLike) -> Array:
+    def over_columns(self, values: ArrayLike) -> FloatArray:
         """Return the left-hand side for values of the columns, (..., k) to (...).
 
         It is the largest column for a maximum, and otherwise the smallest one, which is
@@ -245,11 +245,11 @@ class LeftHandSide:
 
     # -- rounding --------------------------------------------------------------------
 
-    def lowered(self, values: ArrayLike) -> Array:
+    def lowered(self, values: ArrayLike) -> FloatArray:
         """Return values of the left-hand side, lowered by their rounding error."""
         return self._aggregate_rounding.lowered(values)
 
-    def raised(self, values: ArrayLike) -> Array:
+    def raised(self, values: ArrayLike) -> FloatArray:
         """Return values of the left-hand side, raised by their rounding error."""
         return self._aggregate_rounding.raised(values)
 
@@ -370,7 +370,7 @@ def distribution_free_upper_end(left: LeftHandSide, confidence: float) -> float:
     return evidence.upper_limit(columns, most, tail)
 
 
-def per_start_columns(left: LeftHandSide, columns: Array) -> Array:
+def per_start_columns(left: LeftHandSide, columns: FloatArray) -> FloatArray:
     """Return the columns that are compared with the bound of each seed's own start.
 
     For a minimum it is the smallest column (S, 1), since its round may depend on the

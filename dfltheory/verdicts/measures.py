@@ -93,7 +93,7 @@ def _weighted_block_gradients(run: History) -> FloatArray | None:
     return (shared * recorded["grad_u_sq_next"] + personal * recorded["grad_v_sq"]) / 4
 
 
-def _objective_gap(run: History) -> Array | None:
+def _objective_gap(run: History) -> FloatArray | None:
     """Return f(xbar^t) - f*, (S, R), or None if f or f* is unknown."""
     if np.isnan(run.loss).all():  # a run that was measured elsewhere, without f
         return None
@@ -110,7 +110,7 @@ DERIVED: dict[str, Derived] = {
 """Measures that no run records, by name."""
 
 
-def gap_above_minimum(values: Array, run: History) -> Gap | None:
+def gap_above_minimum(values: FloatArray, run: History) -> Gap | None:
     """Return values of f minus f*, with their rounding error; None if f* is unknown.
 
     A negative gap that rounding errors explain is replaced by 0.
@@ -193,7 +193,7 @@ def stated_digits(run: History) -> float:
 # -- the objective of a theorem
 
 
-def objective(run: History, theorem: Theorem) -> Array | None:
+def objective(run: History, theorem: Theorem) -> FloatArray | None:
     """Return the objective of a theorem in the measured rounds, (S, R).
 
     It is f(xbar^t), or F(ubar^t, V^t) for a theorem on a shared and a personal block;
@@ -204,7 +204,7 @@ def objective(run: History, theorem: Theorem) -> Array | None:
     return run.loss
 
 
-def objective_at_start(run: History, theorem: Theorem) -> Array | None:
+def objective_at_start(run: History, theorem: Theorem) -> FloatArray | None:
     """Return the objective at the theorem's first round, (S,).
 
     None if it was not measured, or is not finite.

@@ -63,10 +63,10 @@ class RoundingError:
     relative: FloatOrArray = 0.0
     bounded: bool = True
 
-    def lowered(self, values: ArrayLike) -> Array:
+    def lowered(self, values: ArrayLike) -> FloatArray:
         """Return the smallest true values that can be measured as ``values``.
 
-        They are 0 if they are below :data:`UNDERFLOW_LIMIT`, or if the error is not bounded.
+        They are 0 below :data:`UNDERFLOW_LIMIT`, or if the error is not bounded.
         """
         if not self.bounded:
             return np.zeros(np.shape(values))
@@ -77,13 +77,13 @@ class RoundingError:
         least = np.maximum(np.sqrt(shifted) - self.root, 0.0) ** 2
         return np.where(least < UNDERFLOW_LIMIT, 0.0, least)
 
-    def raised(self, values: ArrayLike) -> Array:
+    def raised(self, values: ArrayLike) -> FloatArray:
         """Return the largest true values that can be measured as ``values``."""
         measured = np.maximum(np.asarray(values, dtype=float), 0.0)
         return (np.sqrt(measured * (1 + self.relative) + self.shift) + self.root) ** 2
 
     @property
-    def of_zero(self) -> Numbers:
+    def of_zero(self) -> FloatOrArray:
         """Largest absolute value that may be measured if the true value is 0."""
         with np.errstate(over="ignore"):
             return self.shift + self.root**2
@@ -149,14 +149,14 @@ def start_errors(sizes: Sizes) -> dict[str, RoundingError]:
 # -- errors of the models
 
 
-def _curvature(sizes: Sizes) -> Numbers:
+def _curvature(sizes: Sizes) -> FloatOrArray:
     """Return L, or 1/eta if L is unknown, since theorems require about eta L <= 1."""
     if sizes.L is not None:
         return sizes.L
     return 0.0 if sizes.eta is None else 1 / sizes.eta
 
 
-def _condition_number(sizes: Sizes) -> Numbers:
+def _condition_number(sizes: Sizes) -> FloatOrArray:
     """Return L/mu, by which cancellation may magnify errors of gradients.
 
     1 if it is unknown or infinite.
@@ -168,7 +168,7 @@ def _condition_number(sizes: Sizes) -> Numbers:
     return np.where(np.isfinite(ratio) & (ratio > 1), ratio, 1.0)
 
 
-def _distance_per_round(sizes: Sizes) -> Numbers:
+def _distance_per_round(sizes: Sizes) -> FloatOrArray:
     """Return eta K ||g_i||, the distance that a client moves in a round.
 
     An unknown step size is taken to be 2/(L K). If L is unknown, too, or 0, the
@@ -183,7 +183,7 @@ def _distance_per_round(sizes: Sizes) -> Numbers:
     return np.where(L > 0, 2 * sizes.gradient / positive, sizes.size)
 
 
-def _roundings_per_round(sizes: Sizes) -> Numbers:
+def _roundings_per_round(sizes: Sizes) -> FloatOrArray:
     """Return how often a model is rounded in one round: K + Q sqrt(m) + 2."""
     return sizes.local_steps + sizes.gossip_steps * np.sqrt(sizes.clients) + 2
 
@@ -198,7 +198,7 @@ def _error_per_round(sizes: Sizes) -> FloatOrArray:
     return sizes.eps * rounded + sizes.step_error * distance + underflow
 
 
-def _repetitions(sizes: Sizes) -> Numbers:
+def _repetitions(sizes: Sizes) -> FloatOrArray:
     """Return how often states or momentum repeat the error of one round, at most T."""
     return np.minimum(np.maximum(sizes.rounds, 1.0), sizes.memory)
 
@@ -209,7 +209,7 @@ def _models_error(sizes: Sizes, rounds: FloatOrArray) -> FloatOrArray:
     return _error_per_round(sizes) * rounds * _repetitions(sizes) + measurement
 
 
-def _deviation_error(sizes: Sizes) -> Numbers:
+def _deviation_error(sizes: Sizes) -> FloatOrArray:
     """Return the error of deviations from the mean model, which gossip damps."""
     rounds = sizes.rounds
     if sizes.lam is not None and sizes.eta is not None and sizes.L is not None:
@@ -219,26 +219,26 @@ def _deviation_error(sizes: Sizes) -> Numbers:
     return _models_error(sizes, rounds)
 
 
-def _gossip_time(sizes: Sizes) -> Numbers:
+def _gossip_time(sizes: Sizes) -> FloatOrArray:
     """Return 1/(1 - lam), which is infinite if lam is 1 within rounding."""
     gap = 1 - np.asarray(sizes.lam, dtype=float) - 2 * sizes.eps
     return np.where(gap > 0, 1 / np.where(gap > 0, gap, 1.0), np.inf)
 
 
-def _distance_error(sizes: Sizes) -> Numbers:
+def _distance_error(sizes: Sizes) -> FloatOrArray:
     """Return the error of ||xbar - x*||."""
     minimizer = np.finfo(float).eps * _condition_number(sizes) * sizes.size
     return _models_error(sizes, sizes.rounds) + 4 * minimizer + sizes.minimizer_error
 
 
-def _gradient_error(sizes: Sizes) -> Numbers:
+def _gradient_error(sizes: Sizes) -> FloatOrArray:
     """Return L times the error of the models, plus the gradient's own error."""
     rounds = np.fmin(sizes.rounds, _damping_rounds(sizes))
     error_of_gradient = sizes.eps * _condition_number(sizes) * sizes.gradient
     return _curvature(sizes) * _models_error(sizes, rounds) + error_of_gradient
 
 
-def _damping_rounds(sizes: Sizes) -> Numbers:
+def _damping_rounds(sizes: Sizes) -> FloatOrArray:
     """Return about how many rounds an error of a model affects the gradient.
 
     Gradient steps and gossip damp it; infinite if a constant is unknown.
@@ -254,7 +254,7 @@ def _damping_rounds(sizes: Sizes) -> Numbers:
 # -- errors of single measures
 
 
-def _block_error(sizes: Sizes) -> Numbers:
+def _block_error(sizes: Sizes) -> FloatOrArray:
     """Return the root of the weighted sum of both blocks' squared errors."""
     total = 0.0
     for suffix, weight in sizes.weights.items():
@@ -281,7 +281,7 @@ def _gap_error(sizes: Sizes) -> RoundingError:
     return RoundingError(root, shift + sizes.value_error, relative)
 
 
-def _value_error(sizes: Sizes) -> Numbers:
+def _value_error(sizes: Sizes) -> FloatOrArray:
     """Return the absolute error of f(xbar)."""
     models = _models_error(sizes, sizes.rounds)
     error_of_value = (
@@ -314,7 +314,7 @@ def _unknown_error(lhs: LeftSide, sizes: Sizes) -> RoundingError:
     return RoundingError(half)
 
 
-def _half_of_digits(sizes: Sizes) -> Numbers:
+def _half_of_digits(sizes: Sizes) -> FloatOrArray:
     """Return the error of a root of which half of the digits are lost.
 
     It is sqrt(T (K + Q sqrt(m) + 2) eps) times the root of the largest measured value.
@@ -334,7 +334,7 @@ def bound_error(
     eps: float = np.finfo(float).eps,
     starts: Mapping[str, RoundingError] | None = None,
     digits: float = 0.0,
-) -> Numbers:
+) -> FloatOrArray:
     """Return the largest change of a bound within the rounding errors of its constants.
 
     Parameters

@@ -253,8 +253,8 @@ def _numbers(values: Mapping[str, object]) -> dict[str, float]:
 
 __all__ = [
     "PlannedRun",
-    "algorithm_class",
+    "covered_algorithm",
     "fixed_hyperparameters",
     "scheduled_algorithm",
-    "step_sizes",
+    "scheduled_hyperparameters",
 ]

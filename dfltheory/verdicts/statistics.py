@@ -266,8 +266,8 @@ def checked_method(method: str, seeds: int) -> Method:
         raise UnknownNameError("method", method, set(get_args(Method)))
     if method == "bootstrap" and seeds < ENOUGH_SEEDS:
         raise InputError(
-            f"method = 'bootstrap' needs at least {ENOUGH_SEEDS} seeds, not {seeds}: use more"
-            " seeds, or method = 'student'"
+            f"method = 'bootstrap' needs at least {ENOUGH_SEEDS} seeds, not {seeds}:"
+            " use more seeds, or method = 'student'"
         )
     return cast(Method, method)
 

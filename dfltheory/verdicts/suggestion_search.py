@@ -240,7 +240,7 @@ class _Search:
             yield self._suggestion((change,))
 
     def _change(
-        self, name: str, grid: Array, admissible: NDArray[np.bool_]
+        self, name: str, grid: FloatArray, admissible: NDArray[np.bool_]
     ) -> Change | None:
         """Return the admissible range that is nearest to the present value.
 
@@ -321,7 +321,7 @@ class _Search:
         if self.holds(chosen).all():
             yield self._suggestion(tuple(changes))
 
-    def _coarse_grid(self, name: str) -> Array:
+    def _coarse_grid(self, name: str) -> FloatArray:
         """Return the values that are tried together with those of another quantity."""
         grid = self.grid(name, COARSE_FACTORS)
         if name == "T":

@@ -58,7 +58,7 @@ def tried_values(
     return points[inside]
 
 
-def distance_from(values: Array, present: float) -> Array:
+def distance_from(values: FloatArray, present: float) -> FloatArray:
     """Return distances of values from the present one, for choosing the nearest.
 
     They are |log(value/present)|; larger than all of these if one of both is not

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from dfltheory.training.history import History
 
 
-
-def model_size(run: History, distances: Array | None, memory: float) -> float:
+def model_size(run: History, distances: FloatArray | None, memory: float) -> float:
     """Return an upper bound of the root mean square of ||x_i||; infinite if unknown.
 
     Parameters
@@ -46,7 +45,9 @@ def model_size(run: History, distances: Array | None, memory: float) -> float:
     return min(by_travel, by_distance)
 
 
-def distance_travelled(run: History, distances: Array | None, memory: float) -> float:
+def distance_travelled(
+    run: History, distances: FloatArray | None, memory: float
+) -> float:
     """Return T eta K max ||g||, times ``memory``; infinite if a factor is unknown."""
     hyperparameters = run.algorithm.theory_values()
     eta = hyperparameters.get("eta")
@@ -56,7 +57,7 @@ def distance_travelled(run: History, distances: Array | None, memory: float) -> 
     return run.rounds * eta * steps * memory * client_gradient(run, distances)
 
 
-def client_gradient(run: History, distances: Array | None) -> float:
+def client_gradient(run: History, distances: FloatArray | None) -> float:
     """Return an upper bound of the root mean square of ||g_i||; infinite if unknown."""
     known = run.values()
     noise = known.get("sigma_l", math.inf)
@@ -69,7 +70,9 @@ def client_gradient(run: History, distances: Array | None) -> float:
     return 2 * (mean + heterogeneity + perturbation) + noise
 
 
-def _mean_gradient(run: History, distances: Array | None, L: float | None) -> float:
+def _mean_gradient(
+    run: History, distances: FloatArray | None, L: float | None
+) -> float:
     """Return the largest ||grad f(xbar)||, or a bound by L and other measures."""
     if np.isfinite(run.grad_norm_sq).all():
         return math.sqrt(_largest(run.grad_norm_sq))

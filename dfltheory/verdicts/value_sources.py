@@ -67,7 +67,10 @@ class Source(ABC):
 
     def derived(self, theorem: Theorem, values: Values) -> Values:
         """Return rho0 and S2, if the theorem needs them, from other values."""
-        return {**sam_radius(theorem, values), **gradient_second_moment(theorem, values)}
+        return {
+            **sam_radius(theorem, values),
+            **gradient_second_moment(theorem, values),
+        }
 
     def computed(
         self, theorem: Theorem, values: Values
