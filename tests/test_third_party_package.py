@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 ALGORITHM = '''
 from dataclasses import dataclass
 
-from dfltheory.algorithms.base import Algorithm, Range, State, ranges, replace
+from dfltheory.algorithms.base import Algorithm, NumberRange, State, ranges, replace
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class DampedGossip(Algorithm):
 
     eta: float
     gamma: float = 0.5
-    ranges = ranges("eta") | {"gamma": Range(0, 1, open_low=True)}
+    ranges = ranges("eta") | {"gamma": NumberRange(0, 1, open_low=True)}
 
     def init(self, x0, grad):
         return State(x=x0, z=x0)

@@ -194,7 +194,7 @@ TOPOLOGY_OF_ALL = {"name": "complete"}
 OWN = """
 from dataclasses import dataclass
 
-from dfltheory.algorithms.base import Algorithm, Range, State, ranges
+from dfltheory.algorithms.base import Algorithm, NumberRange, State, ranges
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Own(Algorithm):
     inertia: float = 0.0
     odd: int = 1
     ranges = ranges("eta") | {
-        "inertia": Range(0, 1, open_high=True),
+        "inertia": NumberRange(0, 1, open_high=True),
         "odd": ("an odd integer", lambda value: value % 2 == 1),
     }
 """
