@@ -24,14 +24,15 @@ class Quantity:
     ----------
     name : an identifier: the name of its symbol, and its keyword in
         ``Theorem.evaluate``
-    latex, meaning : for readers
+    latex, meaning : its notation, and what it is in words; for display only
     unit : how it scales with the objective and with lengths
     low, high, open_low, open_high : its range; an open end is not in it
     integer : only integers are admissible
-    neutral : the value at which its mechanism is absent (rho = 0: no SAM)
+    neutral : the value at which its mechanism is absent (rho = 0: no SAM); None: there
+        is no such value
     step : is it a step size?
-    of : how it is computed: a function, or a reference as text; None: its value is
-        given
+    of : how it is computed: a function of a run, or text such as ``network: diameter``
+        (:mod:`dfltheory.bounds.computed`); None: its value is given
     point : where the gradient that it measures is taken, in words; empty if it measures
         none, or if its meaning says so well enough. Two statements about gradients at
         different points are compared by it.
@@ -69,21 +70,29 @@ class Quantity:
 
         For example, ``in [0, 1)`` or ``a whole number >= 1``.
         """
-        if self.integer:
-            return f"a whole number >= {self.low:g}"
         if self.high < math.inf:
             left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
-            return f"in {left}{self.low:g}, {self.high:g}{right}"
-        return f"{'>' if self.open_low else '>='} {self.low:g}"
+            ends = f"in {left}{self.low:g}, {self.high:g}{right}"
+        elif self.low > -math.inf:
+            ends = f"{'>' if self.open_low else '>='} {self.low:g}"
+        else:
+            return "a whole number" if self.integer else "a number"
+        return f"a whole number {ends}" if self.integer else ends
+
+    def contains(self, values: np.ndarray) -> np.ndarray:
+        """Return which values lie between the ends of the range, integer or not."""
+        above = values > self.low if self.open_low else values >= self.low
+        below = values < self.high if self.open_high else values <= self.high
+        return above & below
 
     def check(self, value: object) -> np.ndarray:
-        """``value`` as a float array inside the range of this quantity.
+        """Return ``value`` as a float array, all of it in the range of this quantity.
 
         Raises
         ------
         InputError
-            If it is not a number, not finite, or out of range: one line with the first
-            such value.
+            If it is not a number, or a number in it is not finite, out of range, or not
+            whole where it must be. The message has the first such number.
         """
         import numpy as np  # at the first value: reading a statement takes no NumPy
 
@@ -100,9 +109,7 @@ class Quantity:
             raise InputError(
                 f"{self.name} is an integer larger than 1.8e308: use a smaller number"
             ) from None
-        good = np.isfinite(array)
-        good &= (array > self.low) if self.open_low else (array >= self.low)
-        good &= (array < self.high) if self.open_high else (array <= self.high)
+        good = np.isfinite(array) & self.contains(array)
         if self.integer:
             good &= array == np.floor(array)
         if not good.all():

@@ -9,6 +9,7 @@ in the exponents.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
@@ -221,12 +222,29 @@ def scheduled_region(
     sides: list[list[Expr]] = []
     for condition in theorem.conditions:
         expanded_sides = map(theorem.expand, (condition.left, condition.right))
-        sides.append(
-            [with_schedule(theorem, side, schedule) for side in expanded_sides]
-        )
-    rows = ordered(sides, theorem.shares)
+        sides.append([with_schedule(theorem, side, schedule) for side in expanded_sides])
+    rows = [*ordered(sides, theorem.shares), *range_rows(theorem)]
     if theorem.scope.push_sum == "cited":
         rows.append({"C": Fraction(1), "delta": Fraction(1)})
+    return rows
+
+
+def range_rows(theorem: Statement) -> list[dict[str, Fraction]]:
+    """Return ranges of a statement's quantities as exponents of what is bounded below.
+
+    A quantity that is at least a positive number gives the row {name: 1}; one that is
+    at most a finite number gives {name: -1}. What :func:`direction` knows of ``LARGE``
+    quantities and of shares is left out.
+    """
+    rows: list[dict[str, Fraction]] = []
+    for name in theorem.needs:
+        quantity = theorem.glossary[name]
+        if name in LARGE or quantity.low < 0:
+            continue
+        if quantity.low > 0:
+            rows.append({name: Fraction(1)})
+        if quantity.high < math.inf and name not in theorem.shares:
+            rows.append({name: Fraction(-1)})
     return rows
 
 

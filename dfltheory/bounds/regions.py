@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
@@ -45,21 +46,23 @@ _START_RELATIONS = (
     Condition("f0_gap, smooth", GLOSSARY["f0_gap"].symbol, _half("L", "x_star_sq")),
     Condition("f0_gap, convex", _half("mu", "x_star_sq"), GLOSSARY["f0_gap"].symbol),
 )
-"""The same for round 0, of which x_star_sq is."""
+"""Inequalities between f0_gap and x_star_sq, which is the squared distance of round 0
+and bounds f0_gap only where that is taken at round 0.
+"""
 
 
 def relations(names: Iterable[str]) -> tuple[Condition, ...]:
-    """Return the inequalities that hold between quantities whatever a statement says.
+    """Return inequalities between constants that hold for every problem and network.
 
-    Only those whose quantities are all among ``names``.
+    Only inequalities whose quantities are all among ``names`` are returned.
     """
     return _among(names, (*_RELATIONS, *_MODEL_RELATIONS))
 
 
 def relations_of(theorem: Statement, names: Iterable[str]) -> tuple[Condition, ...]:
-    """Return the :func:`relations`, and those of the gap at a theorem's start.
+    """Return the :func:`relations`, and those between f0_gap and x_star_sq.
 
-    They relate f0_gap to x_star_sq, which is of round 0.
+    The latter hold only if the theorem takes f0_gap at round 0, as x_star_sq is.
     """
     at_start = _START_RELATIONS if theorem.lhs.start == 0 else ()
     return _among(names, (*_RELATIONS, *_MODEL_RELATIONS, *at_start))
@@ -79,18 +82,22 @@ def draw_values(
     rng: np.random.Generator,
     glossary: Glossary = GLOSSARY,
 ) -> Points:
-    """Return ``size`` values of each quantity over many orders of magnitude.
+    """Return random values of quantities, by name: arrays (size,).
 
-    The ends of ranges are included.
+    Values are in the ranges of the quantities, over many orders of magnitude; closed
+    ends at 0 and 1 are drawn, too.
     """
     ordered = sorted(names, key=list(glossary).index)
     return {name: _values(glossary[name], size, rng) for name in ordered}
 
 
 def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return ``size`` random values of a quantity, all of them in its range."""
     name = entry.name
     if name == "T":
         return np.floor(10.0 ** rng.uniform(0, 8, size))
+    if not _has_usual_range(entry):
+        return _values_in_range(entry, size, rng)
     if entry.integer:
         high = 1 if name == "t" else 0
         # one client has no network, so lam, q and delta have no meaning for it
@@ -112,8 +119,63 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(size) < 0.1, 0.0, value) if may_vanish else value
 
 
+def _has_usual_range(entry: Quantity) -> bool:
+    """Return whether the values that are drawn for glossary quantities are in a range.
+
+    These are counts from 1 on, numbers between 0 and 1, and positive numbers.
+    """
+    if entry.integer:
+        starts_at_one = entry.low == 1 and not entry.open_low
+        return math.isinf(entry.high) and (starts_at_one or entry.name == "t")
+    return entry.low <= 0 and (entry.high == 1 or math.isinf(entry.high))
+
+
+def _values_in_range(
+    entry: Quantity, size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return random values between the ends of any range, many of them near the ends.
+
+    Distances from the end of a half-line spread over orders of magnitude.
+    """
+    if entry.integer:
+        return _whole_values_in_range(entry, size, rng)
+    if math.isfinite(entry.low) and math.isfinite(entry.high):
+        shares = rng.beta(0.5, 0.5, size)
+        values = entry.low + (entry.high - entry.low) * shares
+        inner = 1e-3 * (entry.high - entry.low)
+    else:
+        distances = 10.0 ** rng.uniform(-2, 2, size)
+        from_low = math.isfinite(entry.low)
+        values = entry.low + distances if from_low else entry.high - distances
+        inner = 0.0
+    lowest = entry.low + inner if entry.open_low else entry.low
+    highest = entry.high - inner if entry.open_high else entry.high
+    return np.clip(values, lowest, highest)
+
+
+def _whole_values_in_range(
+    entry: Quantity, size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return random whole numbers between the ends of a range."""
+    lowest, highest = np.ceil(entry.low), np.floor(entry.high)
+    if entry.open_low and lowest == entry.low:
+        lowest += 1
+    if entry.open_high and highest == entry.high:
+        highest -= 1
+    distances = np.floor(2.0 ** rng.uniform(0, 6, size)) - 1
+    if math.isfinite(lowest):
+        return np.minimum(lowest + distances, highest)
+    if math.isfinite(highest):
+        return highest - distances
+    return distances * rng.choice((-1.0, 1.0), size)
+
+
 def compiled(exprs: Sequence[Expr]) -> Compiled:
-    """Return sorted names of the free symbols of ``exprs``, and compiled values."""
+    """Return sorted names of the free symbols of ``exprs``, and a compiled function.
+
+    The function takes one array for each name, and returns one value for each
+    expression.
+    """
     return _compiled(tuple(map(sp.sympify, exprs)))
 
 
@@ -125,7 +187,7 @@ def _compiled(exprs: tuple[Expr, ...]) -> Compiled:
 
 
 def values_at(exprs: Sequence[Expr], points: Points) -> list[np.ndarray]:
-    """Return the values of ``exprs`` at ``points``."""
+    """Return the values of each expression at ``points``: arrays (points,)."""
     names, function = compiled(exprs)
     size = len(next(iter(points.values())))
     with np.errstate(all="ignore"):
@@ -142,9 +204,10 @@ def admissible_points(
 ) -> Points:
     """Return at most ``size`` random points at which all ``conditions`` hold.
 
-    The :func:`relations` between the quantities hold as well. Two conditions that say
-    an equality are solved for a step size. Fewer points than asked for come back where
-    the region is thin; none where it was not hit at all.
+    The :func:`relations` between the quantities hold as well. An equality, which is two
+    conditions, is solved for a step size, see :func:`equalities`. The arrays are
+    shorter than ``size`` where few random points are admissible, and empty where none
+    is.
     """
     wanted = set(names) | symbol_names(c.slack for c in conditions)
     equal, rest = equalities((*conditions, *relations(wanted)), glossary)
@@ -183,7 +246,7 @@ def equalities(
     InputError
         Neither a step size nor a single quantity can be solved for.
     """
-    equal: dict[str, Expr] = {}
+    solutions: dict[str, Expr] = {}
     rest = list(conditions)
     for first in conditions:
         for second in conditions:
@@ -191,10 +254,10 @@ def equalities(
                 continue
             if sp.expand(first.slack + second.slack) == 0:
                 name, solution = _solve_equality(first, glossary)
-                equal[name] = solution
+                solutions[name] = solution
                 rest.remove(first)
                 rest.remove(second)
-    return equal, rest
+    return solutions, rest
 
 
 def _solve_equality(equality: Condition, glossary: Glossary) -> tuple[str, Expr]:
@@ -224,24 +287,33 @@ def expanded_conditions(theorem: Statement) -> tuple[Condition, ...]:
 
 
 def domain_of(theorem: Statement) -> tuple[Condition, ...]:
-    """Return what holds wherever a statement says something.
+    """Return the inequalities that hold wherever a statement applies.
 
-    Its conditions, the :func:`relations` between its quantities, the step sizes of a
-    corollary, and the rounds that a bound on each round covers.
+    They are its conditions, the :func:`relations_of` its quantities, the step sizes
+    that its schedule imposes, and the rounds that a bound on each round covers.
     """
-    found = [*expanded_conditions(theorem), *relations_of(theorem, theorem.needs)]
+    inequalities = [*expanded_conditions(theorem), *relations_of(theorem, theorem.needs)]
     for name in theorem.scheduled:
         if name in theorem.needs:
             step, rule = theorem.glossary[name].symbol, theorem.schedule[name]
-            found += [Condition(name, step, rule), Condition(name, rule, step)]
+            inequalities += [Condition(name, step, rule), Condition(name, rule, step)]
     if "t" in theorem.needs:
         t, lhs = theorem.glossary["t"].symbol, theorem.lhs
-        found += [Condition("first", lhs.first, t), Condition("last", t, lhs.last)]
-    return tuple(found)
+        inequalities += [
+            Condition("first", lhs.first, t),
+            Condition("last", t, lhs.last),
+        ]
+    return tuple(inequalities)
 
 
 def points_of(theorem: Statement, size: int = 2000, seed: int = 0) -> Points:
-    """Random admissible values of everything that ``theorem`` needs."""
+    """Return random admissible values of everything that ``theorem`` needs.
+
+    Raises
+    ------
+    InputError
+        No random point is admissible.
+    """
     rng = np.random.default_rng(seed)
     points = admissible_points(
         theorem.needs, domain_of(theorem), size, rng, theorem.glossary
@@ -264,9 +336,9 @@ def has_points(theorem: Statement) -> bool:
 
 
 def bound_at(theorem: Statement, points: Points) -> np.ndarray:
-    """Return the bound at points that may have further names.
+    """Return the bound at each point, (points,), whether or not the conditions hold.
 
-    Conditions are not checked.
+    Points may contain quantities that the statement does not need.
     """
     size = len(next(iter(points.values())))
     values = {name: points[name] for name in theorem.needs}
@@ -288,13 +360,13 @@ def joint_glossary(first: Statement, second: Statement) -> Glossary | None:
 
 
 _MOST_POINTS = 50
-"""Points at which a finding of double precision is computed again."""
+"""Most points at which a finding in double precision is computed again."""
 
 
 def smallest_of(where: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the indices at which ``where`` holds, the least of ``order`` first.
+    """Return the indices at which ``where`` holds, those with the least ``order`` first.
 
-    They are at most 50, for :func:`precise_value`.
+    At most 50 are returned, since each is computed again by :func:`precise_value`.
     """
     indices = np.flatnonzero(where)
     return indices[np.argsort(order[indices])][:_MOST_POINTS]
@@ -311,5 +383,5 @@ def precise_value(expr: Expr, point: Mapping[str, float]) -> float:
 
 
 def at(points: Points, index: int) -> dict[str, float]:
-    """One of the points, as plain numbers."""
+    """Return the point with an index, as plain numbers by name."""
     return {name: float(values[index]) for name, values in points.items()}

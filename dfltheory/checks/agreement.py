@@ -12,16 +12,26 @@ import numpy as np
 import sympy as sp
 
 from dfltheory.bounds.outgrowth import outgrows
-from dfltheory.bounds.rates import covered, direction, leading, with_schedule
+from dfltheory.bounds.rates import (
+    covered,
+    direction,
+    leading,
+    range_rows,
+    with_schedule,
+)
 from dfltheory.bounds.regions import (
     admissible_points,
     at,
     bound_at,
     expanded_conditions,
     joint_glossary,
+    precise_value,
+    smallest_of,
+    values_of,
 )
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.units import Expr
 from dfltheory.checks.corollaries import hidden_by
 from dfltheory.checks.finding import (
     AuditFinding,
@@ -120,17 +130,48 @@ def twice_defined(
     if theorem.kind != "theorem" or theorem.variant not in ("printed", "appendix"):
         return
     for other in registry.peers(theorem):
+        if other.kind != "definition" or other.variant != "printed":
+            continue
         for d in theorem.definitions:
-            same_letter = other.kind == "definition" and other.lhs.latex == d.latex
-            if (
-                same_letter
-                and other.variant == "printed"
-                and sp.simplify(theorem.expand(d.symbol) - other.bound) != 0
-            ):
+            if other.lhs.latex != d.latex:
+                continue
+            point = _point_of_difference(theorem, theorem.expand(d.symbol), other)
+            if point is not None:
                 yield error(
                     f"definition {d.symbol}",
                     f"{d.latex} here is {d.expr}, but {other.key} is {other.bound}",
+                    point=point,
                 )
+
+
+def _point_of_difference(
+    theorem: Theorem, value: Expr, definition: Theorem
+) -> dict[str, float] | None:
+    """Return a point at which a definition of a theorem differs from another one.
+
+    None where they are equal, or do not differ at any admissible point that is tried.
+    """
+    glossary = joint_glossary(theorem, definition)
+    if glossary is None or sp.simplify(value - definition.bound) == 0:
+        return None
+    names = {symbol.name for symbol in (value - definition.bound).free_symbols}
+    points = admissible(
+        names, conditions_of(theorem), _POINTS, np.random.default_rng(0), glossary
+    )
+    one, other = values_of([value, definition.bound], points)
+    relative = _relative_difference(one, other)
+    for i in smallest_of(relative > _TOLERANCE, -relative):
+        point = at(points, i)
+        difference = precise_value(value - definition.bound, point)
+        if abs(difference) > _TOLERANCE * abs(precise_value(value, point)):
+            return {name: point[name] for name in sorted(names)}
+    return None
+
+
+def _relative_difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return |one - other| relative to the larger of both, 0 where both are 0."""
+    scale = np.maximum(np.abs(one), np.abs(other)) + 1e-300
+    return np.nan_to_num(np.abs(one - other) / scale, nan=0.0, posinf=0.0)
 
 
 def _common_points(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
@@ -156,33 +197,54 @@ def compare_values(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]
     less = (theirs - mine) / scale
     if np.max(np.abs(less)) < _TOLERANCE:
         return
-    i = int(np.argmax(less))
+    for i in smallest_of(less > _TOLERANCE, -less):
+        if _is_less(printed, derived, at(points, i)):
+            yield _smaller_value(printed, derived, points, int(i))
+            return
+    for i in smallest_of(less < -_TOLERANCE, less):
+        if _is_less(derived, printed, at(points, i)):
+            place = f"against {derived.variant}"
+            yield note(place, "it is looser than what is derived")
+            return
+
+
+def _is_less(one: Theorem, other: Theorem, point: Mapping[str, float]) -> bool:
+    """Return whether one bound is clearly below another at a point, in many digits.
+
+    Double precision may lose all digits of a bound, and is not enough for an error.
+    """
+    value = precise_value(other.bound, point)
+    return precise_value(other.bound - one.bound, point) > _TOLERANCE * abs(value)
+
+
+def _smaller_value(
+    printed: Theorem, derived: Theorem, points: dict[str, np.ndarray], i: int
+) -> Finding:
+    """Return the finding that the printed bound is too small at the point ``i``."""
+    mine, theirs = bound_at(printed, points), bound_at(derived, points)
     same = agree_without(printed, derived, points)
     wrong = [
         text
         for name in printed.parts
         if (text := _term(printed, derived, name, points))
     ]
-    if less[i] > _TOLERANCE:
-        definition = printed.kind == "definition"
-        differs = (
-            "it is defined otherwise there"
-            if definition
-            else f"it claims less than {derived.source}"
-        )
-        yield found(
-            "warning" if definition else "error",
-            f"against {derived.variant}",
-            f"{differs}: {mine[i]:.6g} against {theirs[i]:.6g} at"
-            f" {point_text(at(points, i))}"
-            + (f"; {'; '.join(wrong)}" if wrong else "")
-            + (f"; they agree at {' and at '.join(same)}" if same else ""),
-            point=at(points, i),
-            printed=float(mine[i]),
-            derived=float(theirs[i]),
-        )
-    else:
-        yield note(f"against {derived.variant}", "it is looser than what is derived")
+    definition = printed.kind == "definition"
+    differs = (
+        "it is defined otherwise there"
+        if definition
+        else f"it claims less than {derived.source}"
+    )
+    return found(
+        "warning" if definition else "error",
+        f"against {derived.variant}",
+        f"{differs}: {mine[i]:.6g} against {theirs[i]:.6g} at"
+        f" {point_text(at(points, i))}"
+        + (f"; {'; '.join(wrong)}" if wrong else "")
+        + (f"; they agree at {' and at '.join(same)}" if same else ""),
+        point=at(points, i),
+        printed=float(mine[i]),
+        derived=float(theirs[i]),
+    )
 
 
 def _term_values(
@@ -237,15 +299,16 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]
     )
     loose = hidden_by(mine)
     shares = printed.shares | derived.shares
+    ranges = [*range_rows(printed), *range_rows(derived)]
     for mono in theirs:
-        if covered(mono, mine, shares=shares):
+        if covered(mono, mine, ranges, shares):
             continue
         soft = covered(
-            mono.without(loose), [own.without(loose) for own in mine], shares=shares
+            mono.without(loose), [own.without(loose) for own in mine], ranges, shares
         )
         hidden = [] if soft else loose
         stated = [own.without(hidden) for own in mine]
-        way = direction(mono.without(hidden), stated, (), shares)
+        way = direction(mono.without(hidden), stated, ranges, shares)
         if way is None or not outgrows(way, given, claimed_bound, shares):
             continue
         yield found(

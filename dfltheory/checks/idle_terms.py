@@ -18,6 +18,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from dfltheory.bounds.inequalities.by_form import nonnegative
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr, Unit, UnitInference
 from dfltheory.checks.degrees import Degree
@@ -28,16 +29,24 @@ IDLE_ROUNDING = 1e-9
 
 
 def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
-    """Return for each of :data:`DIRECTIONS` whether all conditions go on to hold.
+    """Return for each of :data:`DIRECTIONS` whether a problem stays in the scope.
 
-    Only conditions that hold are meant. None: it is unknown, since a condition adds
-    different units.
+    It does where conditions that hold go on to hold, and where quantities stay in their
+    ranges.
+
+    Returns
+    -------
+    array (directions,) or None
+        None: it is unknown, since a condition adds different units.
     """
     scaling, degree = (
         UnitInference(_units(theorem)),
         Degree(_units(theorem), DIRECTIONS),
     )
     kept = np.ones(len(DIRECTIONS), dtype=bool)
+    for name in theorem.needs:
+        quantity = theorem.glossary[name]
+        kept &= _stays_in_range(quantity, degree.of_unit(quantity.unit))
     for c in theorem.conditions:
         if c.left == 0 or c.right == 0:  # 0 has every unit
             continue
@@ -47,6 +56,25 @@ def keeps_conditions(theorem: Theorem) -> NDArray[np.bool_] | None:
         )
         kept &= left <= right + IDLE_ROUNDING
     return None if scaling.clashes else kept
+
+
+def _stays_in_range(
+    quantity: Quantity, growth: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Return along which directions every value of a quantity stays in its range.
+
+    A change of units moves the quantity, and not an end of its range, unless the end is
+    0 or infinite.
+    """
+    may_grow = quantity.low in (0, -np.inf) or quantity.low > 0
+    may_grow = may_grow and (quantity.high in (0, np.inf) or quantity.high < 0)
+    may_shrink = quantity.low <= 0 <= quantity.high
+    stays = np.ones(growth.shape, dtype=bool)
+    if not may_grow:
+        stays &= growth <= ROUNDING
+    if not may_shrink:
+        stays &= growth >= -ROUNDING
+    return stays
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,8 +55,11 @@ def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
 
 
 def _ranges(names: Sequence[str], glossary: Glossary) -> list[LogarithmRow]:
+    """Return the ranges that a linear program may use: counts >= 1, shares <= 1."""
     counts: list[LogarithmRow] = [
-        (f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0) for n in names if glossary[n].integer
+        (f"{n} >= 1", {n: sp.S.NegativeOne}, 0.0)
+        for n in names
+        if glossary[n].integer and glossary[n].low >= 1
     ]
     shares: list[LogarithmRow] = [
         (f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].high == 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import sympy as sp
 
 from dfltheory.bounds.monomials import Monomial
-from dfltheory.bounds.rates import covered, leading
+from dfltheory.bounds.rates import covered, leading, range_rows
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
@@ -57,7 +57,8 @@ def lost_powers(claim: Theorem, source: Theorem) -> list[Monomial]:
     """Return the powers in ``source`` that no term of ``claim`` covers."""
     mine, theirs = _powers(claim), _powers(source)
     shares = claim.shares | source.shares
-    return [mono for mono in theirs if not covered(mono, mine, (), shares)]
+    ranges = [*range_rows(claim), *range_rows(source)]
+    return [mono for mono in theirs if not covered(mono, mine, ranges, shares)]
 
 
 def _powers(theorem: Theorem) -> list[Monomial]:

@@ -114,12 +114,16 @@ def _tried(
 def _moderate(
     names: list[str], seed: int, glossary: Mapping[str, Quantity]
 ) -> dict[str, float]:
-    """Everyday values; at other seeds random ones."""
+    """Return typical values for seed 0, and random ones for other seeds.
+
+    Quantities that may be large are not almost 0, where a threshold in T would be
+    extreme.
+    """
     if seed == 0:
         return everyday(names, glossary)
     drawn = draw_values(names, 1, np.random.default_rng(seed), glossary)
-    least = dict.fromkeys(drawn, 1e-3)
-    least |= dict.fromkeys((n for n in drawn if glossary[n].high == 1), -math.inf)
+    least = dict.fromkeys(drawn, -math.inf)
+    least |= dict.fromkeys((n for n in drawn if glossary[n].high > 1), 1e-3)
     return {name: max(float(values[0]), least[name]) for name, values in drawn.items()}
 
 

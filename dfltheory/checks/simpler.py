@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import sympy as sp
 
-from dfltheory.bounds.rates import covered, leading
+from dfltheory.bounds.rates import covered, leading, range_rows
 from dfltheory.bounds.regions import (
     Points,
     admissible_points,
@@ -140,8 +140,9 @@ def _orders(
     schedule |= {n: sp.Integer(int(NEUTRAL[n])) for n in absent}
     mine, theirs = leading(theorem, 3, schedule, ()), leading(other, 3, None, ())
     shares = theorem.shares | other.shares
-    lost = [str(mono) for mono in theirs if not covered(mono, mine, shares=shares)]
-    extra = [str(mono) for mono in mine if not covered(mono, theirs, shares=shares)]
+    ranges = [*range_rows(theorem), *range_rows(other)]
+    lost = [str(mono) for mono in theirs if not covered(mono, mine, ranges, shares)]
+    extra = [str(mono) for mono in mine if not covered(mono, theirs, ranges, shares)]
     if lost:
         yield warning(
             place,

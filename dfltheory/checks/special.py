@@ -12,7 +12,6 @@ import sympy as sp
 
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.measures import GRADIENT_MEASURES
-from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.rates import expand_in_t, with_schedule
 from dfltheory.bounds.regions import Points, at, relations_of, values_at
 from dfltheory.bounds.symbols import GLOSSARY
@@ -79,15 +78,8 @@ def _where_conditions_hold(theorem: Theorem, points: Points) -> np.ndarray:
         rule = theorem.expand(theorem.schedule[name])
         if {symbol.name for symbol in rule.free_symbols} <= set(points):
             (step,) = values_at([rule], points)
-            holds.append(_is_in_range(theorem.glossary[name], step))
+            holds.append(theorem.glossary[name].contains(step) & np.isfinite(step))
     return np.all(np.asarray([np.ones(size, dtype=bool), *holds]), axis=0)
-
-
-def _is_in_range(entry: Quantity, values: np.ndarray) -> np.ndarray:
-    """Return where values are finite and in the range of a quantity."""
-    above = values > entry.low if entry.open_low else values >= entry.low
-    below = values < entry.high if entry.open_high else values <= entry.high
-    return above & below & np.isfinite(values)
 
 
 def ends_of_ranges(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:

@@ -29,6 +29,8 @@ from dfltheory.checks.finding import AuditFinding, found, note, point_text, warn
 from dfltheory.checks.logarithms import log_sum_lower_bound, monomial, rows_of
 
 _HORIZONS = np.unique(np.round(10.0 ** np.linspace(0, 15, 121)))
+_NEARBY = 1500
+"""Random points near the best one, in each sweep of a search."""
 
 
 def trivials(theorem: Theorem) -> list[tuple[str, Expr]]:
@@ -132,11 +134,15 @@ def _best_ratio(
 def _jitter(
     entry: Quantity, value: float, width: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """1500 values around one, a third unchanged, inside the range of the quantity."""
+    """Return random values near a value of a quantity, inside its range.
+
+    A third of them are ``value`` itself; ``width`` is the scale of the logarithms of
+    the factors by which the others differ.
+    """
     factor = np.where(
-        rng.random(1500) < 0.34, 1.0, np.exp(rng.normal(0, 2 * width, 1500))
+        rng.random(_NEARBY) < 0.34, 1.0, np.exp(rng.normal(0, 2 * width, _NEARBY))
     )
-    if entry.high == 1:
+    if entry.low <= 0 and entry.high == 1:
         gap = np.clip((1 - value) * factor, 1e-4, 1)
         return np.clip(
             1 - gap,
@@ -145,8 +151,10 @@ def _jitter(
         )
     moved = value * factor
     if entry.integer:
-        return np.maximum(np.round(moved), entry.low)
-    return np.maximum(moved, 1e-12 if entry.open_low else 0.0)
+        moved = np.maximum(np.round(moved), entry.low)
+    else:
+        moved = np.maximum(moved, 1e-12 if entry.open_low else 0.0)
+    return np.where(entry.contains(moved), moved, value)
 
 
 # -- proved for all constants

@@ -13,14 +13,25 @@ from dfltheory.bounds.units import Expr
 
 
 def quantity_of(base: Expr, glossary: Glossary = GLOSSARY) -> Quantity | None:
-    """Return the glossary's entry of a symbol."""
+    """Return the glossary's entry of a symbol; None for any other expression."""
     return glossary.get(base.name) if isinstance(base, sp.Symbol) else None
 
 
 def monotone(term: Expr, name: str, up: bool, glossary: Glossary = GLOSSARY) -> bool:
-    """Return whether ``term`` is monotone in ``name`` by its form.
+    """Return whether the form of a nonnegative term shows that it is monotone.
 
-    Products of monotone factors of one direction are.
+    Parameters
+    ----------
+    term : nonnegative in the ranges of the quantities
+    name : a quantity of the glossary
+    up : True for a term that must not fall with ``name``, False for one that must not
+        rise
+    glossary : the ranges of quantities
+
+    Returns
+    -------
+    bool
+        False where the form does not show it, which is no proof of the contrary.
     """
     direction = _direction(term, glossary[name].symbol, glossary)
     return direction == 0 or direction == (1 if up else -1)
@@ -29,7 +40,8 @@ def monotone(term: Expr, name: str, up: bool, glossary: Glossary = GLOSSARY) -> 
 def _direction(expr: Expr, symbol: sp.Symbol, glossary: Glossary) -> int | None:
     """Return +1, -1 or 0 for an increasing, decreasing or constant expression.
 
-    The expression is non-negative; None: not known.
+    The expression must be nonnegative. The result is None where the form does not show
+    a direction.
     """
     if symbol not in expr.free_symbols:
         return 0
@@ -82,9 +94,17 @@ def _common_direction(signs: set[int | None]) -> int | None:
 
 
 def share(base: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """Return a quantity between 0 and 1."""
+    """Return whether an expression is a quantity between 0 and 1."""
     entry = quantity_of(base, glossary)
-    return entry is not None and entry.high == 1
+    return entry is not None and entry.low >= 0 and entry.high <= 1
+
+
+def _is_below_one(base: Expr, glossary: Glossary) -> bool:
+    """Return whether an expression is a quantity in [0, 1), or in part of it."""
+    entry = quantity_of(base, glossary)
+    if entry is None or not share(base, glossary):
+        return False
+    return entry.high < 1 or entry.open_high
 
 
 def _count(base: Expr, glossary: Glossary) -> bool:
@@ -94,7 +114,7 @@ def _count(base: Expr, glossary: Glossary) -> bool:
 
 
 def _at_most_one(factor: Expr, glossary: Glossary) -> bool:
-    """Return a power of a share, or a negative power of a count."""
+    """Return whether a factor is a power of a share, or a negative power of a count."""
     base, power = factor.as_base_exp()
     return bool(
         (share(base, glossary) and power.is_nonnegative)
@@ -103,9 +123,10 @@ def _at_most_one(factor: Expr, glossary: Glossary) -> bool:
 
 
 def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """Return whether an expression is non-negative by its form.
+    """Return whether the form of an expression shows that it is nonnegative.
 
-    SymPy's own answer, 1 minus a power of a share, and counts minus one are used.
+    Used are SymPy's own answer, that a power of a share is at most 1, and that a count
+    is at least 1. False where the form does not show it.
     """
     if expr.is_nonnegative:
         return True
@@ -122,9 +143,11 @@ def nonnegative(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
 
 
 def _split_sign(product: Expr, glossary: Glossary) -> tuple[bool, list[Expr]]:
-    """Return whether a product is negative in its outer signs, and its factors.
+    """Return whether signs pulled out of a product's factors make it negative.
 
-    Each sum among the factors is turned so that its constant is positive.
+    The factors without these signs are returned, too: numbers as absolute values, and
+    sums to an odd power with the opposite sign where their own is not shown to be
+    nonnegative.
     """
     minus = False
     factors: list[Expr] = []
@@ -170,9 +193,10 @@ def _least(term: Expr, glossary: Glossary) -> Expr:
 
 
 def positive(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
-    """Return whether an expression is positive by its form.
+    """Return whether the form of an expression shows that it is positive.
 
-    Products of positive factors, and 1 minus powers of a share below 1 are.
+    Products of positive factors are positive, and so is 1 minus a power of a share that
+    is below 1. False where the form does not show it.
     """
     if expr.is_positive:
         return True
@@ -184,13 +208,7 @@ def positive(expr: Expr, glossary: Glossary = GLOSSARY) -> bool:
         return all(positive(f, glossary) for f in expr.args)
     if expr.is_Add and len(expr.args) == 2 and sp.S.One in expr.args:
         base, power = (1 - expr).as_base_exp()
-        entry = quantity_of(base, glossary)
-        return bool(
-            entry is not None
-            and entry.high == 1
-            and entry.open_high
-            and power.is_positive
-        )
+        return bool(_is_below_one(base, glossary) and power.is_positive)
     return False
 
 
