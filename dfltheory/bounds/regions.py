@@ -364,7 +364,7 @@ _MOST_POINTS = 50
 
 
 def smallest_of(where: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the indices at which ``where`` holds, those with the least ``order`` first.
+    """Return indices at which ``where`` holds, those with the least ``order`` first.
 
     At most 50 are returned, since each is computed again by :func:`precise_value`.
     """

@@ -13,6 +13,7 @@ from dfltheory.bounds.inequalities.by_form import monotone, nonnegative, positiv
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import draw
+from dfltheory.bounds.registry import Registry
 from dfltheory.bounds.symbols import with_quantities
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.theorem_file import read_theorems, with_parents
@@ -205,7 +206,7 @@ def test_definitions_differ_only_where_their_values_do(bound, accused):
     (definition,) = theorem.definitions
     left = replace(defined.lhs, latex=definition.latex)
 
-    class Peers:
+    class Peers(Registry):
         def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
             return (replace(defined, lhs=left),)
 
