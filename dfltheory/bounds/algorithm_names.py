@@ -81,7 +81,13 @@ are in ``NEUTRAL``.
 
 
 def checked_algorithm(algorithm: object) -> None:
-    """Reject values other than a class, an algorithm's name and ``module:Class``."""
+    """Reject what is neither a class, nor an algorithm's name, nor ``module:Class``.
+
+    Raises
+    ------
+    InputError, UnknownNameError
+        The value has another type or form, or is no name of an algorithm.
+    """
     if isinstance(algorithm, type):
         return
     if not isinstance(algorithm, str):
@@ -105,17 +111,20 @@ def checked_algorithm(algorithm: object) -> None:
 def checked_hyperparameters(
     algorithms: tuple[str | type, ...], names: Iterable[str]
 ) -> None:
-    """Reject a name that is a hyperparameter of no algorithm.
+    """Reject names that are hyperparameters of no algorithm.
 
-    Algorithms are those of the package and the given classes.
+    A name is accepted if an algorithm of the package or one of the given classes has
+    it, even if the given algorithms lack it: their runs are then judged at its neutral
+    value, or not at all. Every name is accepted if the hyperparameters of a given
+    algorithm cannot be read: one named ``module:Class``, or a class that is not a
+    dataclass.
 
-    One that the given algorithms lack is accepted: their runs are judged at its neutral
-    value, or not at all. What a class has that is named as ``module:Class``, or is no
-    dataclass, is not known: then every name is accepted.
+    Raises
+    ------
+    UnknownNameError
+        No algorithm has a hyperparameter of that name.
     """
-    known = {
-        name for names in HYPERPARAMETERS_BY_CLASS.values() for name in names.split()
-    }
+    known = {word for words in HYPERPARAMETERS_BY_CLASS.values() for word in words.split()}
     for algorithm in algorithms:
         if isinstance(algorithm, type) and is_dataclass(algorithm):
             field_names = {f.name for f in fields(algorithm)}

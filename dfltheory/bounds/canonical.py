@@ -97,6 +97,7 @@ def _relation(statement: Statement) -> str:
 
 
 def _condition(statement: Statement, condition: Condition) -> str:
+    """Return a condition as an inequality between canonical formulas."""
     left, right = (
         formula_text(statement.expand(side))
         for side in (condition.left, condition.right)
@@ -105,9 +106,9 @@ def _condition(statement: Statement, condition: Condition) -> str:
 
 
 def _fields(record: DataclassInstance) -> dict[str, object]:
-    """Return the fields of a dataclass that are not at their defaults.
+    """Return the fields of a dataclass that are not at their defaults, by name.
 
-    So a new field with a default changes no hash.
+    A new field with a default therefore changes no hash.
     """
     values: dict[str, object] = {}
     for entry in fields(record):
@@ -160,9 +161,9 @@ def _exact_number(value: float) -> str:
 
 
 def _name(text: str) -> str:
-    """Return a class of this package by its name alone, as theorem files write it.
+    """Return the name of a class without its module if it is one of this package.
 
-    Other text as it is.
+    Theorem files write it so. Other text is returned as it is.
     """
     module, colon, name = text.rpartition(":")
     return name if colon and module.partition(".")[0] == PACKAGE_NAME else text
@@ -171,7 +172,7 @@ def _name(text: str) -> str:
 def _numeric_functions(statement: Statement) -> dict[str, object]:
     """Return the user's functions that evaluate definitions, by formula.
 
-    Those of this package are tested against the formula.
+    Functions of this package are left out, because tests compare them with the formula.
     """
     functions: dict[str, str] = {}
     for definition in statement.definitions:
@@ -204,8 +205,8 @@ def _quantity_fields(
     quantity: Quantity, added_names: frozenset[str]
 ) -> dict[str, object]:
     """Return what counts of a quantity: its unit, its range, and how it is computed."""
-    fields = ("unit", "low", "high", "open_low", "open_high")
-    counted = {field: _plain_data(getattr(quantity, field)) for field in fields}
+    names = ("unit", "low", "high", "open_low", "open_high")
+    counted = {name: _plain_data(getattr(quantity, name)) for name in names}
     counted |= {"whole": quantity.integer}
     of = quantity.of
     if of is None:

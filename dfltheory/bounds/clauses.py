@@ -53,13 +53,16 @@ REAL_FUNCTIONS = (
     sp.tan,
     sp.tanh,
 )
-"""What a formula may call: NumPy evaluates each of them, and each is a real number."""
+"""Functions and operations that a formula may contain. NumPy evaluates each of them,
+and each value is a real number.
+"""
 
 
 def checked_expression(place: str, formula: object) -> Expr:
-    """Return ``formula`` as a SymPy expression.
+    """Return ``formula``, an expression or a number, as a SymPy expression.
 
-    It is an expression or a number, never text, which SymPy would run.
+    Text is rejected, because SymPy would run it. ``place`` names the formula in error
+    messages.
 
     Raises
     ------
@@ -133,7 +136,10 @@ def checked_symbols(
     added_symbols: Collection[sp.Symbol] = (),
     glossary: Mapping[str, Quantity] = GLOSSARY,
 ) -> None:
-    """Reject a symbol that is neither the glossary's nor the statement's own."""
+    """Reject a symbol that is neither in ``glossary`` nor in ``added_symbols``.
+
+    A symbol with the name of a quantity and other assumptions is rejected, too.
+    """
     for symbol in sorted(expression.free_symbols - set(added_symbols), key=str):
         known = glossary.get(symbol.name)
         if known is None:
@@ -157,8 +163,8 @@ def checked_quantities(place: str, quantities: object) -> None:
     Raises
     ------
     InputError
-        It is not a tuple of quantities; a name is none, is taken by the glossary or by
-        a symbol of the papers, or occurs twice.
+        It is not a tuple of quantities; a name is not an identifier, is taken by the
+        glossary or by a symbol of the papers, or occurs twice.
     """
     if isinstance(quantities, list) or not is_sequence(quantities):
         raise InputError(
@@ -189,20 +195,19 @@ class LeftSide:
         (``grad_norm_sq``: ||grad f||^2 at the mean model; ``grad_norm_sq_w``: at
         DFedADMM's auxiliary sequence; ``two_block``: the two blocks' gradients of
         DFedMDC at V^t; ``two_block_next``: at V^{t+1}; ``f_gap``: f(xbar) - f*;
-        ``consensus``; others belong to lemmas), or a metric of one's own that a run
-        records under this name, as a Lyapunov value; that one must be given its
-        ``unit``
-    latex : the left-hand side in LaTeX; follows from the measure and the aggregate
-        where it is omitted
+        ``consensus``; others belong to lemmas), or a metric of your own that runs
+        record under this name, such as a Lyapunov function, with its ``unit``
+    latex : the left-hand side in LaTeX; by default it follows from the measure and the
+        aggregate
     aggregate : over the rounds t = ``first .. last`` of the measure Y_t: ``mean``, the
         mean of E[Y_t]; ``min`` and ``max``, min_t E[Y_t] and max_t E[Y_t], of the
         expectations; ``sum``, the sum of E[Y_t]; ``last``, E[Y_t] at the ``last``
         round; ``each``, every E[Y_t] (lemmas; no run is judged by it)
     first, last : the rounds, formulas in T only
     start : the round whose model defines ``f0_gap``
-    unit : how the measure scales; follows from a known measure
-    averaging : the left-hand side in words
-    carries : the quantities that occur in it
+    unit : how the measure scales; by default it follows from a known measure
+    averaging : the left-hand side in the words of its source; for display only
+    carries : names of the quantities that occur in the left-hand side
     """
 
     measure: str
@@ -243,16 +248,19 @@ class LeftSide:
 
     @property
     def words(self) -> str:
-        """What is bounded, in the source's words where it has some."""
+        """What is bounded: ``averaging``, or the aggregate and the measure."""
         return self.averaging or f"{AGGREGATES[self.aggregate]} of {self.measure}"
 
     def rounds(self, T: int) -> range:
         """Return the rounds of the left-hand side at horizon T.
 
-        There are none if T is too short. Of ends that are no whole numbers, such as T/2
-        at an odd T, the rounds between them count.
+        The range is empty if T is too short. If an end is not a whole number, such as
+        T/2 at an odd T, the rounds between both ends count.
 
-        InputError where they leave 0 .. T.
+        Raises
+        ------
+        InputError
+            An end is not in 0 .. T.
         """
         horizon = {_T: int(T)}
         ends = [self.last if self.aggregate == "last" else self.first, self.last]
@@ -284,15 +292,15 @@ class Condition:
 
     @property
     def slack(self) -> Expr:
-        """Slack ``right - left``: non-negative where the condition holds."""
+        """``right - left``: nonnegative where the condition holds."""
         return self.right - self.left
 
     @property
     def comparison(self) -> tuple[Expr, str, Expr]:
-        """Left side, sign and right side as a reader writes them.
+        """Left side, sign and right side as authors write them.
 
-        ``2 x <= x``, which keeps the unit of x, is x <= 0, and x == 0 where x cannot be
-        negative.
+        ``2 x <= x``, in which both sides have the unit of x, is written x <= 0, and
+        x == 0 if x cannot be negative. ``x/2 <= x`` is written x >= 0.
         """
         left, right, sign = self.left, self.right, "<" if self.strict else "<="
         if not sp.sympify(right, strict=True).free_symbols:
@@ -313,8 +321,14 @@ class Condition:
 class Definition:
     """A quantity that a statement defines for itself.
 
-    ``numeric`` evaluates it where the formula would cancel (its arguments are the base
-    symbols of ``expr`` in the order of ``takes``).
+    Attributes
+    ----------
+    symbol : its symbol in the formulas of the statement
+    expr : its formula, in glossary symbols and symbols of earlier definitions
+    latex, meaning : its notation, and what it is in words; for display only
+    takes : names of the glossary quantities that ``numeric`` takes, in this order
+    numeric : a function of arrays that evaluates the definition where double precision
+        loses the digits of ``expr``; None: ``expr`` itself is evaluated
     """
 
     symbol: sp.Symbol

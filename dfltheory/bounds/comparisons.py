@@ -1,8 +1,8 @@
 """Conditions as comparisons, such as ``sigma_g == 0``, and as inequalities.
 
-Both sides of a condition have one unit, which 0 has not. A comparison of x with 0 is
-therefore kept as one of x with its double or its half: ``x <= 0`` as ``2 x <= x`` and
-``x > 0`` as ``x/2 < x``.
+Both sides of a condition must have the same unit, but 0 has none. A comparison of x
+with 0 is therefore stored as one of x with its double or its half: ``x <= 0`` as ``2 x
+<= x``, and ``x > 0`` as ``x/2 < x``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from dfltheory.bounds.formulas import Relation
 def comparison_conditions(
     name: str, left: Expr, relation: Relation, right: Expr
 ) -> tuple[Condition, ...]:
-    """Return the inequalities that a comparison means.
+    """Return the conditions that a comparison is equivalent to.
 
-    An equality means two, or one if its sides cannot be less.
+    An equality is two inequalities, except for x == 0 if x cannot be negative: then
+    x <= 0 suffices.
     """
     if relation in (">=", ">"):
         return _at_most(name, right, left, strict=relation == ">")
@@ -38,6 +39,7 @@ def comparison_conditions(
 
 
 def _at_most(name: str, left: Expr, right: Expr, strict: bool) -> tuple[Condition, ...]:
+    """Return ``left <= right`` as a condition whose sides have the same unit."""
     if left.is_zero and right.free_symbols:
         left = right / 2
     elif right.is_zero and left.free_symbols:
@@ -46,9 +48,9 @@ def _at_most(name: str, left: Expr, right: Expr, strict: bool) -> tuple[Conditio
 
 
 def comparisons_of(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
-    """Name and comparison of each condition.
+    """Return the name and the text of each condition.
 
-    Two that are an equality together are written as one.
+    Two neighboring conditions that are an equality together become one comparison.
     """
     comparisons: list[tuple[str, str]] = []
     position = 0

@@ -8,7 +8,7 @@ formula is read here, within the limits of all formulas; its values come from
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -36,7 +36,7 @@ PROPERTIES: Mapping[str, tuple[str, ...]] = {
 task that they need.
 """
 SUBJECTS = ("network", "task")
-"""What a formula may be about."""
+"""What the formula of a quantity may be computed from."""
 _CALL = re.compile(rf"\b({'|'.join(CALLS)})\s*\(")
 
 
@@ -111,10 +111,15 @@ def read_computation(
     added_names : frozenset of str
         Names of quantities that the file or theorem adds to the glossary.
 
+    Returns
+    -------
+    Computation
+        The formula; nothing is evaluated.
+
     Raises
     ------
     InputError
-        The text is neither, or its formula cannot be read.
+        The text has neither form, or its formula cannot be read.
     """
     subject, colon, formula = text.partition(":")
     subject = subject.strip()
@@ -124,7 +129,10 @@ def read_computation(
             " 'FILE.py:NAME'"
         )
     if len(formula) > LONGEST_FORMULA:
-        raise InputError(f"of: a formula has at most {LONGEST_FORMULA} characters")
+        raise InputError(
+            f"of: the formula has {len(formula)} characters: at most {LONGEST_FORMULA} are"
+            " allowed"
+        )
     known = {name: entry.symbol for name, entry in GLOSSARY.items()}
     known |= {name: sp.Symbol(name, real=True) for name in sorted(added_names)}
     symbols: dict[str, Expr] = dict(known)
@@ -140,7 +148,7 @@ def read_computation(
 def _without_calls(
     formula: str, known: Mapping[str, Expr]
 ) -> tuple[str, tuple[Call, ...]]:
-    """Return the formula with a name in place of each call."""
+    """Return the formula with a name in place of each call, and the calls."""
     stem = "call"
     while stem in formula:
         stem += "_"
@@ -160,8 +168,8 @@ def _without_calls(
     return "".join([*pieces, formula[position:]]), tuple(calls)
 
 
-def in_order(quantities: Iterable[Quantity]) -> tuple[Quantity, ...]:
-    """Return quantities with a formula, each after those that its formula needs.
+def in_order(quantities: Collection[Quantity]) -> tuple[Quantity, ...]:
+    """Return the quantities with a formula, each after those that its formula needs.
 
     Raises
     ------

@@ -44,14 +44,14 @@ def condition_latex(condition: Condition, theorem: Statement | None = None) -> s
 
 
 def sequences(theorem: Statement) -> tuple[str, ...]:
-    """Return the kinds of network sequences that it covers.
+    """Return the kinds of network sequences that a theorem covers.
 
-    None if it is about no network.
+    The result is empty if the theorem is about no network.
     """
     return () if theorem.scope.network == "none" else theorem.scope.sequence
 
 
-_SPOKEN = (
+_PLAIN_SYMBOLS = (
     (r"\nabla", "grad"),
     (r"\mathbb{E}", "E"),
     (r"\|", "||"),
@@ -65,15 +65,15 @@ _FONT = re.compile(r"\\math(?:bf|rm|it|cal)\{([^{}]*)\}")
 
 
 def plain_prose(text: str, theorem: Statement) -> str:
-    """Return prose of a theorem for a terminal, with the glossary's names.
+    """Return prose of a theorem for a terminal.
 
-    Dollar signs enclose what is replaced.
+    LaTeX between dollar signs is replaced by plain text with the glossary's names.
     """
-    meant = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
+    replaced = {*theorem.needs, *theorem.scope.notation, "f0_gap"}
     names = {
         latex: name
         for name, latex in symbols_in_latex(theorem).items()
-        if name in meant
+        if name in replaced
     }
 
     def plain_word(match: re.Match[str]) -> str:
@@ -82,8 +82,8 @@ def plain_prose(text: str, theorem: Statement) -> str:
 
     def formula(match: re.Match[str]) -> str:
         latex = _FONT.sub(r"\1", re.sub(r"\\bar (\w)", r"\1bar", match[1]))
-        for written, spoken in _SPOKEN:
-            latex = latex.replace(written, spoken)
+        for command, symbol in _PLAIN_SYMBOLS:
+            latex = latex.replace(command, symbol)
         return _WORD.sub(plain_word, latex)
 
     return re.sub(r"\$([^$]+)\$", formula, text)

@@ -1,4 +1,4 @@
-"""A theorem as plain data and back, so that files can hold unregistered ones.
+"""Theorems as plain data and back, so that files can contain unregistered ones.
 
 Formulas are typed trees (:mod:`dfltheory.bounds.tree`); every other field is read with
 its type, unknown fields are refused, and nothing of a file is ever run. What is code
@@ -89,7 +89,10 @@ def _stated_names(document: object) -> frozenset[str]:
 
 
 def _added_quantities(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
-    """Those that the glossary does not have; none of them needs itself."""
+    """Return the quantities that the glossary lacks.
+
+    InputError if the formulas of some need each other.
+    """
     added = tuple(q for q in quantities if q.name not in GLOSSARY)
     in_order(added)
     return added
@@ -111,7 +114,7 @@ def _plain_data(value: object) -> object:
     match value:
         case sp.Basic():
             return to_tree(value)
-        case Statement():  # that another is drawn from
+        case Statement():  # the statement from which another one is derived
             return [value.key, value.variant]
         case Unit():
             return [[e.numerator, e.denominator] for _, e in value.scales]
@@ -124,7 +127,7 @@ def _plain_data(value: object) -> object:
                 | {"whole": value.integer}
                 | of
             )
-        case Scope(push_sum="computed"):  # as files of earlier versions
+        case Scope(push_sum="computed"):  # files of earlier versions lack the field
             return _fields(value, "push_sum")
         case Definition(symbol=own):
             plain = _fields(value, "symbol", "takes", "numeric")
@@ -146,7 +149,7 @@ def _plain_data(value: object) -> object:
 
 
 class UnknownLaw:
-    """A network law that was code: only its name came with the file."""
+    """Stands for a network law that is code, of which a file contains only the name."""
 
     def __init__(self, name: str):
         self.__qualname__ = name
@@ -177,7 +180,8 @@ def _unit(place: str, value: object) -> Unit:
     return Unit(*rows(fraction, 3, 3)(place, value))
 
 
-def _end(place: str, value: object) -> float:
+def _range_end(place: str, value: object) -> float:
+    """Read an end of a range, which is text, because JSON has no infinity."""
     try:
         return float(_line(place, value))
     except ValueError:
@@ -206,7 +210,7 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     "sequence": ("fixed", "periodic"),
     "random": ("fixed", "periodic", FRESH_STEP),
 }
-"""What the field ``change`` of earlier versions said, as kinds of sequences."""
+"""Values of the field ``change`` of earlier versions -> kinds of sequences."""
 _line = line(4000)
 _SCOPE = record(
     {
@@ -248,7 +252,7 @@ def _scope(place: str, data: object) -> Scope:
 
 _QUANTITY = record(
     {
-        **dict.fromkeys(("low", "high"), _end),
+        **dict.fromkeys(("low", "high"), _range_end),
         "neutral": maybe(number()),
         **dict.fromkeys(("name", "latex", "meaning"), _line),
         **dict.fromkeys(("open_low", "open_high", "whole", "step"), truth),
@@ -257,24 +261,23 @@ _QUANTITY = record(
 )
 
 
-def theorem_from_document(document: object) -> Theorem:
-    """Return the statement that :func:`theorem_to_document` wrote.
+class _SymbolReader:
+    """Reads quantities, definitions and formulas of one statement.
 
-    It has the quantities that it adds to the glossary.
-
-    Raises
-    ------
-    InputError
-        One line: the first field that is not what it must be.
+    Each symbol becomes known when its quantity or definition is read, so that formulas
+    are read after both.
     """
-    # that the statement itself has brought, for its formulas
-    symbols: dict[str, sp.Symbol] = {}
-    quantities: set[str] = set()  # those of them that are not definitions
 
-    def quantity(place: str, data: object) -> Quantity:
-        """One of the glossary, or one that the statement adds.
+    def __init__(self, document: object):
+        self._stated_names = _stated_names(document)
+        self._symbols: dict[str, sp.Symbol] = {}
+        self._quantities: set[str] = set()
 
-        The latter has no neutral value: a file does not say what a run may leave out.
+    def quantity(self, place: str, data: object) -> Quantity:
+        """Return a quantity of the glossary, or one that the statement adds.
+
+        The latter has no neutral value: a file does not decide which hyperparameters a
+        run may omit.
         """
         of = None
         if is_table(data) and "of" in data:
@@ -287,46 +290,58 @@ def theorem_from_document(document: object) -> Theorem:
         added = replace(Quantity(**entry), neutral=None, of=of)
         try:
             if of is not None:
-                read_computation(of, _stated_names(document))
+                read_computation(of, self._stated_names)
             checked_new(added)
         except InputError as wrong:
             raise InputError(f"{place}: {wrong}") from None
-        symbols[added.name] = added.symbol
-        quantities.add(added.name)
+        self._symbols[added.name] = added.symbol
+        self._quantities.add(added.name)
         return added
 
-    def formula(place: str, data: object) -> Expr:
+    def formula(self, place: str, data: object) -> Expr:
         try:
-            return from_tree(data, symbols)
+            return from_tree(data, self._symbols)
         except DFLTheoryError as wrong:
             raise InputError(f"{place}: {wrong}") from None
 
-    def end(place: str, data: object) -> Expr:
-        """Return a round by T, which must not outgrow every number."""
-        read = sp.sympify(formula(place, data), strict=True)
-        powers = [p.exp for p in read.atoms(sp.Pow)]
-        plain = not read.has(sp.exp, sp.log) and all(p.is_number for p in powers)
+    def end(self, place: str, data: object) -> Expr:
+        """Return a round as a formula in T, without exponentials of T."""
+        formula = sp.sympify(self.formula(place, data), strict=True)
+        powers = [p.exp for p in formula.atoms(sp.Pow)]
+        plain = not formula.has(sp.exp, sp.log) and all(p.is_number for p in powers)
         must(
             place,
             data,
-            plain and read.free_symbols <= {GLOSSARY["T"].symbol},
+            plain and formula.free_symbols <= {GLOSSARY["T"].symbol},
             "a round: a formula in T only",
         )
-        return read
+        return formula
 
-    def definition(place: str, data: object) -> Definition:
+    def definition(self, place: str, data: object) -> Definition:
         signs = one_of("positive", "nonnegative", "real")
         words = dict.fromkeys(("symbol", "latex", "meaning"), _line)
-        entry = record({**words, "sign": signs, "expr": formula})(place, data)
+        entry = record({**words, "sign": signs, "expr": self.formula})(place, data)
         name, sign = entry["symbol"], entry.pop("sign")
-        if name in GLOSSARY or name in quantities or not name.isprintable():
+        if name in GLOSSARY or name in self._quantities:
             raise InputError(
-                f"{place}.symbol = {short_text(name)} is a quantity of the glossary"
+                f"{place}.symbol = {short_text(name)} is the name of a quantity: choose"
+                " another name"
             )
-        entry["symbol"] = symbols.setdefault(name, signed_symbol(name, sign))
+        if not name.isprintable():
+            raise InputError(f"{place}.symbol = {short(name)} is not printable text")
+        entry["symbol"] = self._symbols.setdefault(name, signed_symbol(name, sign))
         return Definition(**entry)
 
-    readers = _statement_readers(quantity, definition, formula, end)
+
+def theorem_from_document(document: object) -> Theorem:
+    """Return the statement that :func:`theorem_to_document` wrote.
+
+    Raises
+    ------
+    InputError
+        A field is missing, unknown or invalid; the message has the first such field.
+    """
+    readers = _statement_readers(_SymbolReader(document))
     entries = named("theorem", document, sorted({*readers, "format"}))
     version = entries["format"]
     must("theorem.format", version, version == STATEMENT_FORMAT, str(STATEMENT_FORMAT))
@@ -346,12 +361,7 @@ def theorem_from_document(document: object) -> Theorem:
     return _build_record("theorem", Theorem, read_fields)
 
 
-def _statement_readers(
-    quantity: Read[Quantity],
-    definition: Read[Definition],
-    formula: Read[Expr],
-    end: Read[Expr],
-) -> dict[str, Read[Any]]:
+def _statement_readers(reader: _SymbolReader) -> dict[str, Read[Any]]:
     """Return the reader of each field, in an order in which symbols become known."""
 
     def condition(place: str, data: object) -> Condition:
@@ -360,18 +370,19 @@ def _statement_readers(
     def left_side(place: str, data: object) -> LeftSide:
         return _build_record(place, LeftSide, record(left)(place, data))
 
+    formula = reader.formula
     sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
     left = {
         **dict.fromkeys(("measure", "latex", "averaging"), _line),
         "aggregate": one_of(*AGGREGATES),
         "start": whole(0, 10**9),
-        **dict.fromkeys(("first", "last"), end),
+        **dict.fromkeys(("first", "last"), reader.end),
         "unit": _unit,
         "carries": _list(_line),
     }
     return {
-        "quantities": _list(quantity),
-        "definitions": _list(definition),
+        "quantities": _list(reader.quantity),
+        "definitions": _list(reader.definition),
         **dict.fromkeys(("key", "variant", "title", "source", "remark"), _line),
         "of": maybe(tuple_of(_line, 2, 2)),
         "kind": one_of(*get_args(StatementKind)),
@@ -387,10 +398,7 @@ def _statement_readers(
 def _build_record(
     place: str, make: Callable[..., ReadValue], values: Mapping[str, object]
 ) -> ReadValue:
-    """Return what a constructor makes of the fields of a document.
-
-    Its errors name their place.
-    """
+    """Return ``make(**values)``; its errors are reported with their place."""
     try:
         return make(**values)
     except DFLTheoryError as wrong:

@@ -11,7 +11,7 @@ numbers that a replay uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import mpmath
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 ENCLOSURE_DIGITS = 50
 OPERATIONS = 50_000
-"""Operations at most, some microseconds each."""
+"""Most operations of one evaluation; each takes some microseconds."""
 SIZE = 100
-"""The largest argument of exp, and the largest exponent of a power, in bits."""
+"""Largest size, in bits, of an argument of exp and of an exponent of a power."""
 SYMPY_DIGITS = 60
-"""Digits to which SymPy evaluates functions that files cannot carry."""
+"""Digits to which SymPy evaluates functions that only theorems in Python contain."""
 
 
 class Enclosure(NamedTuple):
-    """The value lies in [low, high]."""
+    """An interval [low, high] that contains a value, as mpmath numbers."""
 
     low: mpf
     high: mpf
@@ -53,7 +53,7 @@ class Enclosure(NamedTuple):
 
 
 class Evaluation:
-    """The formulas of one statement at one point.
+    """Encloses formulas of one statement at one point.
 
     Parameters
     ----------
@@ -99,8 +99,19 @@ class Evaluation:
             The value is not finite or not real, or the evaluation exceeds its limits of
             size or time.
         """
+        return self._enclosed_sum([formula])
+
+    @property
+    def bound(self) -> Enclosure:
+        """The enclosure of the right-hand side; errors as of :meth:`enclosure`."""
+        return self._enclosed_sum(list(self._statement.parts.values()))
+
+    def _enclosed_sum(self, formulas: Sequence[Expr]) -> Enclosure:
         try:
-            return self._ends(self._value(sp.sympify(formula, strict=True)))
+            values = [self._value(sp.sympify(part, strict=True)) for part in formulas]
+            return self._ends(self._sum(values))
+        except InputError:  # its message says what is wrong
+            raise
         except (
             ArithmeticError,
             TypeError,
@@ -113,15 +124,7 @@ class Evaluation:
                 f" {type(wrong).__name__}"
             ) from wrong
 
-    @property
-    def bound(self) -> Enclosure:
-        """The enclosure of the right-hand side."""
-        parts = [
-            self._value(sp.sympify(part)) for part in self._statement.parts.values()
-        ]
-        return self._ends(self._sum(parts))
-
-    # -- one operation each; InputError is a ValueError
+    # -- one operation each
 
     def _value(self, formula: Expr) -> ivmpf:
         self._operations += 1
@@ -155,9 +158,9 @@ class Evaluation:
         return self._check_ends(value, formula)
 
     def _whole_part(self, formula: Expr) -> sp.Integer | None:
-        """Return the floor of a rational number.
+        """Return the floor of a formula exactly, if its value is rational, else None.
 
-        None if the number is not rational.
+        The ends of an interval around a whole number have different floors.
         """
         try:
             number = at_numbers(self._statement.expand(formula), self._point)
@@ -248,9 +251,9 @@ class Evaluation:
         return self._hull(mpmath.floor(ends.low), mpmath.floor(ends.high))
 
     def _by_sympy(self, formula: Expr) -> ivmpf:
-        """Return a function that only a theorem in Python can have.
+        """Return an enclosure of a function that only a theorem in Python contains.
 
-        SymPy finds its digits.
+        SymPy computes its digits.
         """
         numbers = self._statement.expand(formula).xreplace(self._point)
         value = sp.N(numbers, SYMPY_DIGITS)

@@ -1,4 +1,4 @@
-"""The numbers of a statement: terms and sides of conditions, compiled once."""
+"""Numerical evaluation of a statement: its terms and the sides of its conditions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 CONDITION_ROUNDING = 16 * np.finfo(float).eps
-"""A condition ``left <= right`` holds if left exceeds right by no more than this share
-of it.
+"""A condition ``left <= right`` holds if left exceeds right by at most this share of
+the larger side.
 """
 
 GivenValues = Mapping[str, object]
@@ -46,7 +46,7 @@ class Evaluator:
     def __init__(self, statement: Any):
         self.statement = statement
         self.stable = tuple(d for d in statement.definitions if d.numeric is not None)
-        """Definitions whose formula would cancel."""
+        """Definitions that a function evaluates, as their formulas lose digits."""
         plain: dict[Expr, Expr] = {}
         for definition in statement.definitions:
             if definition.numeric is None:
@@ -59,9 +59,10 @@ class Evaluator:
         self._sides = sp.lambdify(symbols, sides, modules="numpy", cse=True)
 
     def terms(self, where: str, values: GivenValues) -> dict[str, Number]:
-        """Return the named terms.
+        """Return the values of the named terms.
 
-        ``where`` says what is done at points at which a condition fails.
+        At points at which a condition fails, ``where`` = ``raise`` raises
+        ConditionError, ``nan`` returns nan, and ``ignore`` evaluates the terms.
         """
         arrays, shape = self._inputs(values)
         admissible = np.asarray(True)
@@ -81,7 +82,7 @@ class Evaluator:
         }
 
     def conditions(self, values: GivenValues) -> list[tuple[Condition, Number, Truth]]:
-        """Each condition with its slack and whether it holds."""
+        """Return each condition with its slack and whether it holds."""
         arrays, shape = self._inputs(values)
         with np.errstate(invalid="ignore"):  # infinite on both sides
             return [
@@ -94,7 +95,7 @@ class Evaluator:
             ]
 
     def sides(self, values: GivenValues) -> list[tuple[Condition, Number, Number]]:
-        """Each condition with its left and its right side."""
+        """Return each condition with the values of its left and its right side."""
         arrays, shape = self._inputs(values)
         return [
             (
@@ -140,6 +141,7 @@ class Evaluator:
         return arrays, shape
 
     def _judge(self, arrays: Arrays) -> list[Judged]:
+        """Return the sides of each condition, and where it holds."""
         judged: list[Judged] = []
         with np.errstate(all="ignore"):
             sides = [
@@ -149,16 +151,17 @@ class Evaluator:
                 self.statement.conditions, sides[::2], sides[1::2], strict=True
             ):
                 allowance = CONDITION_ROUNDING * np.maximum(np.abs(left), np.abs(right))
+                # the allowance of an infinite left side is infinite, too
                 holds = (
                     left < right
                     if c.strict
                     else (left <= right + allowance) & (left < np.inf)
                 )
-                # an infinite left side would allow itself all
                 judged.append(Judged(c, left, right, holds))
         return judged
 
     def _failure(self, judged: Judged, arrays: Arrays) -> str:
+        """Describe the first point at which a condition fails."""
         condition, statement = judged.condition, self.statement
         left, right, holds = np.broadcast_arrays(*judged[1:])
         place = (

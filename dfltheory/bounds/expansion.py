@@ -1,8 +1,8 @@
-"""Limits of the size of formulas with their definitions put into them.
+"""Limits of the size of formulas in which definitions are written out.
 
 Definitions that contain each other can make formulas that no memory holds. The sizes
-are counted without building anything; then the expansion is built by the limited
-constructors, which refuse large numbers.
+are counted without building anything; then the expansion is built by
+:mod:`dfltheory.bounds.limited_formulas`, which refuses large numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dfltheory.errors import DFLTheoryError, InputError
 DEEPEST = 60
 """The largest depth of an expanded formula."""
 TOTAL = 10_000
-"""The most parts of all expanded formulas of a statement."""
+"""Most parts of all expanded formulas of a statement together."""
 
 
 def formulas_of(
@@ -29,7 +29,10 @@ def formulas_of(
     conditions: Iterable[Condition],
     schedule: Mapping[str, object],
 ) -> dict[str, object]:
-    """Return a statement's formulas except for its definitions, by name."""
+    """Return a statement's formulas except for its definitions.
+
+    The keys are names for error messages, such as ``term noise``.
+    """
     formulas = {f"term {name}": part for name, part in parts.items()}
     formulas |= {f"schedule of {name}": rule for name, rule in schedule.items()}
     for condition in conditions:
@@ -90,7 +93,10 @@ def _checked_size(
 def _size(
     formula: sp.Basic, known: Mapping[sp.Basic, tuple[int, int]]
 ) -> tuple[int, int]:
-    """Parts and depth; a symbol that is ``known`` has those of its definition."""
+    """Return the numbers of parts and of levels of a formula.
+
+    A symbol in ``known`` has those of its definition.
+    """
     if formula in known:
         return known[formula]
     sizes = [_size(part, known) for part in formula.args]
@@ -107,7 +113,7 @@ def _expand(place: str, formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
 
 
 def _rebuild(formula: Expr, known: Mapping[sp.Basic, Expr]) -> Expr:
-    """Return the formula with the definitions, by the limited constructors."""
+    """Return the formula with definitions written out, within the limits of size."""
     if formula in known:
         return known[formula]
     if not formula.args or not formula.free_symbols.intersection(known):

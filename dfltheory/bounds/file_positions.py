@@ -1,7 +1,7 @@
 """Where a value is written in the text of a TOML file, for messages.
 
-The search is a search of text within the block of a statement. A value that is not
-found, as one with escape sequences, is reported at the place of its table.
+Keys and values are searched as text within the block of their statement. If a value is
+not found, because it has escape sequences, the place of its table is reported.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ class FilePositions:
     ) -> Position:
         """Return the position of the value at ``path``.
 
-        A path is, for example, ``("statement", 0, "terms", "noise")``.
-
         Parameters
         ----------
-        value : its text, if it is one: ``offset`` counts its characters
+        path : keys and indices from the top of the file, for example
+            ``("statement", 0, "terms", "noise")``
+        value : the value, if it is text
+        offset : index of a character of ``value``, whose position is returned
         """
         start, end = self._block(path)
         place = start
@@ -60,6 +61,10 @@ class FilePositions:
         return self._position(self._in_value(place, value, offset))
 
     def _block(self, path: Sequence[str | int]) -> tuple[int, int]:
+        """Return start and end of the text that contains a path.
+
+        It is the block of one statement, the text before the first one, or the file.
+        """
         if len(path) < 2 or path[0] != "statement" or not isinstance(path[1], int):
             return 0, (
                 self._starts[0]
@@ -93,6 +98,7 @@ class FilePositions:
         return start if match is None else match.end()
 
     def _in_value(self, place: int, value: object, offset: int) -> int:
+        """Return the index of a character of a text that begins at ``place``."""
         if not isinstance(value, str):
             return place
         for quote in _QUOTES:

@@ -1,4 +1,4 @@
-"""Reading one theorem file: text, errors with places, and code it names."""
+"""Reading one theorem file: errors with positions, and the code that it names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class FileReader:
 
     Parameters
     ----------
-    text, name : its text, and what messages call it
-    folder : what the paths of code in it are relative to
-    trust : what it may import
+    text : the text of the file
+    name : its name in error messages
+    folder : the folder to which paths of code in the file are relative
+    trust : whether the file may import code, see :mod:`dfltheory.own`
     """
 
     def __init__(self, text: str, name: str, folder: Path, trust: Trust):
@@ -38,13 +39,16 @@ class FileReader:
     def stop(
         self, path: KeyPath, message: object, value: object = None, offset: int = 0
     ) -> NoReturn:
-        """Raise an error of this file, with its place."""
+        """Raise :meth:`problem`."""
         raise self.problem(path, message, value, offset) from None
 
     def problem(
         self, path: KeyPath, message: object, value: object = None, offset: int = 0
     ) -> InputError:
-        """Return an error of this file, with its place."""
+        """Return an error with the file's name, the line, the column and the field.
+
+        For ``value`` and ``offset`` see :meth:`.FilePositions.of`.
+        """
         position = self._positions.of(path, value, offset)
         field = ".".join(str(part) for part in path if not isinstance(part, int))
         return InputError(f"{self.name}, {position}: {field or 'file'}: {message}")
@@ -57,7 +61,10 @@ class FileReader:
         *arguments: P.args,
         **named: P.kwargs,
     ) -> R:
-        """Return ``read(*arguments, **named)``; its errors get their place."""
+        """Return ``read(*arguments, **named)``, with the position added to its errors.
+
+        ``path`` and ``value`` are the keys of the value that is read, and its text.
+        """
         try:
             return read(*arguments, **named)
         except FormulaError as wrong:
@@ -70,7 +77,10 @@ class FileReader:
             self.stop(path, wrong, value)
 
     def code(self, path: KeyPath, reference: str) -> Any:
-        """Return the object ``FILE.py:NAME``, relative to a trusted file."""
+        """Return the object ``FILE.py:NAME`` that the file names at ``path``.
+
+        InputError unless the caller trusts the file.
+        """
         self.reading(
             path, reference, require_trust, reference, self._trust, str(path[-1])
         )
@@ -78,7 +88,7 @@ class FileReader:
 
 
 CODE = re.compile(r".+\.py:[A-Za-z_][\w.]*")
-"""What names code in a theorem file."""
+"""The form of a reference to code in a theorem file."""
 
 
 __all__ = ["CODE", "FileReader", "KeyPath"]

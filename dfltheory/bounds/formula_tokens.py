@@ -12,12 +12,8 @@ from dfltheory.errors import InputError
 
 LONGEST_FORMULA = 10_000
 """Most characters of a formula."""
-
-
 MOST_DIGITS = 400
 """Most digits of a number, and its largest decimal exponent."""
-
-
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>[A-Za-z_]\w*)"
@@ -26,8 +22,6 @@ _TOKEN = re.compile(
     r"|(?P<space>\s+)",
     re.ASCII,
 )
-
-
 _LOOK_ALIKE = {
     "\u00d7": "*",
     "\u22c5": "*",
@@ -42,9 +36,7 @@ _LOOK_ALIKE = {
     "\u00b2": "^2",
     "\u00b3": "^3",
 }
-"""Characters of printed formulas, and what a file has in their place."""
-
-
+"""Characters of printed formulas, and what to write in their place."""
 _GREEK = {"lambda": "lam", "lamda": "lam", "psi": "lam"}
 """Names of Greek symbols for which the glossary has another name."""
 
@@ -70,7 +62,14 @@ class Token:
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Numbers, names and signs with their places."""
+    """Return the numbers, names and signs of a formula.
+
+    Raises
+    ------
+    FormulaError
+        The text is too long, has a character that no formula has, a keyword of Python
+        as a name, too long a number, or two operands without a sign between them.
+    """
     if len(text) > LONGEST_FORMULA:
         raise FormulaError(
             f"a formula has at most {LONGEST_FORMULA} characters, this one {len(text)}",
@@ -92,7 +91,7 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def _about_character(character: str) -> str:
-    """Return what is wrong with a character that no formula has."""
+    """Return what to write in place of a character that no formula has."""
     name = unicodedata.name(character, "no name")
     words = (
         f"character {character!r} (U+{ord(character):04X}, {name.lower()}) is not part"
@@ -136,7 +135,8 @@ def _check_number(token: Token) -> None:
     too_long = len(digits) > MOST_DIGITS or len(exponent) > 6
     if too_long or abs(int(exponent or 0)) > MOST_DIGITS:
         message = (
-            f"a number has at most {MOST_DIGITS} digits, and an exponent of that size"
+            f"{token.text[:40]!r} is too long: a number has at most {MOST_DIGITS} digits,"
+            f" and an exponent of at most {MOST_DIGITS}"
         )
         raise FormulaError(message, token.offset)
 

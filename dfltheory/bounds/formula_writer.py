@@ -1,6 +1,6 @@
 """SymPy formulas as text of theorem files, and names of these files in LaTeX.
 
-:mod:`dfltheory.bounds.formulas` reads it.
+:mod:`dfltheory.bounds.formulas` reads the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def write_formula(formula: object) -> str:
     Raises
     ------
     InputError
-        It has a function that theorem files do not have.
+        It contains a function that theorem files do not support.
     """
     return _Printer().doprint(sp.sympify(formula)).replace("**", "^")
 
@@ -29,7 +29,7 @@ def _is_negative(term: sp.Expr) -> bool:
 
 
 class _Printer(sp.StrPrinter):
-    """SymPy's own text, in the words of theorem files."""
+    """SymPy's printer, with the functions and numbers of theorem files."""
 
     def _as_ordered_terms(
         self, expr: sp.Expr, order: str | None = None

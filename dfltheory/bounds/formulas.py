@@ -1,10 +1,10 @@
 """Formulas as people write them in theorem files: ``2*lam^2/(1 - lam^2)`` to SymPy.
 
-Reading never runs text. The characters are split into numbers, names and signs here;
-each ``^`` becomes ``**`` before Python's grammar sees the text, because Python's own
-``^`` binds less tightly than ``+``; the syntax tree is walked by an explicit list of
-node types; numbers are exact; and every operation is built by the limited constructors
-of :mod:`dfltheory.bounds.tree`.
+Reading never runs text. :mod:`dfltheory.bounds.formula_tokens` splits the characters
+into numbers, names and signs. Each ``^`` becomes ``**`` before Python's grammar parses
+the text, because Python's own ``^`` binds less tightly than ``+``. Only listed types of
+nodes of the syntax tree are accepted, numbers are exact, and
+:mod:`dfltheory.bounds.limited_formulas` builds every operation within limits of size.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Relation = Literal["<=", "<", ">=", ">", "=="]
 SUMMANDS = 10_000
 """Most terms of a sum."""
 MOST_FORMULA_PARTS = 20_000
-"""Most parts that are read, those of a sum once for each of its terms."""
+"""Most parts that are read; those of a sum count once for each of its terms."""
 
 CALLED = {
     "sqrt": "sqrt",
@@ -41,17 +41,18 @@ CALLED = {
     "max": "Max",
     "floor": "floor",
 }
+"""Functions of formulas, and their names in :mod:`.limited_formulas`."""
 FORMULA_FUNCTIONS = (*CALLED, "sum")
 """What a formula may call."""
 
 
 def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
-    """Return the expression that ``text`` is.
+    """Return the expression that ``text`` denotes.
 
     Parameters
     ----------
-    text : as ``"4*f0_gap/(eta*K*T)"``
-    symbols : what each name stands for
+    text : a formula such as ``"4*f0_gap/(eta*K*T)"``
+    symbols : the symbol, or another expression, for each name
 
     Raises
     ------
@@ -63,7 +64,8 @@ def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
     for token in tokens:
         if token.kind == "relation":
             raise FormulaError(
-                f"{token.text!r} compares: a formula has no comparison", token.offset
+                f"{token.text!r} is a comparison, which a formula cannot contain",
+                token.offset,
             )
     return _expression(tokens, symbols, len(text))
 
@@ -71,12 +73,12 @@ def read_formula(text: str, symbols: Mapping[str, Expr]) -> Expr:
 def read_comparison(
     text: str, symbols: Mapping[str, Expr]
 ) -> tuple[Expr, Relation, Expr]:
-    """Both sides of one comparison, and its sign.
+    """Return the left side, the sign and the right side of a comparison.
 
     Raises
     ------
     FormulaError
-        There is no comparison, or there are several; else as :func:`read_formula`.
+        There is no comparison, or there are several; and as for :func:`read_formula`.
     """
     tokens = tokens_of(text)
     places = [k for k, token in enumerate(tokens) if token.kind == "relation"]
@@ -117,14 +119,22 @@ def _expression(tokens: list[Token], symbols: Mapping[str, Expr], end: int) -> E
         starts.append(column)
         pieces.append(piece)
         column += len(piece) + 1
-    walk = _Walk(
+    walk = _TreeWalk(
         " ".join(pieces), starts, [token.offset for token in tokens], symbols, end
     )
     return walk.run()
 
 
-class _Walk:
-    """Builds the expression of one syntax tree."""
+class _TreeWalk:
+    """Builds the expression of one syntax tree.
+
+    Parameters
+    ----------
+    source : the formula in Python's grammar
+    starts, offsets : of each token, its column in ``source`` and its index in the text
+    symbols : expressions by name
+    end : the index at which the text ends
+    """
 
     def __init__(
         self,
@@ -147,7 +157,9 @@ class _Walk:
             tree = ast.parse(self._source, mode="eval")
         except SyntaxError as wrong:
             column = (wrong.offset or 1) - 1
-            self._stop(_grammar(self._source, column, wrong), self._place(column))
+            self._stop(
+                _syntax_message(self._source, column, wrong), self._place(column)
+            )
         except (RecursionError, MemoryError):
             raise FormulaError(
                 f"a formula is at most {DEPTH} deep", self._offsets[0]
@@ -164,6 +176,7 @@ class _Walk:
         raise FormulaError(message, offset) from None
 
     def _value(self, node: ast.expr, depth: int) -> Expr:
+        """Return the expression of a node, after checking the limits of size."""
         self._nodes += 1
         self._steps += 1
         offset = self._place(node.col_offset)
@@ -204,7 +217,9 @@ class _Walk:
                 return self._call(name, arguments, node, depth)
             case _:
                 raise FormulaError(
-                    "this is not part of a formula", self._place(node.col_offset)
+                    "a formula consists of numbers, names, + - * / ^ and calls such as"
+                    " sqrt(T)",
+                    self._place(node.col_offset),
                 )
 
     def _number(self, node: ast.Constant) -> Expr:
@@ -233,10 +248,8 @@ class _Walk:
     def _chain(self, node: ast.expr, kinds: tuple[type, type], depth: int) -> Expr:
         """Return a chain such as a - b + c in one step.
 
-        Its syntax tree is as deep as it is long.
-
-        ``kinds`` are the sign that takes an operand as it is, and the one that inverts
-        it.
+        Recursion would be as deep as the chain is long. ``kinds`` are the sign that
+        keeps an operand, and the one that inverts it.
         """
         operands: list[Expr] = []
         while isinstance(node, ast.BinOp) and isinstance(node.op, kinds):
@@ -311,14 +324,14 @@ class _Walk:
 
 
 def _invert(operand: Expr, kind: type) -> Expr:
-    """-operand, or 1/operand."""
+    """Return -operand for a subtraction, and 1/operand for a division."""
     if kind is ast.Sub:
         return build("Mul", [sp.S.NegativeOne, operand])
     return build("Pow", [operand, sp.S.NegativeOne])
 
 
-def _grammar(source: str, column: int, wrong: SyntaxError) -> str:
-    """Return a syntax error in words of formulas."""
+def _syntax_message(source: str, column: int, wrong: SyntaxError) -> str:
+    """Describe a syntax error of Python in terms of formulas."""
     if source.count("(") != source.count(")"):
         return "parentheses do not match"
     if column >= len(source.rstrip()):

@@ -1,4 +1,8 @@
-"""Growth of saved families of problems, in words."""
+"""Growth of saved families of problems, in words.
+
+A family's ``parameter`` names what grows along it, separated by ``*``: in
+``alpha*T*T*T``, 1/(1 - alpha) grows by a factor in each member, and T by its cube.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,19 @@ from collections.abc import Mapping
 from typing import Any
 
 MEANT = {"gap": "1/(1 - lambda)", "alpha": "1/(1 - alpha)"}
-"""What the parameters of families stand for, where they are not symbols themselves."""
-
-
+"""Parameters of families that are no quantities -> the quantity that grows."""
 PACES = {
     1: "in step with {}",
     2: "with {} growing like its square",
     3: "with {} growing like its cube",
 }
-"""How a further parameter grows with the first one, by how often a family names it."""
+"""How a further quantity grows with the first one, by how often it is named."""
 
 
 def paces(parameter: str) -> list[str]:
-    """Return the growing quantities of a family in words.
+    """Return the growing quantities of a family as powers.
 
-    ``alpha*T*T*T`` is 1/(1 - alpha) and T^3.
+    For ``alpha*T*T*T`` they are ``1/(1 - alpha)`` and ``T^3``.
     """
     names = parameter.split("*")
     powers = {name: names.count(name) for name in names}
@@ -32,18 +34,19 @@ def paces(parameter: str) -> list[str]:
 
 
 def family_order(parameter: str) -> str:
-    """Return the quantity by which a family is ordered.
+    """Return the first growing quantity of a family, along which its ratio is fitted.
 
-    It is 1/(1 - alpha) of ``alpha*T*T*T``.
+    For ``alpha*T*T*T`` it is ``1/(1 - alpha)``.
     """
     first = parameter.split("*")[0]
     return MEANT.get(first, first)
 
 
 def pacing(parameter: str) -> str:
-    """Return how the other quantities grow with the first.
+    """Return how the other quantities grow with the first one.
 
-    That is ", with T growing like its cube" of ``alpha*T*T*T``.
+    For ``alpha*T*T*T`` the text is ``, with T growing like its cube``; it is empty if
+    there is one quantity.
     """
     names = parameter.split("*")
     _, *others = dict.fromkeys(names)

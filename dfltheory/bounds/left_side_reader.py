@@ -26,10 +26,10 @@ class LeftSideReader(PartReader):
     ----------
     file : the file
     path : keys of the statement
-    table : the table
-    one_step : has every algorithm of the statement one local step a round?
-    symbols : quantities and abbreviations by name
-    known : formulas of the abbreviations
+    table : the table ``left``
+    one_step : does every algorithm of the statement take one local step a round?
+    symbols : quantities and the statement's definitions by name
+    known : formulas of the definitions by symbol
     """
 
     def __init__(
@@ -97,7 +97,10 @@ class LeftSideReader(PartReader):
             power.is_number for power in powers
         )
         if not plain or not expression.free_symbols <= {self._symbols["T"]}:
-            message = f"{name} = {text!r:.60} must be a round, by T alone"
+            message = (
+                f"{name} = {text!r:.60} must be a formula in T only, such as T - 1,"
+                " without exponentials and logarithms"
+            )
             self._file.stop((*self._path, name), message)
         return expression
 

@@ -1,4 +1,8 @@
-"""Formulas that are built step by step within limits of their size."""
+"""Construction of formulas within limits of their size.
+
+SymPy evaluates numbers at once, so that a short text such as ``9^9^9`` could use all
+memory. Here each operation is checked before SymPy performs it.
+"""
 
 from __future__ import annotations
 
@@ -23,35 +27,20 @@ CLASSES = {
     "Abs": sp.Abs,
     "floor": sp.floor,
 }
-
+"""Functions and operations of formulas by name."""
 NODES = 2000
-
-
+"""Most parts of a formula: numbers, symbols, operations and functions."""
 BITS = 4096
-"""The longest whole number, in a tree or in what it evaluates to."""
-
-
+"""Most bits of a whole number in a formula or in its value."""
 EXPONENT = 100
-"""The largest numerator and denominator of a written exponent."""
-
-
+"""Largest numerator and denominator of an exponent as it is written."""
 COMBINED = 10_000
-"""The same of an exponent that a power of a power has."""
-
-
+"""Largest numerator and denominator of an exponent that SymPy combines from several."""
 LARGEST_EXP = 14
-"""The most bits of a number in an argument of exp, or in a symbolic exponent of a
-number.
-"""
-
-
+"""Most bits of a number in an argument of exp or in a symbolic exponent of a number."""
 MOST_COMPARED_ARGUMENTS = 16
-"""The most arguments of Max and Min, all of which are compared with each other."""
-
-
+"""Most arguments of Max and Min, all of which are compared with each other."""
 _ARITHMETIC = ("Add", "Mul")
-
-
 _ARGUMENTS = {
     "Add": (1, 5 * NODES),
     "Mul": (1, 5 * NODES),
@@ -59,13 +48,11 @@ _ARGUMENTS = {
     "Min": (1, MOST_COMPARED_ARGUMENTS),
     "Pow": (2, 2),
 }
-"""How many arguments (one of all others). Max and Min compare all of theirs with each
-other.
-"""
+"""Least and largest number of arguments; other functions take one."""
 
 
 def build(name: str, parts: list[Expr]) -> Expr:
-    """Return a function of :data:`CLASSES` called with ``parts``, within the limits.
+    """Return ``sqrt`` or a function of :data:`CLASSES`, called with ``parts``.
 
     Raises
     ------
@@ -83,8 +70,10 @@ def build(name: str, parts: list[Expr]) -> Expr:
         numbers = [part for part in parts if isinstance(part, sp.Rational)]
         if len(numbers) == len(parts):
             return _of_numbers(name, [_fraction(number) for number in numbers])
-    if name in ("Pow", "sqrt"):
-        return _power(*parts, *(() if name == "Pow" else (sp.S.Half,)))
+    if name == "Pow":
+        return _power(*parts)
+    if name == "sqrt":
+        return _power(parts[0], sp.S.Half)
     if name == "exp" and (parts[0].has(sp.log) or longest(parts[0]) > LARGEST_EXP):
         # exp(n log 2) is the number 2^n, however large
         raise InputError(
@@ -156,9 +145,9 @@ def _power(base: Expr, exponent: Expr) -> Expr:
 
 
 def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> bool:
-    """Return whether a value may be complex for real arguments.
+    """Return whether a function of real arguments may have a complex value.
 
-    SymPy is slow to decide it.
+    Only then SymPy is asked for the value, because it decides slowly.
     """
     return function is sp.log or (function is sp.Pow and not parts[1].is_Integer)
 
@@ -166,7 +155,7 @@ def _may_be_complex(function: Callable[..., Expr], parts: Sequence[Expr]) -> boo
 def _build_checked(function: Callable[..., Expr], *parts: Expr) -> Expr:
     try:
         result = function(*parts)
-    # as the comparison of complex numbers in Max
+    # for example, Max of complex numbers
     except (TypeError, ValueError, ArithmeticError) as wrong:
         raise InputError(
             f"a formula cannot be built: {reprlib.repr(str(wrong))}"
@@ -188,7 +177,7 @@ def _build_checked(function: Callable[..., Expr], *parts: Expr) -> Expr:
 
 
 def small(expr: Expr) -> Expr:
-    """``expr``, whose numbers must not be too long."""
+    """Return ``expr``; InputError if a number in it has more than ``BITS`` bits."""
     if longest(expr) > BITS:
         raise InputError(f"a number of a formula has more than {BITS} bits")
     return expr

@@ -209,22 +209,22 @@ def _unit_of_own(measure: str, given: Unit | None) -> Unit:
         raise UnknownNameError("measure", measure, set(KNOWN_MEASURES))
     if given is None:
         near = difflib.get_close_matches(measure[:100], KNOWN_MEASURES, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        hint = f"; did you mean {' or '.join(near)}?" if near else "."
         raise InputError(
-            f"measure {measure!r} is not known; {hint}A metric of your own needs its"
+            f"measure {measure!r} is not known{hint} A metric of your own needs its"
             " unit: LeftSide(..., unit=bounds.units.unit(f=..., x=...))"
         )
     return given
 
 
 def measure_quantities(measure: str) -> frozenset[str]:
-    """Return the quantities that occur in a measure of the package."""
+    """Return the names of quantities, such as L_u, in a measure of the package."""
     factors = BLOCK_FACTORS.get(measure, ())
     return frozenset(re.findall(r"[A-Za-z]\w*", " ".join(factors)))
 
 
 def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:
-    """Return the left-hand side of a measure of runs in LaTeX, else ""."""
+    """Return the left-hand side in LaTeX; empty unless runs have the measure."""
     if measure not in MEASURES_OF_RUNS:
         return ""
     return latex_of(measure, aggregate, sp.latex(first), sp.latex(last))
@@ -233,7 +233,13 @@ def latex_of_left(measure: str, aggregate: str, first: Expr, last: Expr) -> str:
 def latex_of(measure: str, aggregate: str, first: str, last: str) -> str:
     r"""Return the left-hand side of a measure of runs in LaTeX.
 
-    An example is ``\max_{0 \le t \le T - 1} \mathbb{E}...``.
+    ``first`` and ``last`` are the rounds in LaTeX. An example of the result is
+    ``\max_{0 \le t \le T - 1} \mathbb{E}...``.
+
+    Raises
+    ------
+    InputError
+        Runs do not have the measure, or the aggregate is unknown.
     """
     known = MEASURES_OF_RUNS.get(measure)
     if known is None:

@@ -1,6 +1,7 @@
-"""Monomials: factors of formulas as powers of quantities and gaps.
+"""Formulas as sums of monomials: products of powers of quantities and gaps.
 
-A gap is, for example, 1 - lam. Constant factors do not count.
+A gap is 1 minus a quantity between 0 and 1, for example 1 - lam. Factors that lie
+between two positive constants are left out.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ FRACTION_QUANTITIES: Shares = frozenset(
 """Quantities between 0 and 1."""
 
 LARGE = ("T", "K", "m", "Q", "K_u", "K_v")
+"""Quantities that are at least 1 and may be arbitrarily large."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,14 @@ class Monomial:
 
     @property
     def added(self) -> bool:
-        """Whether it is added, not subtracted."""
+        """Whether the coefficient is known to be positive."""
         return self.coefficient.is_positive is True
 
     def __getitem__(self, atom: str) -> Fraction:
         return dict(self.exponents).get(atom, Fraction(0))
 
     def without(self, atoms: Iterable[str]) -> Monomial:
-        """Return the monomial with some atoms taken as constants."""
+        """Return the monomial without the factors of some atoms."""
         hidden = set(atoms)
         return Monomial(
             self.coefficient,
@@ -52,10 +54,10 @@ class Monomial:
         )
 
     def __str__(self) -> str:
-        over = [_power_text(n, e) for n, e in self.exponents if e > 0]
-        under = [_power_text(n, -e) for n, e in self.exponents if e < 0]
-        top = " ".join(over) or "1"
-        return top if not under else f"{top} / ({' '.join(under)})"
+        above = [_power_text(n, e) for n, e in self.exponents if e > 0]
+        below = [_power_text(n, -e) for n, e in self.exponents if e < 0]
+        numerator = " ".join(above) or "1"
+        return numerator if not below else f"{numerator} / ({' '.join(below)})"
 
 
 def _power_text(name: str, exponent: Fraction) -> str:
@@ -72,11 +74,16 @@ def _fraction(number: Expr) -> Fraction:
     return Fraction(int(rational.p), int(rational.q))
 
 
+_SIZES = (2, 10, 10**3, 10**5, 10**6)
+"""Values of a large quantity at which orders are measured; the last two as 1 : 10."""
+
+
 @cache
 def own_order(base: Expr) -> dict[str, Fraction] | None:
-    """Return the order K^e of a function of one large quantity, measured.
+    """Return the order K^e of a function of one large quantity, as {name: e}.
 
-    The result is None if it has no such order.
+    It is measured at five values. The result is None if the function has no such order,
+    or depends on other quantities.
     """
     names = {s.name for s in base.free_symbols}
     if len(names) != 1 or not names <= set(LARGE):
@@ -84,23 +91,18 @@ def own_order(base: Expr) -> dict[str, Fraction] | None:
     name = names.pop()
     function = sp.lambdify(GLOSSARY[name].symbol, base, modules="numpy")
     with np.errstate(all="ignore"):
-        values = [
-            abs(float(function(np.float64(n)))) for n in (2, 10, 10**3, 10**5, 10**6)
-        ]
+        values = [abs(float(function(np.float64(n)))) for n in _SIZES]
     if not all(0 < v < np.inf for v in values):
         return None
     power = Fraction(round(2 * np.log10(values[-1] / values[-2])), 2)
-    ratios = [
-        v / n ** float(power)
-        for v, n in zip(values, (2, 10, 10**3, 10**5, 10**6), strict=True)
-    ]
+    ratios = [v / n ** float(power) for v, n in zip(values, _SIZES, strict=True)]
     return {name: power} if max(ratios) < 30 * min(ratios) else None
 
 
 def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
-    """Return a factor as atoms of the same order.
+    """Return a factor as powers of atoms of the same order.
 
-    2K - 1 is of order K, 1 + q of order 1; others are their own.
+    2K - 1 is of order K, 1 + q of order 1; a sum without a simpler order is one atom.
     """
     if isinstance(base, sp.Symbol):
         return {base.name: Fraction(1)}
@@ -124,8 +126,8 @@ def _atom(base: Expr, shares: Shares) -> dict[str, Fraction]:
 def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]]:
     """Yield (base, exponent) of every factor.
 
-    Powers of products, of powers and by sums are split, as all factors are
-    non-negative.
+    Powers of products, powers of powers, and powers with a sum as the exponent are
+    split, which is exact since all factors are nonnegative.
     """
     for factor in sp.Mul.make_args(product):
         base, power = factor.as_base_exp()
@@ -138,6 +140,7 @@ def _powers(product: Expr, outer: Expr = sp.S.One) -> Iterator[tuple[Expr, Expr]
 
 
 def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
+    """Return the exponents of the atoms of a product, and its number."""
     exponents: dict[str, Fraction] = {}
     number: Expr = sp.S.One
     for base, power in _powers(product):
@@ -157,9 +160,9 @@ def _atoms(product: Expr, shares: Shares) -> tuple[dict[str, Fraction], Expr]:
 
 
 def gapped(expr: Expr, shares: Shares) -> Expr:
-    """1 - lam and its like as atoms.
+    """Return ``expr`` with each gap, such as 1 - lam, as one symbol.
 
-    Roots of sums of non-negative terms as sums of roots (of equal order).
+    Roots of sums of nonnegative terms become sums of roots, which have the same order.
     """
 
     def is_sum_of_share(part: Expr) -> bool:
@@ -181,9 +184,9 @@ def _roots(root: sp.Pow) -> Expr:
 
 
 def _gap_of(share_sum: Expr) -> Expr:
-    """Return a polynomial in one share, in factors, with 1 - share written as its gap.
+    """Return a polynomial in one share, factored, with its gap as one symbol.
 
-    2 - 2 lam is 2 (1 - lam).
+    2 - 2 lam becomes 2 times the symbol named ``1 - lam``.
     """
     share = next(iter(share_sum.free_symbols))
     gap = sp.Symbol(f"1 - {share.name}", positive=True)
@@ -202,8 +205,8 @@ def without_cancellation(expr: Expr) -> Expr:
         return expr
     args = [without_cancellation(argument) for argument in expr.args]
     rebuilt = expr.func(*args)
-    worth = rebuilt.is_Add or (rebuilt.is_Mul and _divides_by_a_sum(rebuilt))
-    if not worth or not _may_cancel(rebuilt) or sp.count_ops(rebuilt) > _LONG:
+    has_sums = rebuilt.is_Add or (rebuilt.is_Mul and _divides_by_a_sum(rebuilt))
+    if not has_sums or not _may_cancel(rebuilt) or sp.count_ops(rebuilt) > _LONG:
         return rebuilt
     return sp.factor(rebuilt)
 
@@ -232,9 +235,9 @@ def _may_cancel(expr: Expr) -> bool:
 def monomials(expr: Expr, shares: Shares = FRACTION_QUANTITIES) -> tuple[Monomial, ...]:
     """Return the monomials of a sum of products.
 
-    There are at most two of the same exponents: the sum of what is added and the sum of
-    what is subtracted. They do not make up for each other: factors of the same order
-    are not equal.
+    Terms with the same exponents are summed, positive and negative ones separately:
+    they have the same order, but their factors need not be equal, so that they need not
+    cancel.
     """
     coefficients: dict[tuple[bool, tuple[tuple[str, Fraction], ...]], Expr] = {}
     for term in sp.Add.make_args(sp.expand(gapped(expr, shares))):

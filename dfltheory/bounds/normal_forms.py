@@ -13,12 +13,9 @@ import sympy as sp
 from dfltheory.bounds.units import Expr
 
 UNORDERED = frozenset({sp.Max, sp.Min})
-
-
+"""Functions whose value does not depend on the order of their arguments."""
 LARGEST_POWER = 10_000
 """Numbers are raised to whole powers up to this; beyond it they stay as powers."""
-
-
 LARGEST_PRIME = 1000
 """Bases of powers that are numbers are divided by primes up to this."""
 
@@ -81,6 +78,7 @@ ONE_POLYNOMIAL = _number(1)
 
 
 def _base(text: str, exponent: LinearCombination = ONE_POLYNOMIAL) -> LinearCombination:
+    """Return a power of one base as a combination."""
     return _product(Fraction(1), {text: exponent})
 
 
@@ -104,7 +102,7 @@ def _sum_base(value: LinearCombination) -> str:
 
 
 def _product(coefficient: Fraction, powers: PowersByBase) -> LinearCombination:
-    """``coefficient`` times the powers.
+    """Return ``coefficient`` times the powers.
 
     Integer parts of exponents of primes are multiplied into the coefficient: 2^(3/2) is
     2 times 2^(1/2).
@@ -174,7 +172,8 @@ def _power(
 ) -> LinearCombination:
     """Return ``base`` to ``exponent``.
 
-    ``nonnegative``: every symbol in ``base`` is.
+    ``nonnegative``: whether every symbol in ``base`` is nonnegative, so that a power of
+    a product is the product of powers.
     """
     content, primitive = _primitive(base)
     value = exponent.constant
@@ -249,7 +248,7 @@ def _expression(formula: Expr) -> LinearCombination:
 
 
 def _atom(formula: Expr) -> LinearCombination:
-    """Return a number, a symbol or a constant."""
+    """Return the combination of a number, a symbol or a constant such as pi."""
     if isinstance(formula, sp.Rational):
         return _number(Fraction(int(formula.p), int(formula.q)))
     if isinstance(formula, sp.Float):

@@ -1,10 +1,8 @@
-"""Python functions of theorem files that evaluate definitions.
+"""Python functions that evaluate definitions of theorem files.
 
-They replace formulas that would cancel.
-
-A definition has both: the formula is what the statement says, and the function is how
-its numbers are computed. ``function = "NAME"`` of a theorem file is a name of
-``NUMERIC_FUNCTIONS``.
+They are used where double precision loses the digits of a formula. Such a definition
+has both: the formula is what the statement says, and the function computes its numbers.
+``function = "NAME"`` of a theorem file is a name of ``NUMERIC_FUNCTIONS``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Proof by evaluation that one formula outgrows another along a direction.
+"""Evaluation of whether one formula outgrows another along a direction.
 
 An expansion into monomials says what may outgrow what; terms that cancel, or factors
 that depend on each other, can make it wrong. Here both formulas are evaluated as they
@@ -18,6 +18,7 @@ from dfltheory.bounds.units import Expr
 
 _DIGITS = 1500
 _PLACES = (100, 200, 400)
+"""Distances along the direction, in units of its logarithmic steps."""
 _LARGE_T = 10**12
 """Expansions are for large T, also where T does not grow."""
 _COUNT = 3
@@ -56,9 +57,9 @@ def _point(
     place: int,
     shares: Shares,
 ) -> dict[sp.Symbol, mpmath.mpf]:
-    """Every symbol at ``place`` along the direction.
+    """Return the value of every symbol at ``place`` along the direction.
 
-    A share by its gap where the gap vanishes.
+    A share whose gap vanishes is 1 minus its gap.
     """
     values: dict[sp.Symbol, mpmath.mpf] = {}
     for symbol in symbols:
@@ -78,7 +79,7 @@ def _point(
 def _log_ratio(
     larger: Expr, smaller: Expr, point: Mapping[sp.Symbol, mpmath.mpf]
 ) -> mpmath.mpf | None:
-    """Return the logarithm of the ratio; None if it has none."""
+    """Return log(larger / smaller); None if a value is not positive and finite."""
     names = list(point)
     try:
         above, below = (

@@ -19,7 +19,7 @@ from dfltheory.bounds.theorem import Theorem
 class PackageFile:
     """A theorem file of the package.
 
-    Its format is not checked: a test reads it with the models.
+    Its format is not checked here: a test reads every file with the data models.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ class PackageFile:
         }
 
     def find(self, key: str, variant: str) -> Theorem | None:
-        """One statement, or None."""
+        """Return one statement; None if the file does not have it."""
         name = (key, variant)
         if name not in self._read and name in self.numbers:
             self._read[name] = self._statement(self.numbers[name])
         return self._read.get(name)
 
     def theorems(self) -> tuple[Theorem, ...]:
-        """All statements."""
+        """Return all statements, in the order of the file."""
         statements = (self.find(*name) for name in self.numbers)
         return tuple(theorem for theorem in statements if theorem is not None)
 

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 class Paper:
     """A paper, as pages and statements name it.
 
-    ``title`` of its section on pages, ``citation``, and ``notation``: glossary name ->
-    LaTeX, where the paper writes another symbol than the glossary. ``provenance`` is
-    the text that its statements were typed from: title, version and address.
+    Attributes
+    ----------
+    title : title of its section on pages
+    citation : such as ``Shi et al. 2023, DFedSAM``
+    notation : glossary name -> LaTeX, where the paper uses another symbol
+    provenance : the text from which its statements were typed: title, version, address
     """
 
     title: str

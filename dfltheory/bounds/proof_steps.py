@@ -23,9 +23,10 @@ ALGEBRA = ("algebra",)
 BOUND = "bound"
 """In a claim: the sum of the statement's terms."""
 MOST_CLAIM_TERMS = 2000
-"""Most terms of a claim that is multiplied out over one denominator."""
+"""Most terms of a side of a claim, multiplied out over one denominator."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TAKEN = ("algebra", "assumption", BOUND, "k", "one")
+_RESERVED = ("algebra", "assumption", BOUND, "k", "one")
+"""Names with a meaning of their own in claims and rules."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,10 @@ class ProofStep:
 
 @dataclass(frozen=True)
 class LinearClaim:
-    """``left <= right`` (``==`` if ``equal``): coefficients by moment; 1 has none."""
+    """``left <= right``, or ``left == right`` if ``equal``.
+
+    Each side maps moments to coefficients; the empty name has the part without moments.
+    """
 
     left: Mapping[str, Expr]
     right: Mapping[str, Expr]
@@ -69,7 +73,8 @@ def step_problems(
 ) -> Iterator[tuple[int | None, str, str]]:
     """Yield what is wrong with names and references.
 
-    Each problem is the step's index, the field, and a message.
+    Each problem is the index of the step (None for a moment), the field or the name of
+    the moment, and a message.
 
     Parameters
     ----------
@@ -79,12 +84,20 @@ def step_problems(
     for name in moments:
         if name in known_names:
             yield None, name, f"{name} is a quantity already: choose another name"
-        elif not _NAME.fullmatch(name) or name in _TAKEN:
-            yield None, name, f"{name!r:.60} cannot be the name of a moment"
+        elif not _NAME.fullmatch(name) or name in _RESERVED:
+            yield (
+                None,
+                name,
+                f"{name!r:.60} cannot be the name of a moment: use another identifier",
+            )
     names = proof_step_names(steps)
     for index, (name, step) in enumerate(zip(names, steps, strict=True)):
-        if not _NAME.fullmatch(name) or name in _TAKEN or name in moments:
-            yield index, "name", f"{name!r:.60} cannot be the name of a step"
+        if not _NAME.fullmatch(name) or name in _RESERVED or name in moments:
+            yield (
+                index,
+                "name",
+                f"{name!r:.60} cannot be the name of a step: use another identifier",
+            )
         if name in names[:index]:
             yield index, "name", f"two steps are called {name!r:.60}: rename one"
         for premise in step.premises:
@@ -130,11 +143,9 @@ def read_claim(
 
 
 def _read_coefficients(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
-    """Return the coefficients of moments; under the empty name what has none."""
+    """Return the coefficients of moments, and the part without moments as ""."""
     if expanded_size(side) > MOST_CLAIM_TERMS:
-        raise InputError(
-            f"a claim has at most {MOST_CLAIM_TERMS} terms over one denominator"
-        )
+        raise InputError(f"a claim has at most {MOST_CLAIM_TERMS} terms over one denominator")
     inside = side.free_symbols
     coefficients = {
         name: sp.diff(side, symbol)
@@ -157,7 +168,7 @@ def expanded_size(expr: Expr) -> int:
 
 
 def _sizes(expr: Expr) -> tuple[int, dict[Expr, int]]:
-    """Terms of a numerator, and the powers of the factors of its denominator."""
+    """Return the size of a numerator, and the powers of factors of its denominator."""
     if expr.is_Add:
         parts = [_sizes(term) for term in expr.args]
         under: dict[Expr, int] = {}
@@ -186,6 +197,7 @@ def _sizes(expr: Expr) -> tuple[int, dict[Expr, int]]:
 
 
 def _size_of(under: Mapping[Expr, int]) -> int:
+    """Return the number of terms of a product of powers."""
     size = 1
     for base, power in under.items():
         terms = len(base.args) if base.is_Add else 1

@@ -85,6 +85,28 @@ class Quantity:
         below = values < self.high if self.open_high else values <= self.high
         return above & below
 
+    def inner_value(self) -> float:
+        """Return one number of the range; the least one if it must be whole."""
+        if self.integer:
+            return self._whole_value()
+        if math.isinf(self.low) and math.isinf(self.high):
+            return 1.0
+        if math.isinf(self.low):
+            return self.high - 1.0
+        if math.isinf(self.high):
+            return self.low + 1.0
+        return (self.low + self.high) / 2
+
+    def _whole_value(self) -> float:
+        """Return the least whole number of the range, or the largest if none is."""
+        if math.isfinite(self.low):
+            low = math.ceil(self.low)
+            return float(low + (self.open_low and low == self.low))
+        if math.isfinite(self.high):
+            high = math.floor(self.high)
+            return float(high - (self.open_high and high == self.high))
+        return 1.0
+
     def check(self, value: object) -> np.ndarray:
         """Return ``value`` as a float array, all of it in the range of this quantity.
 

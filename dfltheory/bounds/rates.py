@@ -45,20 +45,19 @@ RELATIONS: tuple[dict[str, Fraction], ...] = (
     {"lam": Fraction(1), "lam**Q": Fraction(-1)},
     {"1 - lam**Q": Fraction(1), "1 - lam": Fraction(-1)},
 )
-"""What the glossary's meanings and ranges imply: products of powers that are at least a
-constant (sigma_g <= beta, L_vu <= chi sqrt(L_u L_v), m <= m^Q, lam^Q <= lam, 1 - lam <=
-1 - lam^Q).
+"""What the glossary's meanings and ranges imply, as exponents of products of powers
+that are at least a positive constant (sigma_g <= beta, L_vu <= chi sqrt(L_u L_v), m <=
+m^Q, lam^Q <= lam, 1 - lam <= 1 - lam^Q).
 """
 
 
 @cache
 def expand_in_t(expr: Expr, order: int, shares: Shares = FRACTION_QUANTITIES) -> Expr:
-    """Return ``expr`` for large T up to T^(-order/2), as a Laurent series.
+    """Return ``expr`` for large T as a series in 1/sqrt(T), up to T^(-order/2).
 
-    In 1/sqrt(T), term by term.
-
-    Sums in numerators are multiplied out first: over a common denominator they would
-    leave products of denominators that no term of ``expr`` has.
+    Terms that are not rational functions of sqrt(T) are left as they are. Sums in
+    numerators are multiplied out first: over a common denominator they would leave
+    products of denominators that no term of ``expr`` has.
     """
     total: Expr = sp.S.Zero
     expanded: Expr = sp.expand_mul(gapped(expr, shares))
@@ -77,20 +76,23 @@ def expand_in_t(expr: Expr, order: int, shares: Shares = FRACTION_QUANTITIES) ->
 
 
 def _series(over: sp.Poly, under: sp.Poly, order: int) -> Expr:
-    top, bottom = over.all_coeffs()[::-1], under.all_coeffs()[::-1]
-    shift = next(i for i, c in enumerate(bottom) if c != 0)
-    bottom = bottom[shift:]
+    """Return the quotient of two polynomials in 1/sqrt(T) as a series."""
+    numerator, denominator = over.all_coeffs()[::-1], under.all_coeffs()[::-1]
+    shift = next(i for i, c in enumerate(denominator) if c != 0)
+    denominator = denominator[shift:]
     quotient: list[Expr] = []
     for n in range(order + shift + 1):
-        value = top[n] if n < len(top) else sp.S.Zero
+        value = numerator[n] if n < len(numerator) else sp.S.Zero
         value -= sum(
             (
-                bottom[j] * quotient[n - j]
-                for j in range(1, min(n, len(bottom) - 1) + 1)
+                denominator[j] * quotient[n - j]
+                for j in range(1, min(n, len(denominator) - 1) + 1)
             ),
             sp.S.Zero,
         )
-        quotient.append(sp.together(value / bottom[0]) if value != 0 else sp.S.Zero)
+        quotient.append(
+            sp.together(value / denominator[0]) if value != 0 else sp.S.Zero
+        )
     return sp.Add(
         *(c * _T ** sp.Rational(shift - n, 2) for n, c in enumerate(quotient))
     )
@@ -108,7 +110,7 @@ def slowest_in_t(expr: Expr, order: int = 8) -> Expr:
 def with_schedule(
     theorem: Statement, expr: Expr, schedule: Mapping[str, Expr] | None = None
 ) -> Expr:
-    """``expr`` (glossary symbols) with the step sizes of the schedule put in."""
+    """Return ``expr`` with the values of a schedule, by default the theorem's."""
     chosen = theorem.schedule if schedule is None else schedule
     values = {
         theorem.glossary[name].symbol: e
@@ -121,10 +123,10 @@ def with_schedule(
 def keeps(
     theorem: Statement, schedule: Mapping[str, Expr] | None = None
 ) -> dict[sp.Symbol, Expr]:
-    """Return definitions that do not change with T under the schedule.
+    """Return the definitions that do not change with T under the schedule.
 
-    Examples are Phi and alpha-tilde. Each is one atom, or its order in K where it has
-    one.
+    Each is mapped to its order, such as a power of K, if it has one, else to itself, so
+    that it counts as one factor. Examples are Phi and alpha-tilde.
     """
     constant_definitions: dict[sp.Symbol, Expr] = {}
     for d in theorem.definitions:
@@ -150,9 +152,16 @@ def leading(
 ) -> tuple[Monomial, ...]:
     """Return the leading monomials of a bound under its schedule.
 
-    They go down to T^(-order/2), those covered by others and those that are subtracted
-    left out: their sum is an upper bound. Definitions that T does not touch count as
-    one atom each; where ``atoms`` is given, only those in it do.
+    Their sum is an upper bound up to a constant factor: monomials that are subtracted,
+    and those that others cover, are left out.
+
+    Parameters
+    ----------
+    theorem : the statement
+    order : monomials go down to T^(-order/2)
+    schedule : formulas by hyperparameter, by default those of the theorem
+    atoms : symbols of definitions that count as one factor each; by default all
+        definitions that do not change with T
     """
     rows = [row for row in expanded(theorem, order, schedule, atoms) if row.added]
     region = scheduled_region(theorem, schedule)
@@ -175,9 +184,9 @@ def expanded(
     schedule: Mapping[str, Expr] | None = None,
     atoms: Iterable[Expr] | None = None,
 ) -> list[Monomial]:
-    """Return all the monomials of a bound under its schedule down to T^(-order/2).
+    """Return all monomials of a bound under its schedule down to T^(-order/2).
 
-    They have the form of those of ``leading``.
+    For the parameters see :func:`leading`.
     """
     constant_definitions = keeps(theorem, schedule)
     if atoms is not None:
@@ -199,8 +208,8 @@ def expanded(
 def _in_lowest_terms(expr: Expr, order: int, shares: Shares) -> tuple[Monomial, ...]:
     """Return the monomials of ``expr`` for large T.
 
-    They are those of its form without cancellation where that has none that are
-    subtracted.
+    If some are subtracted, the form of ``expr`` without cancellation is used instead,
+    provided that none is subtracted there.
     """
     rows = monomials(expand_in_t(expr, order, shares), shares)
     if all(row.added for row in rows):
@@ -213,10 +222,11 @@ def _in_lowest_terms(expr: Expr, order: int, shares: Shares) -> tuple[Monomial, 
 def scheduled_region(
     theorem: Statement, schedule: Mapping[str, Expr] | None = None
 ) -> list[dict[str, Fraction]]:
-    """Return each condition ``left <= right`` as exponents of right/left.
+    """Return what a statement demands, as exponents of what is bounded below.
 
-    Both sides are monomials. The quotient is at least a constant. With the cited
-    constants of push-sum, so is C delta: C is at least 2 D^e and delta at least D^-e,
+    Of a condition ``left <= right`` between monomials it is right/left; others are left
+    out. The ranges of quantities are added (:func:`range_rows`), and with the cited
+    constants of push-sum C delta: C is at least 2 D^e and delta at least D^-e,
     with the largest out-degree D and e of ``assran_constants``.
     """
     sides: list[list[Expr]] = []
@@ -251,7 +261,10 @@ def range_rows(theorem: Statement) -> list[dict[str, Fraction]]:
 def ordered(
     pairs: Iterable[Sequence[Expr]], shares: Shares = FRACTION_QUANTITIES
 ) -> list[dict[str, Fraction]]:
-    """Of each ``left <= right`` between monomials the exponents of right/left."""
+    """Return the exponents of right/left for each pair (left, right) of monomials.
+
+    Pairs with a side that is a sum are left out.
+    """
     rows: list[dict[str, Fraction]] = []
     for pair in pairs:
         left, right = (monomials(side, shares) for side in pair)
@@ -271,14 +284,15 @@ def covered(
 ) -> bool:
     """Return whether ``one`` is at most a constant times the sum of ``by``.
 
-    This is for large T, K, m, small gaps, and in ``region``.
+    One constant must do for all T, K, m >= 1 and all gaps in (0, 1]. For ``region`` see
+    :func:`scheduled_region`.
     """
     return bool(by) and direction(one, by, region, shares) is None
 
 
 Direction = tuple[dict[str, float], float]
-"""Atoms with the power of s that each is as s grows, and by which power of s one
-monomial outgrows others.
+"""Powers of s by atom, and the power of s by which one monomial outgrows others as s
+grows.
 """
 
 
@@ -314,7 +328,7 @@ def direction(
 
 
 def _constant_atoms(names: Sequence[str], shares: Shares) -> Iterator[frozenset[str]]:
-    """For each share whose gap is an atom, too: either the share or its gap."""
+    """Yield choices of atoms that are constant: of each share, itself or its gap."""
     pairs = [
         (share, f"1 - {share}")
         for share in sorted(shares)
@@ -331,9 +345,19 @@ def _steepest(
     signs: Sequence[int],
     moves: Sequence[bool],
 ) -> tuple[list[float], float] | None:
-    """Return the exponents x in [-1, 1] with the largest least entry of ``gains @ x``.
+    """Return exponents x that maximize the least entry of ``gains @ x``, and it.
 
-    They keep ``kept @ x >= 0``; as few of them as possible are not 0.
+    Parameters
+    ----------
+    gains : (monomials, atoms) array
+    constraints : (rows, atoms) array, for ``constraints @ x >= 0``
+    signs : 1 for x >= 0, -1 for x <= 0, and 0 for both
+    moves : which x may differ from 0
+
+    Returns
+    -------
+    tuple or None
+        x in [-1, 1] with few nonzero entries; None if the least entry is never > 0.
     """
     from scipy.optimize import linprog  # half of what importing a theorem would cost
 

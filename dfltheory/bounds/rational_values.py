@@ -42,7 +42,7 @@ class RationalValues:
         Raises
         ------
         InputError
-            It is irrational: the message names the terms that are.
+            It is irrational; the message has the irrational terms.
         """
         parts = self._statement.parts
         terms = {
@@ -68,7 +68,7 @@ class RationalValues:
         Raises
         ------
         InputError
-            It is irrational: the message names the condition.
+            It is irrational; the message has the condition.
         """
         slack = at_numbers(sp.sympify(condition.slack), self._numbers)
         if not isinstance(slack, sp.Rational):

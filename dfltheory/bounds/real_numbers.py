@@ -28,9 +28,9 @@ class RuleError(InputError):
 
 
 def need(condition: object, message: str, *about: object) -> None:
-    """Refuse with a message if the condition is false.
+    """Raise RuleError with a message if the condition is false.
 
-    The message has ``about`` in place of ``{}``; formulas are written only if needed.
+    ``about`` is put in place of ``{}``, so that formulas are printed only if needed.
     """
     if not condition:
         raise RuleError(message.format(*about) if about else message)
@@ -38,10 +38,10 @@ def need(condition: object, message: str, *about: object) -> None:
 
 k = sp.Symbol("k", integer=True, nonnegative=True)
 """The local step that a fact with a free step is about: 0 <= k < K."""
-lag, count = (
-    sp.Symbol("lag", integer=True, positive=True),
-    sp.Symbol("count", integer=True, nonnegative=True),
-)
+lag = sp.Symbol("lag", integer=True, positive=True)
+"""Difference of two local steps: 0 < lag <= K."""
+count = sp.Symbol("count", integer=True, nonnegative=True)
+"""Number of local steps: 0 <= count <= K."""
 
 _NUMBERS = (sp.Integer, sp.Rational, Zero, One, NegativeOne, Half)
 _OPERATIONS = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min)
@@ -69,14 +69,14 @@ object.
 
 
 def real_expression(given: object) -> Expr:
-    """``given`` as an expression that may enter a proof.
+    """Return ``given`` as an real_expression that may enter a proof.
 
     Parameters
     ----------
-    given : an int, or a SymPy expression of rational numbers, symbols, sums, products,
-    powers, Max and Min.
-        Only exact types are accepted: a subclass could answer questions about signs
-        falsely.
+    given : int or sympy.Expr
+        A SymPy expression of rational numbers, symbols, sums, products, powers, Max and
+        Min. Subclasses of these types are rejected, since they could answer questions
+        about signs falsely.
 
     Raises
     ------
@@ -148,15 +148,15 @@ def _check_symbol(symbol: sp.Symbol) -> None:
 
 
 def has_poles(expr: Expr) -> bool:
-    """Return whether infinity, NaN or the imaginary unit is a part of it."""
+    """Return whether an expression contains infinity, NaN or the imaginary unit."""
     return any(node in _POLES for node in sp.preorder_traversal(expr))
 
 
 @lru_cache(maxsize=1 << 14)
 def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
-    """Return what makes an expression real and finite.
+    """Return requirements that make an expression real and finite.
 
-    The result has pairs of what is >= 0, and whether it is > 0.
+    Each is an expression that must be >= 0, and whether it must be > 0.
 
     Raises
     ------
@@ -178,7 +178,10 @@ def reality(expr: Expr) -> tuple[tuple[Expr, bool], ...]:
 
 
 def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
-    """Return what a power needs: no division by 0, and no root of a negative number."""
+    """Return the requirements of one power, see :func:`reality`.
+
+    It must not divide by 0, nor be a root of a negative number.
+    """
     whole, sign = _exponent(exponent)
     if whole:
         if sign or base.is_zero is False:
@@ -193,9 +196,10 @@ def _of_power(base: Expr, exponent: Expr) -> tuple[tuple[Expr, bool], ...]:
 
 
 def _exponent(exponent: Expr) -> tuple[bool, bool]:
-    """Return whether an exponent is whole, and whether it is nonnegative.
+    """Return whether an exponent is whole, and whether its sign is known.
 
-    It must be positive if it is not whole. Steps and lags are at most K.
+    The sign is nonnegative for whole exponents, and positive for others. Steps, lags
+    and counts are at most K.
     """
     K = GLOSSARY["K"].symbol
     forms = [exponent]
@@ -209,7 +213,7 @@ def _exponent(exponent: Expr) -> tuple[bool, bool]:
 
 
 def sign_of(expression: Expr) -> str:
-    """Return the assumption that SymPy knows of a real expression."""
+    """Return the sign that SymPy knows: ``positive``, ``nonnegative`` or ``real``."""
     if expression.is_positive:
         return "positive"
     return "nonnegative" if expression.is_nonnegative else "real"

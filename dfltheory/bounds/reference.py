@@ -61,8 +61,8 @@ def _one_variant(
     for variant in variants or ():
         if variant != named:
             raise InputError(
-                f"variant = {variant!r} contradicts {reference}, which already names a"
-                " variant: omit one of them"
+                f"variant = {variant!r} contradicts {reference}, which names the"
+                f" variant {named!r}: omit one of them"
             )
     return (named,)
 
@@ -98,7 +98,7 @@ def load(
         several statements and none is named; a ``variant`` is given with a theorem that
         has another one.
     """
-    reference = _named(reference)
+    reference = _path_as_text(reference)
     registered = _registered_name(reference, REGISTRY)
     if registered is not None:
         key, named = registered
@@ -124,9 +124,9 @@ def load_all(
     trust: Trust = False,
     registry: Registry = REGISTRY,
 ) -> tuple[Theorem, ...]:
-    """Return the theorems that ``reference`` names.
+    """Return all theorems that ``reference`` names.
 
-    All variants of a key, all statements of a theorem file.
+    They are all variants of a key, or all statements of a theorem file.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def load_all(
     variants : only these variants, in this order; None: all
     registry : where keys are looked up
     """
-    reference = _named(reference)
+    reference = _path_as_text(reference)
     registered = _registered_name(reference, registry)
     if registered is not None:
         key, named = registered
@@ -146,8 +146,8 @@ def load_all(
         for variant in variants or ():
             if variant != given_theorem.variant:
                 raise InputError(
-                    f"{given_theorem} is given as an object: its variant is not"
-                    f" {variant!r}: leave it out"
+                    f"variant = {variant!r} contradicts the given object"
+                    f" {given_theorem}: omit the variant"
                 )
         return (given_theorem,)
     stated = _of_file(reference, trust)
@@ -162,7 +162,7 @@ def load_all(
     return tuple(chosen)
 
 
-def _named(reference: Reference) -> Theorem | str:
+def _path_as_text(reference: Reference) -> Theorem | str:
     """Return a path as a text, and any other reference as it is."""
     return fspath(reference) if isinstance(reference, PathLike) else reference
 
@@ -170,7 +170,7 @@ def _named(reference: Reference) -> Theorem | str:
 def _of_file(reference: object, trust: Trust) -> tuple[Theorem, ...]:
     """Return the statements of a theorem file that a reference names."""
     match = _FILE.fullmatch(str(reference))
-    assert match is not None, "names_theorem_file has said so"
+    assert match is not None, "the caller has checked names_theorem_file"
     theorems = with_parents(
         read_theorem_file(Path(match["path"]), trust=trust).theorems
     )
@@ -200,7 +200,7 @@ def _object(reference: Theorem | str) -> Theorem:
         refuse_loose_steps(place, own_module(place))
     if not isinstance(theorem, Theorem):
         raise InputError(
-            f"{reference} is a {type(theorem).__name__} there, not a"
+            f"{reference} is of type {type(theorem).__name__}: it must be a"
             " dfltheory.bounds.Theorem"
         )
     return theorem

@@ -57,7 +57,7 @@ class Registry:
         self._files: dict[str, PackageFile] = {}
 
     def including(self, added: Iterable[Theorem]) -> Registry:
-        """Return a registry with further statements, as lemmas of a case study."""
+        """Return a registry with further statements, which shares what is read."""
         larger = Registry((*self.added, *added))
         larger._modules, larger._loaded = self._modules, self._loaded
         larger._papers, larger._files = self._papers, self._files
@@ -73,9 +73,9 @@ class Registry:
     # -- papers
 
     def discover(self) -> Mapping[str, str]:
-        """Papers, by the first word of their keys, and their files or modules.
+        """Return the file or module of each paper, by the first word of its keys.
 
-        The package's own first.
+        Papers of the package come first.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Registry:
         return tuple(self.discover())
 
     def paper(self, name: str) -> Paper:
-        """Title, citation and provenance of a paper."""
+        """Return title, citation and provenance of a paper."""
         self.load(name)
         return self._papers[name]
 
@@ -125,9 +125,8 @@ class Registry:
         return larger
 
     def _module(self, paper: str) -> str:
-        own_files = (
-            _own_files()
-        )  # entry points of other packages are read only if needed
+        own_files = _own_files()
+        # entry points of other packages are read only if needed
         places = own_files if paper in own_files else self.discover()
         if paper not in places:
             raise UnknownNameError("paper", paper, set(places))
@@ -199,15 +198,15 @@ class Registry:
         return variants
 
     def statements(self, paper: str | None = None) -> tuple[Theorem, ...]:
-        """Every statement in every variant (of one paper)."""
+        """Return every variant of every statement, of one paper if it is given."""
         names = self.papers() if paper is None else (paper,)
         loaded = (variants for name in names for variants in self.load(name).values())
         return tuple(theorem for variants in loaded for theorem in variants.values())
 
     def resting_on(self, networks: Iterable[str]) -> tuple[str, ...]:
-        """Return the theorems and corollaries that assume one of these laws.
+        """Return the keys of theorems and corollaries that assume one of these laws.
 
-        Laws of the network are named as in scopes.
+        ``networks`` are names of laws, see :data:`dfltheory.bounds.scope.LAWS`.
 
         >>> bounds.resting_on(graphs.check_mixing_matrix(W).breaks)   # doctest: +SKIP
         """
@@ -224,14 +223,14 @@ class Registry:
         return self._has(paper) and variant in self.load(paper).get(key, {})
 
     def registered(self, theorem: Theorem) -> bool:
-        """Return whether ``theorem`` is the object under its key and variant."""
+        """Return whether ``theorem`` itself is registered under its key and variant."""
         key, variant = theorem.key, theorem.variant
         return self.known(key, variant) and self.get(key, variant) is theorem
 
     def peers(self, theorem: Theorem) -> tuple[Theorem, ...]:
-        """Return the registered statements of the paper of ``theorem``.
+        """Return all registered statements of the paper of ``theorem``.
 
-        None if it is of no registered paper.
+        The result is empty if the paper is not registered.
         """
         paper = _paper_of(theorem.key)
         return self.statements(paper) if self._has(paper) else ()
@@ -249,7 +248,7 @@ def _own_files() -> Mapping[str, str]:
 
 
 def _found_modules() -> dict[str, str]:
-    """Paper -> its file or module; the package's own first, by name."""
+    """Return the file or module of each paper; those of the package come first."""
     from importlib.metadata import entry_points  # slow to import
 
     places = dict(_own_files())

@@ -1,7 +1,4 @@
-"""What a theorem is about: its algorithm, its network, its start.
-
-It contains only data; nothing is guessed.
-"""
+"""The runs that a theorem covers: its algorithms, networks and starts, as data."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ NetworkAssumption = Literal[
 ]
 
 PUSH_SUM_SOURCES = ("computed", "cited")
-"""What the constants C and q of a statement on push-sum are; see ``Scope.push_sum``."""
+"""Which constants C and q of push-sum a statement means; see ``Scope.push_sum``."""
 
 ANY = "any"
 """The value of a hyperparameter in a scope that covers all of its values."""
@@ -30,7 +27,7 @@ LAWS: dict[str, str] = {
     "column-stochastic": "column-stochastic",
     "none": "no network",
 }
-"""What a scope may ask of every matrix of the network."""
+"""Laws that every mixing matrix may have to obey, by name."""
 
 
 SAVED_KEYS = {"hyperparameters": "letters"}
@@ -45,31 +42,31 @@ class Scope:
 
     Attributes
     ----------
-    algorithms : classes, the package's by name (:mod:`.algorithm_names`) or anybody's
-        as ``"module:Class"``, the most general first; no other algorithm is ever judged
+    algorithms : classes, names of the package's classes (:mod:`.algorithm_names`), or
+        ``"module:Class"``, the most general first; runs of other algorithms are not
+        covered
     hyperparameters : required values of hyperparameters that the bound does not
         contain, as ``{"order": "combine-then-adapt"}``. A hyperparameter that is
         neither here nor in the bound must have the value at which its mechanism is
         absent (``NEUTRAL`` of the glossary)
-    network : the law that every mixing matrix obeys, a name of ``LAWS``; or a law of
-        one's own, a function that takes a matrix (m, m) and says in one line what it
-        breaks (None: nothing)
+    network : the law that every mixing matrix obeys: a name of ``LAWS``, or a function
+        of a matrix (m, m) that returns in one line why the matrix violates the law, or
+        None
     sequence : every kind of network sequence that it covers, names of
         :data:`dfltheory.constants.SEQUENCES`; the matrices never depend on the samples
     common_start : must all clients start at one point?
-    participation : ``full``, or ``sampled`` where the statement covers rounds in which
-        some clients rest
+    participation : ``full``, or ``sampled`` if the statement covers rounds in which
+        some clients are inactive
     bounded_gradients : does it assume ||grad f_i|| <= B?
-    samplewise : is every F_i(.; xi) assumed to be as smooth as f_i?  Where it is not,
-        noise may depend on the point, and SAM, which looks twice at one sample, may be
-        led by it
+    samplewise : is every F_i(.; xi) assumed to be as smooth as f_i? Otherwise noise may
+        depend on the point and bias SAM, which uses each sample twice
     two_blocks : is it about models with a shared part u and a personal part v?
     push_sum : which constants C and q of push-sum it means: ``computed``, the least
         that work on the network; ``cited``, those of Assran et al. (2019), Lemma 3,
         which its text cites. A counterexample and a verdict ``violated`` then hold with
         the larger of both
-    notation : glossary name -> LaTeX, where its author writes another symbol than the
-        glossary
+    notation : glossary name -> LaTeX, where its author uses another symbol; for display
+        only
     """
 
     algorithms: tuple[str | type, ...]
@@ -136,7 +133,7 @@ class Scope:
         return tuple(map(_name_of, self.algorithms))
 
     def covers_sequence(self, kind: str, gossip_steps: int) -> bool:
-        """Return whether it covers a kind of network sequence with Q gossip steps.
+        """Return whether the statement covers a kind of network sequence.
 
         With one gossip step, a draw for each round is a draw for each gossip step.
         ``any`` includes the given sequences, ``fixed`` and ``periodic`` ones. It does
@@ -151,10 +148,10 @@ class Scope:
         return not kinds.isdisjoint(self.sequence)
 
     def covers(self, algorithm: object) -> bool:
-        """Return whether this algorithm (an instance or a class) is one of the scope's.
+        """Return whether an algorithm, an instance or a class, is one of the scope's.
 
-        A class is meant as itself. A third-party class with the name of one of the
-        package's is not that one.
+        Subclasses are not covered. Names without a module mean classes of the package,
+        not third-party classes of the same name.
         """
         kind = algorithm if isinstance(algorithm, type) else type(algorithm)
         names: set[str | type] = {f"{kind.__module__}:{kind.__qualname__}", kind}

@@ -1,4 +1,4 @@
-"""Which algorithm is a special case of which, and at which values.
+"""Algorithms that are special cases of others, and the values at which they are.
 
 ``bounds`` does not import the algorithms. ``tests/algorithms/test_special_cases.py``
 runs both algorithms of every entry.
@@ -23,8 +23,8 @@ class SpecialCase:
     Attributes
     ----------
     general, simpler : class names
-    values : hyperparameter -> value, of each of the two algorithms that has it
-    network : on which networks
+    values : hyperparameter -> value, for both algorithms if both have it
+    network : the networks on which they take the same steps
     """
 
     general: str
@@ -79,29 +79,30 @@ class Reduction:
 
     @property
     def size(self) -> int:
-        """How much is fixed."""
+        """Number of values and networks that are fixed."""
         return len(self.values) + len(self.networks)
 
 
 def reductions(general: str) -> tuple[Reduction, ...]:
-    """Return the algorithms that are special cases of one, those of more runs first.
+    """Return the special cases of an algorithm, those with the fewest values first.
 
-    Each is returned once, with the fewest values. A value that two steps fix
-    differently ends a chain.
+    Special cases of special cases are included, each algorithm once. Chains of special
+    cases that need two values of one hyperparameter are left out.
     """
-    found: dict[str, Reduction] = {}
+    smallest: dict[str, Reduction] = {}
     waiting = [Reduction(general)]
     while waiting:
         waiting.sort(key=_size, reverse=True)
         known = waiting.pop()
-        if known.simpler in found:
+        if known.simpler in smallest:
             continue
-        found[known.simpler] = known
+        smallest[known.simpler] = known
         waiting += _next_steps(known)
-    return tuple(found.values())[1:]
+    return tuple(smallest.values())[1:]
 
 
 def _next_steps(known: Reduction) -> list[Reduction]:
+    """Return the reductions that one further special case leads to."""
     steps: list[Reduction] = []
     for case in SPECIAL_CASES:
         agrees = all(

@@ -1,4 +1,4 @@
-"""A statement as data, with its numbers."""
+"""A statement as data: its parts, its symbols, and its evaluation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """The content of a theorem, and its numbers.
+    """The content of a theorem, without the questions that other modules answer.
 
     :class:`~dfltheory.bounds.Theorem` documents the attributes.
     """
@@ -129,7 +129,7 @@ class Statement:
             self._check_formula(f"schedule of {name}", rule, ())
 
     def _check_steps(self) -> None:
-        """Names and references of the proof's steps are in order."""
+        """Check the names and the references of the steps of the proof."""
         known_names = {**self.glossary, **{d.symbol.name: d for d in self.definitions}}
         for index, place, message in step_problems(
             self.steps, self.moments, known_names
@@ -174,7 +174,7 @@ class Statement:
 
     @cached_property
     def neutral(self) -> Mapping[str, float]:
-        """The values at which a mechanism is absent, by name."""
+        """Values at which the mechanism of a hyperparameter is absent, by name."""
         added_values = {
             q.name: q.neutral for q in self.quantities if q.neutral is not None
         }
@@ -182,23 +182,23 @@ class Statement:
 
     @cached_property
     def shares(self) -> frozenset[str]:
-        """The names of the quantities between 0 and 1 that it may contain."""
+        """Names of the quantities that are at most 1, which it may contain."""
         return frozenset(
             name for name, quantity in self.glossary.items() if quantity.high == 1
         )
 
     @cached_property
     def step_names(self) -> tuple[str, ...]:
-        """The names of the step sizes in it, in the order of :attr:`glossary`."""
+        """Names of the step sizes in it, in the order of :attr:`glossary`."""
         return tuple(name for name in self.needs if self.glossary[name].step)
 
     @cached_property
     def scheduled(self) -> tuple[str, ...]:
-        """The names of the hyperparameters that have the value of the schedule alone.
+        """Names of the hyperparameters that must have the values of the schedule.
 
-        They are all of a corollary's schedule, and of other schedules those that the
-        bound and the conditions do not contain. The rest is a choice that other
-        statements suggest, and hold without.
+        They are all hyperparameters in the schedule of a corollary. Other statements
+        hold for all values of what the bound and the conditions contain, and only
+        suggest the schedule for these.
         """
         if self.kind == "corollary":
             return tuple(self.schedule)
@@ -207,7 +207,7 @@ class Statement:
     # -- symbolic
 
     def expand(self, expr: Expr) -> Expr:
-        """``expr`` with every definition replaced, in glossary symbols only."""
+        """Return ``expr`` with every definition replaced, in glossary symbols only."""
         return expr.xreplace(self._expanded)
 
     @cached_property
@@ -217,9 +217,9 @@ class Statement:
     def expanded_definitions(
         self, kept: Mapping[sp.Symbol, Expr]
     ) -> dict[sp.Symbol, Expr]:
-        """Return each definition's symbol with its value in glossary symbols.
+        """Return the formula of each definition in glossary symbols, by its symbol.
 
-        ``kept`` replaces the values of some.
+        ``kept`` contains other formulas, which replace those of some definitions.
         """
         known: dict[sp.Symbol, Expr] = {}
         for definition in self.definitions:
@@ -240,9 +240,9 @@ class Statement:
 
     @cached_property
     def symbols(self) -> dict[str, sp.Symbol]:
-        """Every symbol of the bound and the conditions by name.
+        """Every symbol of the bound and the conditions, by name.
 
-        In the order of :attr:`glossary`.
+        They are in the order of :attr:`glossary`.
         """
         expressions = [
             *self.terms.values(),
@@ -255,7 +255,7 @@ class Statement:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Names of the glossary that ``evaluate`` must be given."""
+        """Names of the quantities whose values ``evaluate`` needs."""
         return tuple(self.symbols)
 
     # -- numeric
@@ -265,28 +265,33 @@ class Statement:
     ) -> Number:
         """Return the bound at ``values``.
 
-        Names are those of :attr:`glossary`, values numbers or arrays that broadcast
-        together.
+        Parameters
+        ----------
+        where : {"raise", "nan", "ignore"}
+            What to do at points at which a condition fails: raise ConditionError,
+            return nan, or evaluate the formula regardless.
+        **values : float or array
+            Values by name of :attr:`glossary`; arrays must broadcast together. Values
+            that the statement does not need are ignored.
 
-        ``where="raise"`` refuses any point at which a condition fails, ``"nan"`` gives
-        nan there, ``"ignore"`` evaluates the formula regardless. Names of the glossary
-        that this statement does not use are ignored.
-
-        Returns a float for numbers, an array of the common shape for arrays.
+        Returns
+        -------
+        float or array
+            A float if all values are numbers, else an array of the common shape.
 
         Raises
         ------
         UnknownNameError, InputError
-            A name is not in the glossary; one is missing; a value is out of its range.
+            A name is not in the glossary; a value is missing or out of its range.
         ConditionError
-            A condition fails: its name and the numbers of the first such point.
+            A condition fails; the message has its name and the first such point.
         """
         return sum(self.evaluate_terms(where=where, **values).values(), 0.0)
 
     def evaluate_terms(
         self, *, where: ConditionHandling = "raise", **values: object
     ) -> dict[str, Number]:
-        """Return the named terms at ``values``; as ``evaluate``, which is their sum."""
+        """Return the values of the named terms, whose sum :meth:`evaluate` returns."""
         if where not in ("raise", "nan", "ignore"):
             raise InputError(f"where = {where!r} must be 'raise', 'nan' or 'ignore'")
         return self._evaluator.terms(where, values)
@@ -303,7 +308,7 @@ class Statement:
     def condition_sides(
         self, **values: object
     ) -> list[tuple[Condition, Number, Number]]:
-        """Each condition with its left and its right side, at ``values``."""
+        """Return each condition with the values of its left and its right side."""
         return self._evaluator.sides(values)
 
     @cached_property
@@ -330,13 +335,14 @@ _FIELDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "steps": (tuple, "a tuple of ProofStep"),
     "moments": (Mapping, "texts by name"),
 }
-"""The types of fields, which the caller's values may not have."""
+"""Field -> its type, and the type in words for error messages."""
 _ITEMS: Mapping[str, tuple[type, str]] = {
     "definitions": (Definition, "a Definition"),
     "conditions": (Condition, "Condition(name, left, right), for left <= right"),
     "assumptions": (str, "text"),
     "steps": (ProofStep, "a ProofStep"),
 }
+"""Field -> the type of its items, and the type in words for error messages."""
 
 
 def _is_text(value: object) -> bool:

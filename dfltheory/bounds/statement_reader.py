@@ -50,7 +50,16 @@ _WORDS = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class StatementReader(PartReader):
-    """Reads one statement of a file."""
+    """Reads one statement of a file.
+
+    Parameters
+    ----------
+    file : the file
+    number : index of the statement in the file
+    table : its table
+    quantities : those that the file adds to the glossary
+    paper : the source of the file
+    """
 
     def __init__(
         self,
@@ -74,7 +83,12 @@ class StatementReader(PartReader):
     def theorem(self, parent: tuple[str, str] | None) -> Theorem:
         """Return the statement.
 
-        ``parent`` is the name of the one from which it is derived.
+        ``parent`` is key and variant of the statement from which it is derived.
+
+        Raises
+        ------
+        InputError
+            The message has a line for each problem of the statement.
         """
         table, problems = self._table, self._problems
         definitions = self._definitions()
@@ -161,10 +175,10 @@ class StatementReader(PartReader):
         definitions: dict[str, Definition],
         within: tuple[str, ...],
     ) -> None:
-        """Add one definition, after those that it contains.
+        """Add one definition to ``definitions``, after those that it contains.
 
-        The symbol of an invalid one becomes known, too, so that the formulas that
-        contain it are read.
+        ``within`` are the definitions that lead to this one. The symbol of an invalid
+        definition becomes known, too, so that formulas that contain it are read.
         """
         if name in self._symbols:
             return
@@ -210,6 +224,7 @@ class StatementReader(PartReader):
     # -- conditions
 
     def _conditions(self) -> tuple[Condition, ...]:
+        """Return the conditions, and sigma_l = 0 if gradients are exact."""
         conditions: list[Condition] = []
         for name, text in self._table.conditions.items():
             place = ("conditions", name)
@@ -337,9 +352,10 @@ def _step_of_table(table: StepTable) -> ProofStep:
 def parent_of(
     table: StatementTable, others: list[StatementTable]
 ) -> tuple[str, str] | None:
-    """Return key and variant that ``of`` names.
+    """Return key and variant of the statement that the field ``of`` names.
 
-    Without a variant the first one in the file, else ``stated``.
+    If it names no variant, the first one in ``others`` is meant, or ``stated`` if the
+    file does not contain the statement.
     """
     if table.of is None:
         return None

@@ -65,7 +65,7 @@ class Status:
         return self.kind == "refuted"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields that say something, as plain data."""
+        """Return the fields that are not empty, as plain data."""
         values = {name: getattr(self, name) for name in _FIELDS}
         values["counterexample"] = list(self.counterexample)
         return {
@@ -74,13 +74,13 @@ class Status:
 
     @property
     def label(self) -> str:
-        """The kind in text, which distinguishes statements that were searched."""
+        """The kind; for a searched statement ``neither refuted nor proved``."""
         searched = self.kind == "not examined" and self.search
         return "neither refuted nor proved" if searched else self.kind
 
     @property
     def show_command(self) -> str:
-        """The command that prints the stored counterexample."""
+        """The command that prints the stored counterexample; empty if there is none."""
         return (
             f"dfltheory falsify --show {self.name}"
             if self.refuted and self.name
@@ -108,7 +108,7 @@ NOT_EXAMINED = Status()
 
 
 def status_of(statement: Statement) -> Status:
-    """Return the status of a statement, by its content."""
+    """Return the stored status of a statement's content, or ``NOT_EXAMINED``."""
     return _stored().get(statement_hash(statement), NOT_EXAMINED)
 
 
@@ -129,7 +129,7 @@ def status_from_dict(document: object) -> Status:
 
 @cache
 def _stored() -> dict[str, Status]:
-    """Hash -> status."""
+    """Return the stored statuses by hash."""
     document = json.loads(STATUS_FILE.read_text(encoding="utf-8"))
     return {
         digest: status_from_dict(entry["status"])

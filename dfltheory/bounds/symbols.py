@@ -43,8 +43,9 @@ _positive = partial(Quantity, open_low=True)
 _step = partial(Quantity, open_low=True, step=True)
 _contraction = partial(Quantity, unit=ONE, high=1, open_high=True)
 BEFORE_STEP = "the personal parts V^t"
+"""The point of a two-block gradient at the personal parts before their local steps."""
 AFTER_STEP = "the personal parts V^(t+1)"
-"""Points of two blocks: personal parts before, and after, their local steps."""
+"""The point of a two-block gradient at the personal parts after their local steps."""
 _V_GRADIENT = unit(f=1, v=-1)
 _MIXED = unit(f=1, x=-1, v=-1)
 
@@ -226,8 +227,8 @@ OF_ONE_ROUND = frozenset(
         "gap_now",
     ]
 )
-"""Quantities that have another value in each round, so that a bound that contains one
-is another bound in each round.
+"""Quantities with another value in each round. A bound that contains one is another
+bound in each round.
 """
 
 _CONVEX = (
@@ -260,7 +261,7 @@ _CONVEX = (
 GLOSSARY: Mapping[str, Quantity] = MappingProxyType(
     {entry.name: entry for entry in (*_ENTRIES, *_CONVEX)}
 )
-"""Every quantity by its name: the keyword names of ``Theorem.evaluate``."""
+"""Every quantity by its name, which is its keyword in ``Theorem.evaluate``."""
 
 WRITTEN_OUT = frozenset(entry.name for entry in _CONVEX)
 """Quantities whose unit and range are part of a statement's canonical form and of its

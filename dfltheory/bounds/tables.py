@@ -18,11 +18,20 @@ if TYPE_CHECKING:
 
 
 MOST = 10**6
-"""Points of a grid: a table of about 100 MB."""
+"""Most points of a grid, a table of about 100 MB."""
 
 
 def axis(text: str) -> tuple[str, np.ndarray]:
-    """``T=10:1e6:60`` (geometric) or ``lam=0.5,0.9`` as a name and its values."""
+    """Read an axis of a grid: a name and its values.
+
+    ``T=10:1e6:60`` are 60 values in geometric progression; ``lam=0.5,0.9`` are two
+    values.
+
+    Raises
+    ------
+    InputError
+        The text has neither form.
+    """
     name, sign, values = text.partition("=")
     points = np.empty(0)
     try:
@@ -44,7 +53,7 @@ def axis(text: str) -> tuple[str, np.ndarray]:
 
 
 def rounded_axis(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
-    """Return the points of an axis, rounded once each for whole numbers."""
+    """Return the points of an axis; those of a count rounded_axis, without repetitions."""
     if name in theorem.glossary and theorem.glossary[name].integer:
         return np.unique(np.round(points))
     return points
@@ -53,9 +62,19 @@ def rounded_axis(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
 def grid_table(
     theorem: Theorem, axes: Sequence[str], values: Mapping[str, object]
 ) -> pd.DataFrame:
-    """Return one row for each point: axes, bound and terms.
+    """Return the bound on a grid, with a row for each point.
 
-    The bound is nan at points where a condition fails.
+    Parameters
+    ----------
+    theorem : the statement
+    axes : texts of axes, see :func:`axis`
+    values : values of the other quantities by name
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns are the axes, ``bound``, and one for each term. Bound and terms are
+        nan at points where a condition fails.
     """
     import pandas as pd
 
@@ -81,7 +100,10 @@ def grid_table(
 
 
 def write_axis_table(table: pd.DataFrame, path: Path) -> Path:
-    """Write ``table`` to a .csv or .parquet file, whole or not at all."""
+    """Write ``table`` to a .csv or .parquet file, and return the path.
+
+    An interrupted write leaves no partial file.
+    """
     if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"{path} must end in .csv or .parquet")
     with replacing(path) as temporary:

@@ -1,4 +1,4 @@
-"""A theorem: a statement, and the questions that people ask of it.
+"""A theorem: a statement, and methods that answer questions about it.
 
 Modules that answer a question are imported when it is asked, so that reading a
 statement is fast.
@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import (
-    Condition,
-    Definition,
-    LeftSide,
-    Number,
-    StatementKind,
+from dfltheory.bounds.clauses import Condition, Definition, StatementKind, LeftSide, Number
+from dfltheory.bounds.display import (
+    condition_latex,
+    expression_latex,
+    symbols_in_latex,
 )
-from dfltheory.bounds.display import condition_latex, expression_latex
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.units import Expr
@@ -37,22 +35,23 @@ class Theorem(Statement):
     ----------
     key, variant : ``dfedsam.theorem_4_5`` and ``printed`` (main text), ``appendix...``
         (as derived there) or ``corrected...`` (re-derived with proof)
-    kind : theorem, corollary, lemma, equation, definition, rate, or lower bound: on
-        some problem of the scope the left-hand side is at least so large, so that it
-        bounds no run from above
-    title, source : for people; paper and number
+    kind : theorem, corollary, lemma, equation, definition, rate, or lower bound, which
+        holds from below on some problem of the scope and does not apply to single runs
+    title, source : its title, and its paper and number; for display only
     lhs : what is bounded
     parts : the named terms as written, in glossary symbols and the symbols of
         ``definitions``
     scope : the runs that it covers: algorithms, network, start
     definitions : the statement's own abbreviations, each in terms of earlier ones
     conditions, assumptions : what it demands, as inequalities and in words
-    schedule : the choice of step sizes of its corollary, by glossary name
-    order : stated as O(.) only, so that ``evaluate`` gives the expression without its
-        constant
-    of : key and variant of the statement that this one is drawn from, or that statement
-        itself, for a corollary, a rate, and a theorem that is stated in O(.)
-    quantities : what it adds to the glossary, which hold for this theorem only
+    schedule : formulas of step sizes and other hyperparameters, by glossary name
+    order : is the bound stated in O(.)? Then ``evaluate`` returns the expression
+        without its constant
+    of : key and variant of the statement from which this one is derived, or that
+        statement itself, for a corollary, a rate, and a theorem that is stated in O(.)
+    remark : a comment on the statement; for display only
+    quantities : what it adds to the glossary, for this theorem only
+    control : is it a statement with a known answer, kept to test the checks?
     steps, moments : its proof as the author declares it, and the names of the
         expectations in it; :func:`dfltheory.audit` checks each step
     """
@@ -67,10 +66,10 @@ class Theorem(Statement):
         return sp.diff(self.bound, self.symbols[name])
 
     def latex(self, conditions: bool = False) -> str:
-        """Return the statement in LaTeX, an ``aligned`` body.
+        """Return the statement in LaTeX, as an ``aligned`` environment.
 
-        It has the inequality, the definitions that it uses, and with ``conditions`` a
-        line for each of its conditions.
+        It contains the inequality, the definitions, and with ``conditions`` a line for
+        each condition.
         """
         terms = [expression_latex(part, self) for part in self.parts.values()]
         right = " \\\\ &\\quad + ".join(terms)
@@ -82,7 +81,7 @@ class Theorem(Statement):
         lines += [
             f"{d.latex} &= {expression_latex(d.expr, self)}"
             for d in self.definitions
-            if not self._is_root_of_its_square(d)
+            if not self._is_notation_for_a_root(d)
         ]
         if conditions:
             lines += [
@@ -91,9 +90,16 @@ class Theorem(Statement):
         body = " \\\\ ".join(lines)
         return rf"\begin{{aligned}} {body} \end{{aligned}}"
 
-    def _is_root_of_its_square(self, definition: Definition) -> bool:
-        """Return whether the symbols themselves state a definition, as S of S^2."""
-        return expression_latex(definition.expr**2, self) == f"{definition.latex}^2"
+    def _is_notation_for_a_root(self, definition: Definition) -> bool:
+        """Return whether the notation itself states a definition, as S of S^2 does.
+
+        The definition is the root of a quantity whose LaTeX is the square of its own.
+        """
+        root = definition.expr
+        if not (isinstance(root, sp.Pow) and root.exp == sp.S.Half):
+            return False
+        square = str(root.base)
+        return symbols_in_latex(self).get(square) == f"{definition.latex}^2"
 
     def to_toml(self) -> str:
         """Return the statement as a theorem file.
@@ -103,8 +109,8 @@ class Theorem(Statement):
         Raises
         ------
         InputError
-            A formula has a function, or the scope a class or a law, that a file cannot
-            carry.
+            A file cannot contain a function of a formula, or a class or a law of the
+            scope.
         """
         from dfltheory.bounds.theorem_writer import theorems_to_toml
 
@@ -113,7 +119,8 @@ class Theorem(Statement):
     def largest_step(self, name: str | None = None, **values: object) -> float:
         """Return the largest admissible step size for given constants.
 
-        inf if no condition bounds it.
+        ``name`` is the step size, by default the first one of the theorem. The result
+        is inf if no condition bounds it.
         """
         from dfltheory.bounds.tuning import admissible_steps
 
@@ -122,18 +129,27 @@ class Theorem(Statement):
     def best_step(
         self, name: str | None = None, **values: object
     ) -> tuple[float, float]:
-        """Return the admissible step size with the least bound, and that bound."""
+        """Return the admissible step size with the smallest bound, and that bound.
+
+        ``name`` is the step size, by default the first one of the theorem.
+        """
         from dfltheory.bounds.tuning import best_step
 
         return best_step(self, name, **values)
 
     def step_sizes(self, **values: float) -> dict[str, float]:
-        """Return the hyperparameters that the schedule fixes at ``values``.
+        """Return the values of the hyperparameters in the schedule.
 
-        The names that it needs are, for example, L, K, T.
+        Parameters
+        ----------
+        **values : float
+            Values of the quantities in the schedule, for example L, K and T.
 
-        Raises InputError where a name that the schedule needs is missing, or where it
-        gives no number, as where it divides by 0.
+        Raises
+        ------
+        InputError
+            A value is missing or out of its range, or a formula of the schedule has no
+            real, finite value.
         """
         chosen: dict[str, float] = {}
         for name, expression in self.schedule.items():
@@ -145,16 +161,15 @@ class Theorem(Statement):
                     f"the schedule of {self} needs {', '.join(missing)} for {name}:"
                     f" pass {missing[0]}=..."
                 )
-            substitutions = {s: values[s.name] for s in expression.free_symbols}
-            for (
-                s,
-                value,
-            ) in substitutions.items():  # subs would parse, and run, a string
-                checked = float(self.glossary[s.name].check(value))
-                substitutions[s] = value if isinstance(value, Real) else checked
+            substitutions: dict[sp.Symbol, float] = {}
+            for symbol in expression.free_symbols:
+                value = values[symbol.name]
+                # a check before subs, which would parse, and run, a string
+                checked = float(self.glossary[symbol.name].check(value))
+                substitutions[symbol] = value if isinstance(value, Real) else checked
             try:
                 chosen[name] = float(expression.subs(substitutions))
-            # SymPy's words for what is infinite or not a number
+            # errors of SymPy for values that are infinite or not real
             except (TypeError, ValueError):
                 values_text = ", ".join(
                     sorted(f"{s} = {float(v):g}" for s, v in substitutions.items())

@@ -28,7 +28,7 @@ from dfltheory.schemas import field_problems
 LARGEST_THEOREM_FILE = 250_000
 """Most bytes of a theorem file."""
 DEEPEST_KEY = 10
-"""Most dots in a line, and most brackets that are open, both outside of texts."""
+"""Most dots in a line, and most open brackets, both outside of quoted text."""
 
 _QUOTED = re.compile(
     r'"""[\s\S]*?"""|' r"'''[\s\S]*?'''|" r'"[^"\n]*"|' r"'[^'\n]*'|#[^\n]*"
@@ -37,7 +37,7 @@ _QUOTED = re.compile(
 
 @dataclass(frozen=True)
 class TheoremFile:
-    """The statements of one file, and their source."""
+    """The statements of one theorem file, and the paper that they are from."""
 
     paper: Paper
     theorems: tuple[Theorem, ...]
@@ -160,9 +160,9 @@ def _tables(file: FileReader) -> FileTables:
 
 
 def _depth(text: str) -> int:
-    """How deep the keys and the lists of a TOML text are at most.
+    """Return an upper bound of how deep the keys and the lists of a TOML text are.
 
-    The reader of TOML has no limit.
+    It is checked before parsing, as the parser has no limit of its own.
     """
     bare = _QUOTED.sub("", text)
     deepest = max(line.count(".") for line in bare.split("\n"))
@@ -174,10 +174,10 @@ def _depth(text: str) -> int:
 
 
 def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
-    """Return the statements of a file with their parents as objects.
+    """Return the statements of a file, with parents in the file as objects.
 
-    Statements that are derived from each other in a circle keep the names of their
-    parents.
+    A parent that is not in the file stays a pair of key and variant, and so do those of
+    statements that are derived from each other in a circle.
     """
     by_name = {(theorem.key, theorem.variant): theorem for theorem in theorems}
     parents = {
@@ -187,12 +187,12 @@ def with_parents(theorems: tuple[Theorem, ...]) -> tuple[Theorem, ...]:
     }
     linked: dict[tuple[str, str], Theorem] = {}
     for name in by_name:
-        line = [name]
-        while line[-1] in parents and parents[line[-1]] not in line:
-            line.append(parents[line[-1]])
-        if line[-1] in parents:  # a circle
+        ancestry = [name]
+        while ancestry[-1] in parents and parents[ancestry[-1]] not in ancestry:
+            ancestry.append(parents[ancestry[-1]])
+        if ancestry[-1] in parents:  # a circle
             continue
-        for theorem_name in reversed(line):
+        for theorem_name in reversed(ancestry):
             known = (
                 linked.get(parents[theorem_name]) if theorem_name in parents else None
             )

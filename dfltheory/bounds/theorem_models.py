@@ -1,9 +1,8 @@
 """The format of theorem files, version 1, as data models.
 
 A file is TOML. Reading it never runs code, and unknown keys are errors. The JSON schema
-of the format is made from these models (:func:`theorem_schema`, ``dfltheory schema
-theorem``). How the texts become formulas is the matter of
-:mod:`dfltheory.bounds.theorem_file`.
+of the format is generated from these models (:func:`theorem_schema`, ``dfltheory schema
+theorem``). :mod:`dfltheory.bounds.theorem_file` reads the formulas.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from sympy import Expr
+import sympy as sp
 
 from dfltheory.bounds.canonical import PACKAGE_NAME
 from dfltheory.bounds.clauses import Definition, LeftSide
@@ -17,6 +17,7 @@ from dfltheory.bounds.numeric_functions import numeric_function_name
 from dfltheory.bounds.paper import Paper
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.real_numbers import sign_of
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY
@@ -30,7 +31,7 @@ _SIGMA_L = GLOSSARY["sigma_l"].symbol
 
 
 def theorems_to_toml(theorems: Sequence[Statement], paper: Paper | None = None) -> str:
-    """Statements of one source as the text of a theorem file.
+    """Return statements of one source as the text of a theorem file.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def theorems_to_toml(theorems: Sequence[Statement], paper: Paper | None = None) 
     Raises
     ------
     InputError
-        A formula has a function, or a scope a class or a law, that a file cannot carry.
+        A file cannot contain a function of a formula, or a class or a law of a scope;
+        or two statements have different quantities of the same name.
     """
     blocks = ["format = 1"]
     if paper is not None:
@@ -179,7 +181,7 @@ def _scope(theorem: Statement) -> dict[str, object]:
 def _noise(theorem: Statement) -> str | None:
     if not theorem.scope.samplewise:
         return None
-    (exact,) = comparison_conditions("", _SIGMA_L, "==", 0 * _SIGMA_L)
+    (exact,) = comparison_conditions("", _SIGMA_L, "==", sp.S.Zero)
     gradients_are_exact = any(
         (c.left, c.right) == (exact.left, exact.right) for c in theorem.conditions
     )
@@ -287,20 +289,12 @@ def _definition(definition: Definition) -> object:
 
 def _sign(definition: Definition) -> str | None:
     """Return the sign of the symbol, where it does not follow from the formula."""
-    signs = [
-        _sign_of(expression) for expression in (definition.symbol, definition.expr)
-    ]
-    return None if signs[0] == signs[1] else signs[0]
-
-
-def _sign_of(expression: Expr) -> str:
-    if expression.is_positive:
-        return "positive"
-    return "nonnegative" if expression.is_nonnegative else "real"
+    sign = sign_of(definition.symbol)
+    return None if sign == sign_of(definition.expr) else sign
 
 
 def _conditions(theorem: Statement) -> dict[str, str]:
-    """Comparisons by name; a name that occurs again gets a number."""
+    """Return comparisons by name; a name that occurs again gets a number."""
     comparisons: dict[str, str] = {}
     for name, comparison in comparisons_of(theorem.conditions):
         free, number = name, 2

@@ -1,8 +1,8 @@
 """Expressions as plain data, so that a file can carry a formula without carrying code.
 
-A node is a whole number, a finite float (a :class:`~dfltheory.documents.WrittenNumber`
-is the rational number that its digits say), the name of a symbol, or ``[function,
-argument, ...]``::
+A node is a whole number, a finite float, the name of a symbol, or ``[function,
+argument, ...]``. A :class:`~dfltheory.documents.WrittenNumber` is read as the rational
+number of its decimal digits::
 
     >>> from dfltheory.bounds import symbols as s
     >>> to_tree(s.L * s.eta / 2)
@@ -39,23 +39,22 @@ from dfltheory.errors import InputError
 
 Tree: TypeAlias = "int | float | str | list[Tree]"
 DEPTH = 60
-
-
+"""Most levels of a formula."""
 MOST_POWER_BITS = 10**6
-"""The most bits of a power where a formula is evaluated."""
+"""Most bits of a power in the evaluation of a formula."""
 
 TREE_FUNCTIONS = (*CLASSES, "sqrt", "Rational")
 """What a tree may call."""
 
 
 def to_tree(expr: sp.Basic) -> Tree:
-    """``expr`` as plain data, which :func:`from_tree` reads back.
+    """Return ``expr`` as plain data, which :func:`from_tree` reads back.
 
     Raises
     ------
     InputError
-        A function that is not in ``TREE_FUNCTIONS``, or a symbol that has the name of
-        another one of the glossary.
+        ``expr`` contains a function that is not in ``TREE_FUNCTIONS``, or a symbol with the
+        name of a quantity of the glossary and other assumptions.
     """
     if isinstance(expr, sp.Symbol):
         known = GLOSSARY.get(expr.name)
@@ -99,23 +98,24 @@ def _large_power(base: Tree, exponent: int) -> Tree:
 def from_tree(data: object, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
     """Return the expression that :func:`to_tree` wrote.
 
-    ``symbols``: further symbols by name, in addition to the glossary's (as a
-    statement's own abbreviations).
+    ``symbols`` are further symbols by name, in addition to the glossary's, such as
+    those of a statement's definitions.
 
     Raises
     ------
     InputError
-        Anything else than numbers, known symbols and known functions; too deep, too
-        long, or too large.
+        The data contain something else than numbers, known symbols and known
+        functions, or exceed a limit of size.
     """
     return _Reader(symbols or {}).read(data, 0)
 
 
 def from_text(text: str, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
-    """Return the expression that is written ``text``, as SymPy prints it.
+    """Return the expression that SymPy prints as ``text``.
 
-    It contains numbers, known symbols, + - * / ** and ``TREE_FUNCTIONS``. Python's own
-    grammar reads it, and nothing of it is run; else as :func:`from_tree`.
+    It contains numbers, known symbols, + - * / ** and ``TREE_FUNCTIONS``. Python's grammar
+    parses the text, and nothing of it is run. For ``symbols`` and errors see
+    :func:`from_tree`.
     """
     try:
         if len(text) > NODES:
@@ -164,8 +164,8 @@ def _tree_of(node: ast.expr) -> Tree:
 def decimal_value(number: sp.Float) -> sp.Rational:
     """Return the rational number that a float of a formula means: 0.1 is 1/10.
 
-    Of a double this is the shortest decimal number that has this double; of a number
-    with another precision its binary value.
+    For a number in double precision it is the shortest decimal that rounds to it, and
+    for other precisions the binary value.
     """
     double = float(number)
     exact = sp.Rational(number)
@@ -173,10 +173,10 @@ def decimal_value(number: sp.Float) -> sp.Rational:
 
 
 def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
-    """Return the formula at these rational numbers.
+    """Return the formula at rational numbers, without rounding.
 
-    It is evaluated from the inside out, for its powers may be towers. Floats become
-    rational numbers first (:func:`decimal_value`), so that nothing is rounded.
+    Floats in it become rational numbers (:func:`decimal_value`). It is evaluated from
+    the inside out, so that the size of each power is checked before it is computed.
 
     Raises
     ------
@@ -215,10 +215,14 @@ def at_numbers(formula: Expr, numbers: Mapping[sp.Symbol, Expr]) -> Expr:
 
 
 class _Reader:
+    """Builds an expression from a tree, and counts its nodes."""
+
     def __init__(self, symbols: Mapping[str, sp.Symbol]):
-        self.symbols, self.nodes = symbols, 0
+        self.symbols = symbols
+        self.nodes = 0
 
     def read(self, data: object, depth: int) -> Expr:
+        """Return the expression of one node at a depth of the tree."""
         self.nodes += 1
         if depth > DEPTH or self.nodes > NODES:
             raise InputError(

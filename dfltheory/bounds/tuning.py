@@ -1,4 +1,4 @@
-"""Largest step, best step, and which term dominates where."""
+"""Admissible step sizes, the best one, and which term dominates where."""
 
 from __future__ import annotations
 
@@ -34,9 +34,13 @@ class StepSizeRange:
 
 @dataclass(frozen=True)
 class Regime:
-    """From ``low`` to ``high`` the term is the largest.
+    """A range of a quantity in which one term of the bound is the largest.
 
-    Its share of the bound runs from the one to the other.
+    Attributes
+    ----------
+    low, high : the ends of the range
+    term : name of the term
+    share_low, share_high : the share of the bound that the term has at each end
     """
 
     low: float
@@ -47,7 +51,13 @@ class Regime:
 
 
 def step_name(theorem: Statement, name: str | None = None) -> str:
-    """Return the step size of a theorem: ``name``, or its first one."""
+    """Return ``name`` if the theorem contains it; by default its first step size.
+
+    Raises
+    ------
+    InputError
+        The theorem does not contain ``name``, or has no step size.
+    """
     if name is not None:
         if name not in theorem.needs:
             raise InputError(
@@ -64,27 +74,28 @@ def step_name(theorem: Statement, name: str | None = None) -> str:
 
 @cache
 def tied_steps(theorem: Statement, name: str) -> dict[str, Expr]:
-    """Return step sizes that a condition ties to ``name`` by an equality.
+    """Return the step sizes that an equality among the conditions ties to ``name``.
 
-    They are expressions in ``name``.
+    Each is a formula that contains ``name``.
     """
     tied: dict[str, Expr] = {}
     solved, _ = equalities(expanded_conditions(theorem), theorem.glossary)
     for step, solution in solved.items():
-        names = symbol_names([solution])
-        inside = [name for name in theorem.step_names if name in names]
-        if name in inside:
+        contained = symbol_names([solution])
+        other_steps = [other for other in theorem.step_names if other in contained]
+        if name in other_steps:
             tied[step] = solution
-        elif name == step and inside:
-            other = theorem.symbols[inside[0]]
-            tied[inside[0]] = sp.solve(solution - theorem.symbols[step], other)[0]
+        elif name == step and other_steps:
+            other = theorem.symbols[other_steps[0]]
+            formula = sp.solve(solution - theorem.symbols[step], other)[0]
+            tied[other_steps[0]] = formula
     return tied
 
 
 def _with_step(
     theorem: Statement, name: str, steps: object, values: dict[str, object]
 ) -> dict[str, object]:
-    """``values`` with this step size, and with those that are tied to it."""
+    """Return ``values`` with a step size, and with those that are tied to it."""
     all_values = {**values, name: np.asarray(steps, dtype=float)}
     for tied_name, expr in tied_steps(theorem, name).items():
         names, function = compiled([expr])
@@ -101,25 +112,26 @@ def _with_step(
 
 
 def all_hold(theorem: Statement, values: Mapping[str, object]) -> np.ndarray:
-    """Return whether every condition holds, at each of the ``values``.
+    """Return at which values every condition holds.
 
-    The ``values`` broadcast together.
+    ``values`` are numbers or arrays that broadcast together, and the result is an array
+    of their common shape.
     """
     shapes = [np.asarray(value).shape for value in values.values()]
-    good = np.ones(np.broadcast_shapes(*shapes), dtype=bool)
+    all_true = np.ones(np.broadcast_shapes(*shapes), dtype=bool)
     with np.errstate(all="ignore"):
-        for *_, ok in theorem.check_conditions(**values):
-            good &= ok
-    return good
+        for *_, holds in theorem.check_conditions(**values):
+            all_true &= holds
+    return all_true
 
 
 def _unit(
     name: str, values: dict[str, object], glossary: Mapping[str, Quantity]
 ) -> float:
-    """Return one step size in the units of the given quantities.
+    """Return a typical size of a step size in the units of the given quantities.
 
-    Their sizes give the scales of f, x and v (by least squares of their logarithms),
-    and these that of the step, so that the search is the same in all units.
+    Their sizes determine scales of f, x and v, by least squares of logarithms. The
+    search is the same in all units because the grid consists of multiples of it.
     """
     plain = {
         n: v for n, v in values.items() if n in glossary and isinstance(v, (int, float))
@@ -140,10 +152,12 @@ def admissible_steps(
 ) -> StepSizeRange:
     """Return the interval of step sizes at which every condition holds.
 
-    The other quantities are given numbers.
-
-    A step size that the conditions tie to this one by an equality moves with it and
-    need not be given.
+    Parameters
+    ----------
+    theorem : the statement
+    name : the step size, by default the first one of the theorem
+    **values : numbers for the other quantities; a step size that an equality ties to
+        ``name`` follows from it and need not be given
 
     Raises
     ------
@@ -154,11 +168,12 @@ def admissible_steps(
         A quantity is given by several numbers.
     """
     name = step_name(theorem, name)
-    if lists := [n for n, v in values.items() if np.asarray(v).ndim]:
-        raise InputError(
-            f"{lists[0]} has several values, but a step size is computed for one value"
-            " of each quantity"
-        )
+    for given, value in values.items():
+        if np.asarray(value).ndim:
+            raise InputError(
+                f"{given} has several values, but a step size is computed for one value"
+                " of each quantity: pass a number"
+            )
     grid = _unit(name, values, theorem.glossary) * _GRID
 
     def holds(steps: np.ndarray | float) -> np.ndarray:
@@ -175,15 +190,24 @@ def admissible_steps(
 def interval(
     holds: Callable[[np.ndarray | float], np.ndarray], grid: np.ndarray
 ) -> StepSizeRange | None:
-    """Return the interval of the values that ``holds``, beyond the ``grid``."""
+    """Return the interval between the smallest and the largest admissible value.
+
+    Parameters
+    ----------
+    holds : maps values to whether each is admissible
+    grid : increasing values that are tried; the ends are found between its points
+
+    Returns
+    -------
+    StepSizeRange or None
+        Its low end is 0, and its high end inf, if that end of the grid is admissible.
+        None if no value of the grid is admissible.
+    """
     admissible_indices = np.flatnonzero(np.broadcast_to(holds(grid), grid.shape))
     if not admissible_indices.size:
         return None
-    first, last, grid_values = (
-        int(admissible_indices[0]),
-        int(admissible_indices[-1]),
-        grid.tolist(),
-    )
+    first, last = int(admissible_indices[0]), int(admissible_indices[-1])
+    grid_values = grid.tolist()
     low, high = 0.0, np.inf
     if first > 0:
         low = admissible_edge(holds, grid_values[first], grid_values[first - 1])
@@ -195,7 +219,7 @@ def interval(
 def admissible_edge(
     holds: Callable[[float], object], inside: float, outside: float, whole: bool = False
 ) -> float:
-    """Return the end of the admissible values between an admissible and another one.
+    """Return the last admissible value on the way to one that is not, by bisection.
 
     Parameters
     ----------
@@ -224,7 +248,20 @@ def admissible_edge(
 def rounded_inwards(
     edge: float, inside: float, holds: Callable[[float], bool], whole: bool
 ) -> float:
-    """Return the end of a range with as few digits as possible, on its inner side."""
+    """Return an admissible number near the end of a range, with few digits.
+
+    Parameters
+    ----------
+    edge : the end of the range
+    inside : a number in the range, which the result does not pass
+    holds : returns whether a number is admissible
+    whole : is the range one of whole numbers?
+
+    Returns
+    -------
+    float
+        ``edge`` itself if rounding it to 3 to 16 digits leaves the range.
+    """
     direction = 1 if inside >= edge else -1
     if whole and edge < 1000:
         return edge
@@ -237,7 +274,7 @@ def rounded_inwards(
 
 
 def round_towards(value: float, direction: int, digits: int) -> float:
-    """``value`` with so many digits, rounded up (1) or down (-1)."""
+    """Return ``value`` with so many digits, rounded up (direction 1) or down (-1)."""
     if value == 0 or not math.isfinite(value):
         return value
     rounded = float(f"{value:.{digits - 1}e}")
@@ -250,22 +287,23 @@ def round_towards(value: float, direction: int, digits: int) -> float:
 def best_step(
     theorem: Statement, name: str | None = None, **values: object
 ) -> tuple[float, float]:
-    """Return the admissible step size at which the bound is least, and that bound.
+    """Return the admissible step size with the smallest bound, and that bound.
+
+    For the parameters see :func:`admissible_steps`.
 
     Raises
     ------
     ConditionError
-        No step size that is tried is admissible, or the bound is a number at none of
-        them.
+        No step size that is tried is admissible, or the bound is nan at all of them.
     """
     name = step_name(theorem, name)
-    interval = admissible_steps(theorem, name, **values)
+    steps = admissible_steps(theorem, name, **values)
     unit = _unit(name, values, theorem.glossary)
-    low = float(np.log(max(interval.low, 1e-14 * unit)))
-    high = float(np.log(min(interval.high, 1e8 * unit)))
+    low = float(np.log(max(steps.low, 1e-14 * unit)))
+    high = float(np.log(min(steps.high, 1e8 * unit)))
 
     def bound(log_step: np.ndarray | float) -> Number:
-        inside = np.clip(np.exp(log_step), interval.low, interval.high)
+        inside = np.clip(np.exp(log_step), steps.low, steps.high)
         return theorem.evaluate(
             where="ignore", **_with_step(theorem, name, inside, values)
         )
@@ -275,13 +313,13 @@ def best_step(
     def bound_at(log_step: float) -> float:
         return float(bound(log_step))
 
-    values_there = np.broadcast_to(bound(grid), grid.shape)
-    if low > high or np.isnan(values_there).all():
+    bounds_on_grid = np.broadcast_to(bound(grid), grid.shape)
+    if low > high or np.isnan(bounds_on_grid).all():
         raise ConditionError(
             f"no {name} on the grid meets the conditions of {theorem}: use less"
             " extreme values"
         )
-    best_index = int(np.nanargmin(values_there))
+    best_index = int(np.nanargmin(bounds_on_grid))
     bracket = (grid[max(best_index - 1, 0)], grid[min(best_index + 1, len(grid) - 1)])
     # slow to import, and few ask for the best step
     from scipy.optimize import minimize_scalar
@@ -290,7 +328,7 @@ def best_step(
         bound_at, bounds=bracket, method="bounded", options={"xatol": 1e-12}
     )
     candidates = [
-        (bound_at(x), float(np.clip(np.exp(x), interval.low, interval.high)))
+        (bound_at(x), float(np.clip(np.exp(x), steps.low, steps.high)))
         for x in (minimum.x, low, high)
     ]
     least, step = min(candidates)
@@ -300,9 +338,21 @@ def best_step(
 def dominance(
     theorem: Statement, vary: str, over: object, **values: object
 ) -> list[Regime]:
-    """Which term rules in which regime of ``vary`` (increasing values ``over``).
+    """Return which term of the bound is the largest in which range of a quantity.
 
-    Conditions are not asked.
+    Conditions are not checked.
+
+    Parameters
+    ----------
+    theorem : the statement
+    vary : name of the quantity
+    over : its values
+    **values : the other quantities, numbers or arrays of the shape of ``over``
+
+    Returns
+    -------
+    list of Regime
+        In increasing order of the quantity.
 
     Raises
     ------
@@ -320,18 +370,20 @@ def dominance(
     terms = theorem.evaluate_terms(where="ignore", **values)
     names = list(terms)
     table = np.array([np.broadcast_to(terms[n], grid.shape) for n in names])
-    for k, i in np.argwhere(~np.isfinite(table))[:1]:
+    not_finite = np.argwhere(~np.isfinite(table))
+    if len(not_finite):
+        k, i = not_finite[0]
         raise InputError(
             f"the term {names[k]} is {table[k, i]} at {vary} = {grid[i]:.6g}: use less"
             " extreme values"
         )
     largest = np.abs(table).max(axis=0)
-    # whose sum is in the range of numbers
+    # scaled, as the sum of large terms may overflow
     scaled = table / np.where(largest > 0, largest, 1)
     total = scaled.sum(axis=0)
     shares = scaled / np.where(total == 0, 1, total)
-    ruler = table.argmax(axis=0)
-    starts = np.flatnonzero(np.r_[True, ruler[1:] != ruler[:-1]])
+    dominant = table.argmax(axis=0)
+    starts = np.flatnonzero(np.r_[True, dominant[1:] != dominant[:-1]])
     ends = np.r_[starts[1:] - 1, len(grid) - 1]
     return [
         Regime(
@@ -341,5 +393,5 @@ def dominance(
             float(shares[k, i]),
             float(shares[k, j]),
         )
-        for i, j, k in zip(starts, ends, ruler[starts], strict=True)
+        for i, j, k in zip(starts, ends, dominant[starts], strict=True)
     ]

@@ -2,9 +2,10 @@
 
 Under f -> c f, x -> s x a quantity of unit c^a s^b is multiplied by c^a s^b. Problems
 with two blocks F(u, v) have two lengths: u -> s u and v -> r v. A statement whose terms
-all have the unit of its left-hand side says the same in all units. One with a sum of
-different units says something else in each, all of which must hold if it does: that may
-be (``2 x y <= x^2 + y^2``), unless in a limit of units nothing is left of the bound.
+all have the unit of its left-hand side says the same in all systems of units. A sum of
+different units says something else in each of them, and the statement must hold in all.
+That is possible (``2 x y <= x^2 + y^2``), unless in a limit of units nothing is left of
+the bound.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ ONE = unit()
 
 @dataclass(frozen=True)
 class Clash:
-    """A subexpression that is not invariant under units."""
+    """A subexpression that combines quantities of different units."""
 
     where: Expr
     what: str
@@ -67,11 +68,15 @@ class Clash:
 
 
 class UnitInference:
-    """Works out units of expressions.
+    """Computes units of expressions.
 
-    Clashes inside them are collected in ``clashes``, never raised.
+    Parameters
+    ----------
+    units : the unit of every symbol, by its name
 
-    ``units`` maps every symbol (by its name) to its :class:`Unit`.
+    Attributes
+    ----------
+    clashes : the clashes inside the expressions examined so far; none is an error
     """
 
     def __init__(self, units: Mapping[str, Unit]):

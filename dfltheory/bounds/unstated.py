@@ -1,4 +1,4 @@
-"""What a statement leaves open about the runs that it covers."""
+"""Hyperparameters that a statement does not specify."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _ORDER = "order"
 
 
 def unstated(statement: Statement) -> list[str]:
-    """Return warnings about hyperparameters that a statement does not contain.
+    """Return warnings about hyperparameters that a statement does not specify.
 
-    They are hyperparameters of the algorithms in its scope. One with a neutral value is
-    judged at that value. If there is no neutral value, as for the order of mixing and
-    gradient steps, no run can be judged.
+    They are hyperparameters of the algorithms in its scope that neither the bound nor
+    the scope contains. If they have a neutral value, only runs with that value are
+    covered. If not, as for the order of mixing and gradient steps, no run is covered.
     """
     stated = _stated_names(statement)
     warnings: list[str] = []
@@ -45,7 +45,7 @@ def unstated(statement: Statement) -> list[str]:
 
 
 def _stated_names(statement: Statement) -> set[str]:
-    """Names in the bound, the conditions, the schedule or the scope."""
+    """Return the names that the bound, conditions, schedule or scope specify."""
     stated = {
         *statement.needs,
         *statement.schedule,
@@ -64,8 +64,8 @@ def _stated_names(statement: Statement) -> set[str]:
 
 def _assignment(item: tuple[str, object]) -> str:
     name, value = item
-    shown = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"{name} = {shown}"
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{name} = {text}"
 
 
 def _explain_missing_neutral_value(name: str, algorithm: str) -> str:
@@ -77,8 +77,7 @@ def _explain_missing_neutral_value(name: str, algorithm: str) -> str:
         )
     return (
         f"{name} of {algorithm} is not stated, so that no run of it can be judged:"
-        " give "
-        f'scope.hyperparameters.{name} a value, or "any"'
+        f' give scope.hyperparameters.{name} a value, or "any"'
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -31,31 +30,15 @@ def everyday(
     """
     values: dict[str, float] = {}
     for name in names:
-        values[name] = _USUAL[name] if name in _USUAL else _default(glossary[name])
+        quantity = glossary[name]
+        value = _USUAL.get(name, 0.5 if _is_at_most_one(quantity) else 1.0)
+        in_range = bool(quantity.contains(np.asarray(value)))
+        values[name] = value if in_range else quantity.inner_value()
     return values
 
 
-def _default(quantity: Quantity) -> float:
-    """Return 1/2 or 1 if it is in the range of a quantity, else an inner number."""
-    value = 0.5 if quantity.high == 1 and not quantity.integer else 1.0
-    if quantity.contains(np.asarray(value)):
-        return value
-    if quantity.integer:
-        return _whole_number(quantity)
-    if math.isinf(quantity.low):
-        return quantity.high - 1.0
-    if math.isinf(quantity.high):
-        return quantity.low + 1.0
-    return (quantity.low + quantity.high) / 2
-
-
-def _whole_number(quantity: Quantity) -> float:
-    """Return the least whole number of a range, or the largest if there is no least."""
-    if math.isfinite(quantity.low):
-        low = math.ceil(quantity.low)
-        return float(low + (quantity.open_low and low == quantity.low))
-    high = math.floor(quantity.high)
-    return float(high - (quantity.open_high and high == quantity.high))
+def _is_at_most_one(quantity: Quantity) -> bool:
+    return quantity.high == 1 and not quantity.integer
 
 
 __all__ = ["everyday"]

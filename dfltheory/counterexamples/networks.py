@@ -291,8 +291,11 @@ def cited_on(W: np.ndarray, copies: int, dim: int) -> dict[str, np.ndarray]:
 def in_range(quantity: Quantity) -> float:
     """Return an arbitrary value in the quantity's range, as a placeholder."""
     if quantity.high < math.inf:
-        return (quantity.low + quantity.high) / 2
-    return max(1.0, quantity.low + 1.0)
+        value = (quantity.low + quantity.high) / 2
+    else:
+        value = max(1.0, quantity.low + 1.0)
+    is_allowed = math.isfinite(value) and (value == int(value) or not quantity.integer)
+    return value if is_allowed else quantity.inner_value()
 
 
 def _push_sum(W: np.ndarray) -> dict[str, np.ndarray]:

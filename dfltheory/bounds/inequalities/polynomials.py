@@ -125,9 +125,9 @@ def is_positive(terms: Terms, box: Box, most_facts: int = _MOST_FACTS) -> bool:
 
 
 def _groups(terms: Terms, box: Box) -> Iterator[Terms]:
-    """Yield the coefficients of the products of free variables.
+    """Yield the coefficients of the products of free variables, as polynomials.
 
-    These are the variables that are in no fact, and that only are not negative.
+    A variable is free if no fact contains it and it may have any nonnegative value.
     """
     used = {
         i
@@ -208,15 +208,15 @@ def _by_facts(
             continue
         if _by_coefficients(rest, box):
             return True
-        if _negative(rest) <= _negative(terms) and _by_facts(
+        if _count_negative(rest) <= _count_negative(terms) and _by_facts(
             rest, box, most - 1, tried
         ):
             return True
     return False
 
 
-def _negative(terms: Terms) -> int:
-    """Return the number of terms that are subtracted."""
+def _count_negative(terms: Terms) -> int:
+    """Return the number of terms with a negative coefficient."""
     return sum(number < 0 for number in terms.values())
 
 
@@ -252,15 +252,15 @@ def _divisions(
 def _subtract_multiple(
     terms: Terms, fact: Terms, shift: Exponents, share: MPQ
 ) -> dict[Exponents, MPQ]:
-    """Return a polynomial without ``share`` times a monomial times a fact."""
+    """Return a polynomial minus ``share`` times the monomial ``shift`` times a fact."""
     rest = dict(terms)
     for exponents, number in fact.items():
-        there = tuple(a + b for a, b in zip(exponents, shift, strict=True))
-        left = rest.get(there, 0) - share * number
-        if left:
-            rest[there] = left
+        shifted = tuple(a + b for a, b in zip(exponents, shift, strict=True))
+        coefficient = rest.get(shifted, 0) - share * number
+        if coefficient:
+            rest[shifted] = coefficient
         else:
-            rest.pop(there, None)
+            rest.pop(shifted, None)
     return rest
 
 
@@ -269,21 +269,22 @@ def _divide(
 ) -> tuple[Terms, Terms]:
     """Return a factor and a rest with ``terms = factor * fact + rest``.
 
-    ``pivot`` does not divide the (negative) terms of the rest. The factor is empty if
-    there is none, or if it is long.
+    The ``pivot``, a term of the fact, divides no term of the rest, or no negative one
+    if ``only_negative``. The factor is empty if no such division is found in
+    ``_MOST_STEPS`` steps.
     """
     rest = dict(terms)
     factor: dict[Exponents, MPQ] = {}
     needed = [(i, p) for i, p in enumerate(pivot) if p]
     for _ in range(_MOST_STEPS):
-        hits = [
+        divisible = [
             e
             for e, c in rest.items()
             if (c < 0 or not only_negative) and all(e[i] >= p for i, p in needed)
         ]
-        if not hits:
+        if not divisible:
             return factor, rest
-        first = min(hits)
+        first = min(divisible)
         share = rest[first] / fact[pivot]
         shift = tuple(a - b for a, b in zip(first, pivot, strict=True))
         factor[shift] = factor.get(shift, _ZERO) + share

@@ -1,6 +1,4 @@
-"""Inequalities that are proved wherever some conditions hold.
-
-Exact arithmetic, no sampling.
+"""Proofs of inequalities wherever some conditions hold, in exact arithmetic.
 
 An expression becomes a quotient of polynomials (:mod:`.rewriting`), whose factors have
 a sign by their Bernstein coefficients and by the conditions (:mod:`.polynomials`), or
@@ -53,7 +51,7 @@ _FIRST = 20
 
 
 class LimitError(Exception):
-    """No proof was found with the inequalities that were allowed."""
+    """No proof was found within the :class:`Allowance`."""
 
 
 @dataclass
@@ -140,7 +138,10 @@ class Region:
     def under(
         self, conditions: Iterable[Condition], inductions: int | None = None
     ) -> Region:
-        """Return the same quantities under other conditions."""
+        """Return the region of the same quantities under other conditions.
+
+        ``inductions`` is that of this region by default.
+        """
         most = self.inductions if inductions is None else inductions
         return Region(conditions, self.intervals, most, self.glossary, self.allowance)
 
@@ -162,9 +163,10 @@ class Region:
             return False
 
     def _by_parts(self, expr: Expr, strict: bool) -> bool:
-        """Return the factors of a product.
+        """Return whether an expression is nonnegative because its parts are.
 
-        The base of a power; a sum without the terms that are not negative.
+        The parts are the factors of a product, the base of a power, or a sum without
+        the terms that are proved nonnegative.
         """
         if expr.is_Mul:
             return all(self.holds(factor, strict) for factor in expr.args)
@@ -210,7 +212,7 @@ EVERYWHERE = Region()
 
 
 class _Quotient:
-    """A product of powers of polynomials, and the conditions as polynomials."""
+    """An expression as a quotient of polynomials, and the conditions as polynomials."""
 
     def __init__(self, expr: Expr, region: Region):
         self.region = region
@@ -219,14 +221,16 @@ class _Quotient:
         self.rewriting = Rewriting(
             [expr, *slacks], rational, region.intervals, region.glossary
         )
-        self.over, self.under = sp.fraction(sp.together(self.rewriting.of(expr)))
+        rewritten = sp.together(self.rewriting.of(expr))
+        self.numerator, self.denominator = sp.fraction(rewritten)
         known = [(fact, False) for fact in self.rewriting.facts]
         known += [(self.rewriting.of(c.slack), c.strict) for c in region.conditions]
-        parts = (self.over, self.under, *(e for e, _ in known))
+        parts = (self.numerator, self.denominator, *(e for e, _ in known))
         free = {symbol for e in parts for symbol in e.free_symbols}
         self.symbols = sorted(free, key=str) or [sp.Dummy(nonnegative=True)]
         intervals = [self.rewriting.interval(symbol) for symbol in self.symbols]
         points = region_points(self.rewriting, self.symbols)
+        # signs of denominators and factors of conditions, without other conditions
         self.box = Box(
             intervals, (), is_nonnegative_at(points), is_nonnegative_at(points)
         )
@@ -247,7 +251,10 @@ class _Quotient:
 
         It must be positive where ``strict``.
         """
-        return self._sign(self.under, strict) * self._sign(self.over, strict) > 0
+        return (
+            self._sign(self.denominator, strict) * self._sign(self.numerator, strict)
+            > 0
+        )
 
     def _sign(self, whole: Expr, strict: bool) -> int:
         """Return the proved sign of a polynomial: 1, -1 or 0.

@@ -31,7 +31,7 @@ PowerExponents = dict[sp.Pow, tuple[sp.Integer, sp.Integer]]
 
 
 class NoProofError(ValueError):
-    """An expression is none of those about which something can be proved here."""
+    """The expression has a form for which no proof is implemented."""
 
 
 class Rewriting:
@@ -40,7 +40,8 @@ class Rewriting:
     Parameters
     ----------
     expressions : everything that is to be rewritten
-    holds : is an expression without symbolic exponents proved not to be negative?
+    holds : returns whether an expression without symbolic exponents is proved
+        nonnegative
     intervals : those of symbols that are not quantities of the glossary, or have other
         ends
     glossary : the ranges of quantities
@@ -85,7 +86,7 @@ class Rewriting:
         return expr
 
     def back(self, expr: Expr) -> Expr:
-        """Return an expression in the new variables in terms of what they stand for."""
+        """Return an expression with what the new variables stand for in their place."""
         for variable, meaning in reversed(self.meanings.items()):
             expr = expr.xreplace({variable: meaning})
         return expr
@@ -110,7 +111,7 @@ class Rewriting:
     # -- maxima and minima
 
     def _extrema(self, parts: list[Expr]) -> dict[Expr, Expr]:
-        """Variables for the innermost maxima and minima."""
+        """Return variables for the innermost maxima and minima."""
         replacements: dict[Expr, Expr] = {}
         extrema = {atom for part in parts for atom in part.atoms(sp.Max, sp.Min)}
         for extremum in sorted(extrema, key=sp.default_sort_key):
@@ -129,7 +130,7 @@ class Rewriting:
     # -- powers with symbolic exponents
 
     def _powers(self, parts: list[Expr]) -> dict[Expr, Expr]:
-        """Variables for the innermost powers with symbolic exponents."""
+        """Return variables for the innermost powers with symbolic exponents."""
         powers = [p for p in _sorted_powers(parts) if p.exp.free_symbols]
         powers = [p for p in powers if not _contains_other(p, p, powers)]
         replacements: dict[Expr, Expr] = {}
@@ -142,9 +143,9 @@ class Rewriting:
                 n, slope, start = linear
                 groups.setdefault((power.base, n), {})[power] = (slope, start)
         for (base, n), exponents in groups.items():
-            near = sp.expand(n * (1 - base)) == 1
+            near_euler = sp.expand(n * (1 - base)) == 1  # the base is 1 - 1/n
             if (
-                near
+                near_euler
                 and least_value(n, self.glossary) >= 1
                 and all(c == 1 and j in (-1, 0) for c, j in exponents.values())
             ):
@@ -189,7 +190,10 @@ class Rewriting:
         }
 
     def _near_euler(self, power: Expr, shift: sp.Integer) -> sp.Symbol:
-        """(1 - 1/n)^n <= 1/e <= (1 - 1/n)^(n - 1) for n = 1, 2, ... (and 0^0 = 1)."""
+        """Return a variable for (1 - 1/n)^(n + shift), with shift 0 or -1.
+
+        (1 - 1/n)^n <= 1/e <= (1 - 1/n)^(n - 1) for n = 1, 2, ... (and 0^0 = 1).
+        """
         below, above = _EULER
         interval = (
             VariableRange(high=rational(above))
@@ -255,8 +259,8 @@ class Rewriting:
 
     def _sign(self, factor: Expr) -> int:
         """Return 1 or -1 if a factor or its opposite is nonnegative, else 0."""
-        there = self.back(factor)
-        return int(self._holds(there)) or -int(self._holds(-there))
+        meaning = self.back(factor)
+        return int(self._holds(meaning)) or -int(self._holds(-meaning))
 
     def _root_interval(self, base: sp.Symbol) -> VariableRange:
         whole = self.interval(base)

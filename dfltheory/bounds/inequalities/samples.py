@@ -18,9 +18,9 @@ SAMPLE_ROUNDING = 1e-9
 
 
 def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndarray:
-    """Return random points of the box, (points, variables).
+    """Return random points of the region, (points, variables).
 
-    A variable that stands for an expression has its value.
+    A variable that stands for an expression has the value of that expression.
     """
     meanings = [rewriting.back(symbol) for symbol in symbols]
     free = sorted({x for meaning in meanings for x in meaning.free_symbols}, key=str)
@@ -38,7 +38,7 @@ def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndar
 
 
 def _draw(interval: VariableRange, whole: bool, rng: np.random.Generator) -> np.ndarray:
-    """Random values in an interval, many near its ends."""
+    """Return ``_POINTS`` random values in an interval, many near its ends."""
     low = float(interval.low)
     if interval.high is not None:
         return low + (float(interval.high) - low) * rng.beta(0.5, 0.5, _POINTS)
