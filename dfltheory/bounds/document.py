@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 STATEMENT_FORMAT = 1
 
-
 # -- writing
 
 
@@ -89,10 +88,7 @@ def _stated_names(document: object) -> frozenset[str]:
 
 
 def _added_quantities(quantities: tuple[Quantity, ...]) -> tuple[Quantity, ...]:
-    """Return the quantities that the glossary lacks.
-
-    InputError if the formulas of some need each other.
-    """
+    """Return those that the glossary lacks; InputError if some need each other."""
     added = tuple(q for q in quantities if q.name not in GLOSSARY)
     in_order(added)
     return added

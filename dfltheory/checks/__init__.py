@@ -1,5 +1,5 @@
 """The audit: checks of one statement that need no data.
 
-They check units, limits, agreement of variants, ...
-``audit`` in :mod:`dfltheory.checks.run` (``dfltheory.audit``) runs them.
+They examine units, limits, the agreement of variants, and more.
+:func:`dfltheory.checks.run.audit` (``dfltheory.audit``) runs them.
 """

@@ -1,8 +1,4 @@
-"""Agreement of the variants and definitions of one statement.
-
-The checks compare variants of one statement and two definitions of one constant, and
-find definitions that nothing uses.
-"""
+"""Agreement of the variants of a statement, and of the definitions of a constant."""
 
 from __future__ import annotations
 
@@ -49,7 +45,7 @@ _POINTS = 1000
 
 
 def has_agreement(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Return whether it has definitions, or another variant to compare with."""
+    """Return whether a statement has definitions, or variants to compare it with."""
     return bool(theorem.definitions) or bool(_compared(theorem, registry))
 
 
@@ -74,9 +70,9 @@ def check_agreement(
 def _compared(
     theorem: Theorem, registry: Registry, variants: Mapping[str, Theorem] | None = None
 ) -> dict[str, Theorem]:
-    """Return the variants with which a printed statement is compared.
+    """Return the variants with which a printed statement is compared, by name.
 
-    For other variants the result is empty.
+    The result is empty if the statement itself is another variant than ``printed``.
     """
     if not theorem.variant.startswith("printed"):
         return {}
@@ -175,6 +171,7 @@ def _relative_difference(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _common_points(one: Theorem, other: Theorem) -> dict[str, np.ndarray]:
+    """Return random points at which the conditions of both statements hold."""
     conditions = (*expanded_conditions(one), *expanded_conditions(other))
     glossary = joint_glossary(one, other)
     assert glossary is not None
@@ -226,7 +223,7 @@ def _smaller_value(
     wrong = [
         text
         for name in printed.parts
-        if (text := _term(printed, derived, name, points))
+        if (text := _compare_term(printed, derived, name, points))
     ]
     definition = printed.kind == "definition"
     differs = (
@@ -255,18 +252,20 @@ def _term_values(
     return np.asarray(theorem.evaluate_terms(where="ignore", **needed)[name])
 
 
-def _term(
+def _compare_term(
     printed: Theorem, derived: Theorem, name: str, points: dict[str, np.ndarray]
 ) -> str | None:
-    """Return how a term of the same name differs.
+    """Return in words how a term differs from the derived one of the same name.
 
-    It differs by a constant factor, or the text says by how much at most.
+    None if there is no such term, or if both are equal.
     """
     if name not in derived.parts:
         return None
-    ones, twos = (_term_values(t, name, points) for t in (printed, derived))
+    printed_values, derived_values = (
+        _term_values(theorem, name, points) for theorem in (printed, derived)
+    )
     with np.errstate(all="ignore"):
-        ratio = np.asarray(ones / twos, dtype=float)
+        ratio = np.asarray(printed_values / derived_values, dtype=float)
     ratio = ratio[np.isfinite(ratio)] if ratio.ndim else ratio.reshape(1)
     if not len(ratio) or np.allclose(ratio, 1, rtol=_TOLERANCE):
         return None
@@ -326,9 +325,9 @@ def compare_orders(printed: Theorem, derived: Theorem) -> Iterator[AuditFinding]
 
 
 def against_corrected(printed: Theorem, corrected: Theorem) -> Iterator[AuditFinding]:
-    """Compare the printed bound with a re-derived one where both apply.
+    """Yield the ratio of the printed bound and a re-derived one where both apply.
 
-    Their starts may differ.
+    The ratio is a fact, not an error: a correction may need a larger bound.
     """
     points = _common_points(printed, corrected)
     size = len(next(iter(points.values())))

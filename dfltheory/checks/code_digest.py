@@ -1,6 +1,6 @@
 """A digest of code and data files.
 
-By it a page says from which of these files it follows.
+Generated pages contain it, so that tests find a page that is older than its code.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ AUDITING = (PACKAGE_FOLDER / "bounds", PACKAGE_FOLDER / "checks")
 
 
 def code_digest(*folders: Path) -> str:
-    """Return a digest of the Python and TOML files of folders.
+    """Return 16 hexadecimal digits of a hash of the Python and TOML files of folders.
 
-    Comments, docstrings and blank lines of Python files do not count.
+    Comments, docstrings and blank lines of Python files do not change it.
     """
     digest = hashlib.sha256()
     for folder in folders:

@@ -1,14 +1,13 @@
 """The runs that two theorems on different algorithms have in common.
 
-A hyperparameter that only one of them has is neutral there, and what one of them
-assumes to vanish vanishes for both.
+In these runs, a hyperparameter that only one theorem contains is neutral, and a
+quantity that one theorem assumes to vanish is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import sympy as sp
 
@@ -46,7 +45,7 @@ is that of W, in every round.
 """
 _INFINITE = (sp.zoo, sp.oo, -sp.oo, sp.nan)
 _CITED = frozenset({"C", "q", "delta"})
-"""Constants that have no such value where they are those of a cited lemma."""
+"""Constants of push-sum that have no such value if a lemma is cited for them."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,13 @@ class CommonCase:
     ----------
     algorithm : class name
     values : quantity -> value, in both statements
+    statements : both statements at the values, with definitions written out; a step
+        size that the conditions of one determine is put into both
     """
 
     algorithm: str
     values: Substitution
+    statements: tuple[Theorem, Theorem]
 
     @property
     def place(self) -> str:
@@ -68,41 +70,22 @@ class CommonCase:
         values = (f"{name} = {value}" for name, value in self.values.items())
         return f"at {', '.join(values)}" if self.values else f"for {self.algorithm}"
 
-    def is_defined(self, one: Theorem, other: Theorem) -> bool:
-        """Return whether all formulas of both are finite at the values.
-
-        A term with 1/(K - 1), or a condition with log(1/lam), is not at K = 1, lam = 0.
-        """
-        steps = _step_sizes(one) | _step_sizes(other)
-        return all(
-            not _formula_at(statement, formula, self.values, steps).has(*_INFINITE)
-            for statement in (one, other)
-            for formula in _formulas(statement)
-        )
-
-    def is_empty(self, one: Theorem, other: Theorem) -> bool:
-        """Return whether the conditions of both contradict each other."""
+    @property
+    def is_empty(self) -> bool:
+        """Whether the conditions of both statements contradict each other."""
         return any(
-            c.slack.is_negative is True
-            for statement in self.statements(one, other)
-            for c in statement.conditions
+            condition.slack.is_negative is True
+            for statement in self.statements
+            for condition in statement.conditions
         )
-
-    def statements(self, one: Theorem, other: Theorem) -> tuple[Theorem, Theorem]:
-        """Return both statements at the values, definitions written out.
-
-        A step size that the conditions of one set is put into both.
-        """
-        steps = _step_sizes(one) | _step_sizes(other)
-        return at_values(one, self.values, steps), at_values(other, self.values, steps)
 
 
 def common_case(theorem: Theorem, other: Theorem) -> CommonCase | None:
     """Return the common case of a theorem and one on a simpler algorithm.
 
-    None if the algorithm of ``theorem``, the most general of its scope, has no special
-    case that ``other`` covers, if ``other`` is about the same algorithm, or if the
-    conditions of both contradict each other.
+    None if the most general algorithm in the scope of ``theorem`` has no special case
+    that ``other`` covers, if ``other`` is about the same algorithm, if a formula is not
+    finite in that case, or if the conditions of both contradict each other.
     """
     general = _package_name(theorem.scope.algorithms[0])
     if general is None or general == _package_name(other.scope.algorithms[0]):
@@ -113,10 +96,18 @@ def common_case(theorem: Theorem, other: Theorem) -> CommonCase | None:
             values = _values(theorem, other, reduction)
             if values is None:
                 return None
-            case = CommonCase(reduction.simpler, values)
-            if not case.is_defined(theorem, other):
+            steps = _step_sizes(theorem) | _step_sizes(other)
+            formulas = [
+                _Substituted.of(each, values, steps) for each in (theorem, other)
+            ]
+            if not all(each.is_defined for each in formulas):
                 return None
-            return None if case.is_empty(theorem, other) else case
+            statements = (
+                formulas[0].in_statement(theorem),
+                formulas[1].in_statement(other),
+            )
+            case = CommonCase(reduction.simpler, values, statements)
+            return None if case.is_empty else case
     return None
 
 
@@ -187,7 +178,7 @@ def _has_cited_constants(statement: Theorem) -> bool:
 
 def _vanishing(statement: Theorem) -> dict[str, Expr]:
     """Return the quantities that a condition keeps at the low end of their range."""
-    found: dict[str, Expr] = {}
+    low_ends: dict[str, Expr] = {}
     for condition in expanded_conditions(statement):
         symbols = sp.sympify(condition.slack).free_symbols
         if len(symbols) != 1:
@@ -199,8 +190,8 @@ def _vanishing(statement: Theorem) -> dict[str, Expr]:
             continue
         low = sp.nsimplify(quantity.low)
         if condition.slack.subs(symbol, low) == 0:
-            found[symbol.name] = low
-    return found
+            low_ends[symbol.name] = low
+    return low_ends
 
 
 def _step_sizes(statement: Theorem) -> dict[sp.Symbol, Expr]:
@@ -217,49 +208,67 @@ def _step_sizes(statement: Theorem) -> dict[sp.Symbol, Expr]:
     }
 
 
-def _formulas(statement: Theorem) -> Iterator[Expr]:
-    """Yield the terms and the sides of the conditions, definitions written out."""
-    yield from statement.terms.values()
-    for condition in expanded_conditions(statement):
-        yield from (condition.left, condition.right)
+@dataclass(frozen=True)
+class _Substituted:
+    """Terms and conditions of a statement at values of quantities."""
+
+    terms: Mapping[str, Expr]
+    conditions: tuple[Condition, ...]
+
+    @classmethod
+    def of(
+        cls,
+        statement: Theorem,
+        values: Mapping[str, Expr | int],
+        step_sizes: Mapping[sp.Symbol, Expr],
+    ) -> _Substituted:
+        """Substitute the values, and then the step sizes."""
+        known = {
+            statement.glossary[name].symbol: sp.sympify(value)
+            for name, value in values.items()
+            if name in statement.glossary
+        }
+
+        def substituted(formula: Expr) -> Expr:
+            return sp.sympify(formula).subs(known).subs(dict(step_sizes))
+
+        terms = {name: substituted(term) for name, term in statement.terms.items()}
+        conditions = (
+            Condition(c.name, substituted(c.left), substituted(c.right), c.strict)
+            for c in expanded_conditions(statement)
+        )
+        return cls(terms, tuple(conditions))
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether all formulas are finite.
+
+        A term with 1/(K - 1), or a condition with log(1/lam), is not at K = 1, lam = 0.
+        """
+        sides = [side for c in self.conditions for side in (c.left, c.right)]
+        formulas = (*self.terms.values(), *sides)
+        return not any(formula.has(*_INFINITE) for formula in formulas)
+
+    def in_statement(self, statement: Theorem) -> Theorem:
+        """Return the statement with these formulas.
+
+        Terms that are 0 are left out, unless all are, and so are conditions that always
+        hold.
+        """
+        parts = {name: term for name, term in self.terms.items() if term != 0}
+        return replace(
+            statement,
+            parts=parts or dict(self.terms),
+            definitions=(),
+            conditions=tuple(
+                c for c in self.conditions if c.slack.is_nonnegative is not True
+            ),
+        )
 
 
-def _formula_at(
-    statement: Theorem,
-    formula: Expr,
-    values: Mapping[str, Expr | int],
-    step_sizes: Mapping[sp.Symbol, Expr],
-) -> Expr:
-    """Return a formula at values of quantities, and with these step sizes."""
-    known = {
-        statement.glossary[name].symbol: sp.sympify(value)
-        for name, value in values.items()
-        if name in statement.glossary
-    }
-    return sp.sympify(formula).subs(known).subs(dict(step_sizes))
-
-
-def at_values(
-    statement: Theorem,
-    values: Mapping[str, Expr | int],
-    step_sizes: Mapping[sp.Symbol, Expr] = MappingProxyType({}),
-) -> Theorem:
-    """Return a statement with definitions written out, at values of quantities."""
-
-    def substituted(expr: Expr) -> Expr:
-        return _formula_at(statement, expr, values, step_sizes)
-
-    terms = {part: substituted(term) for part, term in statement.terms.items()}
-    conditions = (
-        Condition(c.name, substituted(c.left), substituted(c.right), c.strict)
-        for c in expanded_conditions(statement)
-    )
-    return replace(
-        statement,
-        parts={part: term for part, term in terms.items() if term != 0},
-        definitions=(),
-        conditions=tuple(c for c in conditions if c.slack.is_nonnegative is not True),
-    )
+def at_values(statement: Theorem, values: Mapping[str, Expr | int]) -> Theorem:
+    """Return a statement at values of quantities, with definitions written out."""
+    return _Substituted.of(statement, values, {}).in_statement(statement)
 
 
 __all__ = ["CommonCase", "at_values", "common_case"]

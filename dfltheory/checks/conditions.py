@@ -1,7 +1,8 @@
 """Checks of the conditions of a statement.
 
-Can all hold together, is every denominator positive where they do, is the bound ever
-better than what is known without a proof?
+They examine whether all conditions can hold together, whether every denominator is
+positive where they do, and whether the bound is ever better than what is known without
+a proof.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from dfltheory.errors import InputError
 
 
 def has_conditions(theorem: Theorem) -> bool:
-    """Return whether a theorem or corollary has conditions or may be vacuous.
+    """Return whether a statement is a theorem or corollary that can be examined.
 
-    It may be vacuous somewhere if it has admissible points.
+    It can if it has conditions, or admissible points at which it may be vacuous.
     """
     return theorem.kind in ("theorem", "corollary") and (
         bool(expanded_conditions(theorem)) or has_points(theorem)
@@ -40,7 +41,7 @@ def has_conditions(theorem: Theorem) -> bool:
 
 @audit_check("conditions")
 def check_conditions(theorem: Theorem) -> Iterator[AuditFinding]:
-    """Satisfiability, denominators, and the vacuous region."""
+    """Examine satisfiability, denominators, and the vacuous region."""
     if theorem.kind not in ("theorem", "corollary"):
         return
     yield from check_satisfiable(theorem)
@@ -55,7 +56,7 @@ def check_conditions(theorem: Theorem) -> Iterator[AuditFinding]:
 
 
 def _is_nonnegative(term: Expr, point: Mapping[str, float]) -> bool:
-    """Return whether a term is at least 0, as a quotient of negative numbers is."""
+    """Return whether a term is at least 0, computed in many digits."""
     return precise_value(term, point) >= 0
 
 
@@ -63,17 +64,14 @@ def _is_nonnegative(term: Expr, point: Mapping[str, float]) -> bool:
 def denominators(theorem: Theorem, points: Points) -> Iterator[AuditFinding]:
     """Check that every difference in a denominator is positive under the conditions.
 
-    It may be negative where the term is not, as (1 - r^T)/(1 - r) is for r > 1.
+    A negative one is no error if the whole term is not negative: the term
+    (1 - r^T)/(1 - r) is positive for r > 1, too.
     """
     seen: set[Expr] = set()
     for name, term in theorem.terms.items():
         for power in term.atoms(sp.Pow):
-            if (
-                not (
-                    power.exp.is_number and power.exp.is_negative and power.base.is_Add
-                )
-                or power.base in seen
-            ):
+            divides = power.exp.is_number and power.exp.is_negative
+            if not (divides and power.base.is_Add) or power.base in seen:
                 continue
             seen.add(power.base)
             (value,) = values_at([power.base], points)

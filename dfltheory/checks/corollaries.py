@@ -1,7 +1,7 @@
 """Checks of corollaries and schedules.
 
-Does the claimed rate follow from the theorem under the schedule, and when does it
-apply?
+They examine whether the claimed rate follows from the theorem under the schedule, and
+from which T on the schedule meets the conditions.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from dfltheory.checks.finding import AuditFinding, audit_check, found, note
 from dfltheory.checks.scheduled_conditions import conditions_under_schedule
 
 HIDDEN = ("L", "rho0", "B", "sigma_l", "sigma_g", "beta", "f0_gap")
+"""Constants of the problem that authors may mean to hide in O(.)."""
 
 
 def has_rate(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Return whether a claim has a rate to check.
+    """Return whether a claim has a rate or a schedule to check.
 
-    It has one if it is drawn from a theorem, or has a schedule to compare with
-    conditions.
+    It has a rate if it is derived from another statement, and a schedule is compared
+    with conditions.
     """
-    return _drawn(theorem) or bool(
+    return _is_derived(theorem) or bool(
         theorem.schedule and _scheduled(theorem, registry).conditions
     )
 
 
-def _drawn(theorem: Theorem) -> bool:
+def _is_derived(theorem: Theorem) -> bool:
     return theorem.kind in ("corollary", "rate") and theorem.of is not None
 
 
@@ -60,7 +61,7 @@ def check_corollary(
 
     Terms that the claim lost and terms that it need not have are reported.
     """
-    if _drawn(theorem):
+    if _is_derived(theorem):
         parent = _parent(theorem, registry)
         if parent is None:
             yield note(
@@ -87,11 +88,16 @@ def _parent(theorem: Theorem, registry: Registry) -> Theorem | None:
 def compare_rate(
     claim: Theorem, base: Theorem, order: int | None = None
 ) -> Iterator[AuditFinding]:
-    """Compare ``claim`` with the leading monomials of ``base`` under its schedule.
+    """Compare a claim with the leading monomials of its base under its schedule.
 
-    It is the claim's schedule, and monomials count down to T^(-order/2). Where the
-    schedule is the least or the largest of some quantities, each of these cases is
-    compared.
+    A schedule that is the minimum or maximum of several formulas is compared case by
+    case.
+
+    Parameters
+    ----------
+    claim : the corollary or rate
+    base : the statement from which it is derived
+    order : monomials down to T^(-order/2) count; by default 3 for O(.), else 2
     """
     if order is None:
         order = 3 if claim.order else 2
@@ -108,15 +114,20 @@ def compare_rate(
 def cases(
     schedule: Mapping[str, Expr], known: tuple[tuple[Expr, Expr], ...] = ()
 ) -> Iterator[tuple[Mapping[str, Expr], tuple[tuple[Expr, Expr], ...]]]:
-    """Yield the schedule with each Min and Max replaced by one argument, in turn.
+    """Yield schedules without Min and Max, each replaced by one of its arguments.
 
-    With each come the pairs (less, larger) that make it that one.
+    With each schedule come the pairs (less, larger) of formulas for which it is the
+    value; ``known`` are those of a case that is divided further.
     """
-    found = {a for e in schedule.values() for a in sp.sympify(e).atoms(sp.Min, sp.Max)}
-    if not found:
+    extrema = {
+        extremum
+        for rule in schedule.values()
+        for extremum in sp.sympify(rule).atoms(sp.Min, sp.Max)
+    }
+    if not extrema:
         yield schedule, known
         return
-    innermost = min(found, key=sp.count_ops)
+    innermost = min(extrema, key=sp.count_ops)
     for argument in innermost.args:
         others = [other for other in innermost.args if other != argument]
         pairs = [(other, argument) for other in others]
@@ -136,7 +147,11 @@ def _compared(
     schedule: Mapping[str, Expr],
     known: Sequence[Mapping[str, Fraction]],
 ) -> list[AuditFinding]:
-    """Shared definitions as one factor each; written out where that proves nothing."""
+    """Return the findings of one case of the schedule.
+
+    Definitions that both statements share count as one factor each. They are written
+    out if nothing can be proved otherwise.
+    """
     shared = {d.symbol for d in claim.definitions} & {
         d.symbol for d in base.definitions
     }
@@ -208,19 +223,19 @@ def _compared_terms(
 
 
 def zeros(theorem: Theorem) -> list[sp.Symbol]:
-    """Return the quantities that the conditions of a statement set to 0."""
-    found: list[sp.Symbol] = []
+    """Return the symbols of quantities that the conditions of a statement set to 0."""
+    symbols: list[sp.Symbol] = []
     for condition in theorem.conditions:
-        times, rest = sp.expand(condition.slack).as_coeff_Mul()
-        if isinstance(rest, sp.Symbol) and times < 0:
-            found.append(rest)
-    return found
+        factor, rest = sp.expand(condition.slack).as_coeff_Mul()
+        if isinstance(rest, sp.Symbol) and factor < 0:
+            symbols.append(rest)
+    return symbols
 
 
 def hidden_by(claimed: Sequence[Monomial]) -> list[str]:
-    """Return the constants that an O(.) may hide.
+    """Return the names of constants that an O(.) may hide.
 
-    They are L and rho0, and those that it nowhere states.
+    They are L and rho0, and those of ``HIDDEN`` that no claimed monomial contains.
     """
     stated = {n for mono in claimed for n, _ in mono.exponents}
     return ["L", "rho0", *(n for n in HIDDEN if n not in stated)]
@@ -257,16 +272,23 @@ def fails_how(mono: Monomial, claimed: Sequence[Monomial]) -> str:
 
 
 def _describe_nearest(mono: Monomial, claimed: tuple[Monomial, ...]) -> str:
-    """Describe the claimed term with the same constants whose exponents differ least.
+    """Describe how the most similar claimed term differs from a derived one.
 
-    The text says where they differ.
+    It has the same constants, and its exponents differ least. The text is empty if
+    there is none.
     """
     scale = sorted({"T", "K", "m", "1 - lam", "L", "rho0", "Phi"})
     own = set(mono.without(scale).exponents)
     similar = [c for c in claimed if own and own == set(c.without(scale).exponents)]
     if not similar:
         return ""
-    other = min(similar, key=lambda c: sum(abs(c[a] - mono[a]) for a in scale))
+
+    def difference(claimed_term: Monomial) -> Fraction:
+        """Return the sum of the differences of exponents."""
+        differences = (abs(claimed_term[a] - mono[a]) for a in scale)
+        return sum(differences, Fraction(0))
+
+    other = min(similar, key=difference)
     wrong = [
         f"{_power(a, other[a])} should be {_power(a, mono[a])}"
         for a in scale

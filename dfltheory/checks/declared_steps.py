@@ -25,8 +25,8 @@ def has_steps(theorem: Theorem) -> bool:
 def check_declared_steps(theorem: Theorem) -> Iterator[AuditFinding]:
     """Yield findings on the declared steps of a proof.
 
-    They are the steps that do not follow, with a witness in fractions; those that are
-    not decided; and what the others rest on.
+    A step that does not follow is an error with a witness in fractions, and one that is
+    not decided a warning. A note says how many follow, and from what.
     """
     if not theorem.steps:
         return
@@ -77,7 +77,7 @@ def _values_of_witness(step: JudgedStep) -> dict[sp.Symbol, Fraction]:
 
 
 def _values(witness: Witness, proof: DeclaredProof) -> dict[str, Fraction]:
-    """Return the values of the moments."""
+    """Return the values of the moments of a witness, by their text in the proof."""
     return {
         proof.text(moment): value
         for moment, value in witness.values.items()
@@ -90,7 +90,7 @@ def _numbers(values: Mapping[sp.Symbol, Fraction] | Mapping[str, Fraction]) -> s
 
 
 def _place(point: Mapping[sp.Symbol, Fraction]) -> str:
-    """Return where a witness is; nothing if the step contains no quantity."""
+    """Return a point in words; empty if the step contains no quantity."""
     return f" at {_numbers(point)}" if point else ""
 
 
@@ -99,7 +99,7 @@ def _shorten(text: str) -> str:
 
 
 def _summary(proof: DeclaredProof, judged: Sequence[JudgedStep]) -> AuditFinding:
-    """How many steps follow, what they assume, and whether they end in the bound."""
+    """Return how many steps follow, from what, and whether they end in the bound."""
     follow = sum(step.outcome == "follows" for step in judged)
     assumed = [step.name for step in judged if step.outcome == "assumed"]
     uses = sorted({use.says for step in judged for use in step.uses})

@@ -1,4 +1,4 @@
-"""Growth of expressions along changes of units."""
+"""Growth of expressions along changes of units, see :mod:`dfltheory.bounds.units`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from dfltheory.bounds.units import Expr, Unit
 
 
 class Degree:
-    """Growth of expressions in t under c = t^a, s = t^b, r = t^d.
+    """Growth of expressions in t under the change of units c = t^a, s = t^b, r = t^d.
 
-    It is the power of t that a sum of non-negative terms has for large t, for many (a,
-    b, d) at once. ``units`` as for :class:`UnitInference`; ``directions`` are rows
-    (a, b, d). Of a difference it is at most that.
+    The growth of a sum of nonnegative terms is its power of t for large t. For a
+    difference it is an upper bound of that power.
+
+    Parameters
+    ----------
+    units : the unit of every symbol, by its name
+    directions : rows (a, b, d); growth is computed for all of them at once
     """
 
     def __init__(self, units: Mapping[str, Unit], directions: Sequence[Sequence[int]]):
@@ -23,11 +27,11 @@ class Degree:
         self.directions = np.array(directions, dtype=float)
 
     def of_unit(self, unit: Unit) -> np.ndarray:
-        """Return the growth of a quantity of one unit."""
+        """Return the growth of a quantity with a unit, (directions,)."""
         return self.directions @ [float(e) for _, e in unit.scales]
 
     def of(self, expr: Expr) -> np.ndarray:
-        """Return the growth of ``expr``."""
+        """Return the growth of ``expr``, (directions,)."""
         if isinstance(expr, sp.Symbol):
             return self.of_unit(self.units[expr.name])
         if isinstance(expr, sp.Pow) and expr.exp.is_Rational:

@@ -24,11 +24,17 @@ Facts = tuple[tuple[tuple[str, Fraction], ...], ...]
 
 
 def different_terms(theorem: Theorem, other: Theorem) -> tuple[list[str], list[str]]:
-    """Return the monomials of each that nothing in the other covers.
+    """Return the monomials of each bound that nothing in the other one covers.
 
-    Both are read where the conditions of both hold. A constant of the problem that a
-    single statement has counts as 1, as do factors that are proved to lie between two
-    positive numbers. Of two monomials that cover each other one is listed.
+    The bounds are compared where the conditions of both hold. Constants of the problem
+    that only one statement contains count as 1, and so do factors that are proved to
+    lie between two positive numbers. Of two monomials that cover each other one is
+    listed.
+
+    Returns
+    -------
+    tuple of two lists of str
+        The monomials of ``theorem``, and those of ``other``.
     """
     shares = theorem.shares | other.shares
     facts = _facts(theorem) + _facts(other)
@@ -41,15 +47,18 @@ def different_terms(theorem: Theorem, other: Theorem) -> tuple[list[str], list[s
     return [str(mono) for mono in extra], [str(mono) for mono in lost]
 
 
-Seen = tuple[Monomial, Monomial]
-"""A monomial as the comparison reads it, and in full."""
+Compared = tuple[Monomial, Monomial]
+"""A monomial without the factors that count as 1, and in full."""
 
 
 def _not_covered(
-    rows: Sequence[Seen], by: Sequence[Seen], shares: Shares, facts: Facts
+    rows: Sequence[Compared], by: Sequence[Compared], shares: Shares, facts: Facts
 ) -> list[Monomial]:
-    """Return the monomials that ``by`` does not cover, without those they cover."""
-    known = [seen for seen, _ in by]
+    """Return the monomials that ``by`` does not cover.
+
+    Of these, one that others cover is left out.
+    """
+    known = [compared for compared, _ in by]
     uncovered = [row for row in rows if not _is_covered(row[0], known, shares, facts)]
     for row in sorted(uncovered, key=_factor_count, reverse=True):
         others = [other for other in uncovered if other is not row]
@@ -63,27 +72,24 @@ def _is_covered(
 ) -> bool:
     """Return whether a monomial is at most a constant times the sum of others."""
     known = tuple(dict.fromkeys(other.exponents for other in by))
-    return mono.exponents in known or _are_covering(
+    return mono.exponents in known or _is_covered_by_products(
         mono.exponents, known, shares, facts
     )
 
 
 @lru_cache(4096)
-def _are_covering(
-    exponents: QuantityExponents,
-    by: tuple[QuantityExponents, ...],
-    shares: Shares,
-    facts: Facts,
+def _is_covered_by_products(
+    exponents: QuantityExponents, by: tuple[QuantityExponents, ...], shares: Shares, facts: Facts
 ) -> bool:
     """Return whether products of powers cover another one.
 
-    Variants of a theorem have the same products with other coefficients.
+    The result is cached by exponents, as variants of a theorem share most of them.
     """
     mono, *others = (Monomial(sp.S.One, powers) for powers in (exponents, *by))
     return covered(mono, others, [dict(fact) for fact in facts], shares)
 
 
-def _factor_count(row: Seen) -> int:
+def _factor_count(row: Compared) -> int:
     return len(row[1].exponents)
 
 
@@ -99,12 +105,12 @@ def _quantities(theorem: Theorem) -> frozenset[str]:
 
 
 def _of_runs(theorem: Theorem) -> frozenset[str]:
-    """Return the quantities that every run has, whether or not a bound has them."""
+    """Return the quantities that every run has, even if a bound lacks them."""
     return frozenset((*LARGE, *step_names(theorem.glossary), "lam"))
 
 
 def _on(mono: Monomial, common: frozenset[str]) -> Monomial:
-    """Return a monomial with the atoms that contain another quantity as constants."""
+    """Return a monomial without the atoms that contain a quantity not in ``common``."""
     hidden = [atom for atom, _ in mono.exponents if not _names(atom) <= common]
     return mono.without(hidden)
 

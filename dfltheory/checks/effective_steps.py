@@ -10,19 +10,19 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class FamilyConstants:
-    """Numbers of a family of problems: arrays of one shape.
+    """Numbers of many problems of one family, as arrays of one shape.
 
-    They are floats, or objects that are fractions.
+    The entries are floats, or fractions in arrays of objects.
 
     Attributes
     ----------
     K, m, T, L, eta, rho, rho0, alpha, lam_admm, lam : as in the glossary
-    size : a noise, gradient, distance or radius
-    n : rounds of a transient
-    steps : gradient steps from one measured model to the next
-    first, last : the measured rounds
-    aggregate : over the rounds
-    algorithm : that of the instance
+    size : the free size of the family: a noise, gradient, distance or radius
+    n : number of rounds of a transient
+    steps : number of gradient steps from one measured model to the next
+    first, last : the first and the last measured round
+    aggregate : the aggregate over the rounds
+    algorithm : name of the algorithm; None if the family applies to none
     """
 
     K: np.ndarray
@@ -53,7 +53,7 @@ class FamilyConstants:
         }
 
     def each(self, change: Callable[[np.ndarray], np.ndarray]) -> FamilyConstants:
-        """Return the setting with a change of every array."""
+        """Return the setting with ``change`` applied to every array."""
         changed = {name: change(value) for name, value in self.arrays().items()}
         return replace(self, **changed)
 
@@ -78,10 +78,10 @@ clients have one objective and exact gradients.
 
 
 def travel(at: FamilyConstants) -> np.ndarray:
-    """Return the effective step of a round.
+    """Return the effective step of a round, of the shape of the setting's arrays.
 
-    That is how far a gradient 1 that never changes moves the measured point; for a
-    velocity that is kept, an upper bound.
+    It is how far a gradient 1 that never changes moves the measured point; for a
+    velocity that is kept between rounds it is an upper bound.
 
     A velocity that starts at 0 is 1 + alpha + ... + alpha^(k-1) = (1 - alpha^k)/
     (1 - alpha) after k steps; the K steps of a round add up to (K - alpha
@@ -104,12 +104,12 @@ def travel(at: FamilyConstants) -> np.ndarray:
 
 
 def is_travel_exact(at: FamilyConstants) -> np.ndarray | bool:
-    """Return whether ``travel`` is derived here: with dual variables for eta <= lam."""
+    """Return where ``travel`` is derived: with dual variables, for eta <= lam."""
     return at.eta <= at.lam_admm if at.algorithm in DUAL else True
 
 
 def is_local_descent(at: FamilyConstants) -> np.ndarray | bool:
-    """Return whether rounds are local steps and an average here.
+    """Return where rounds are plain local steps and an average.
 
     With dual variables they are for K = 1 and eta = lam: then dual' is the gradient at
     x, w = x, and x' = W (x - lam dual').

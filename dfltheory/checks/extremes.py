@@ -34,11 +34,7 @@ _KINDS = ("theorem", "corollary", "lemma", "equation")
 
 
 def has_limits(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Return whether a statement has limits to examine.
-
-    It has some if it has constants and admissible values, or if there is a simpler
-    algorithm to compare.
-    """
+    """Return whether a statement has limits, or simpler statements, to examine."""
     return simpler_statements(theorem, registry=registry) != [] or (
         theorem.kind in _KINDS and has_points(theorem)
     )
@@ -75,17 +71,22 @@ def check_extremes(
 
 
 def limits(theorem: Theorem) -> dict[str, list[str]]:
-    """Which limits are proved, and which are known from samples alone.
+    """Return which limits of a bound are proved, and which are only sampled.
 
-    A limit is proved if no divisor vanishes there, as the bound is made of continuous
-    functions; for T -> infinity if the bound under the schedule is at most a constant
-    over a power of T.
+    A limit is proved if no divisor vanishes there, as the bound consists of continuous
+    functions. T -> infinity is proved if the bound under the schedule is at most a
+    constant over a power of T.
+
+    Returns
+    -------
+    dict
+        Limits such as ``K -> 1``, under ``proved`` and ``sampled``.
     """
-    found: dict[str, list[str]] = {"proved": [], "sampled": []}
+    by_evidence: dict[str, list[str]] = {"proved": [], "sampled": []}
     for name, end in ENDS.items():
         if name in theorem.needs:
             symbol = theorem.glossary[name].symbol
-            found[_continuous(theorem, theorem.bound, symbol, int(end))].append(
+            by_evidence[_continuous(theorem, theorem.bound, symbol, int(end))].append(
                 f"{name} -> {end:g}"
             )
     if "Q" in theorem.needs:
@@ -98,14 +99,14 @@ def limits(theorem: Theorem) -> dict[str, list[str]]:
         }
         bound = theorem.bound.xreplace(powers)
         free = bound.free_symbols & {s.lam, s.Q}
-        found["sampled" if free else _continuous(theorem, bound, left, 0)].append(
+        by_evidence["sampled" if free else _continuous(theorem, bound, left, 0)].append(
             "Q -> infinity"
         )
     if theorem.schedule:
-        found["proved" if _decreases_with_horizon(theorem) else "sampled"].append(
+        by_evidence["proved" if _decreases_with_horizon(theorem) else "sampled"].append(
             "T -> infinity"
         )
-    return found
+    return by_evidence
 
 
 def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> str:
@@ -127,10 +128,10 @@ def _continuous(theorem: Theorem, bound: Expr, symbol: sp.Symbol, end: int) -> s
 
 
 def _decreases_with_horizon(theorem: Theorem) -> bool:
-    """Return whether the scheduled bound is proved to fall with T.
+    """Return whether the scheduled bound is proved to vanish for T -> infinity.
 
-    Of the bound, a sum of c T^-p, it is proved that it is at most the sum of these c
-    over T to the least of these p, which is positive.
+    A bound that is a sum of c T^-p is proved to be at most the sum of the c over T to
+    the smallest of the p, which must be positive.
     """
     x = sp.Symbol("x", positive=True)
     spread: Expr = sp.expand(with_schedule(theorem, theorem.bound).subs(s.T, x**-2))
@@ -160,7 +161,7 @@ def _many_gossip_steps(
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.broadcast_to(exact / many, len(points["Q"]))
     ratio = np.nan_to_num(ratio, nan=1.0)
-    # another check reports what a slip makes negative
+    # another check reports negative bounds
     ratio = np.where(ratio > 0, ratio, 1.0)
     i = int(np.argmax(np.abs(np.log(ratio))))
     if abs(np.log(ratio[i])) > 1e-9:

@@ -1,4 +1,4 @@
-"""Findings of an audit, with evidence and the command that shows them again."""
+"""Findings of an audit, with evidence and the command that reproduces them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,18 @@ P = ParamSpec("P")
 class AuditFinding:
     """One finding of an audit about one statement.
 
-    ``error``: the statement cannot be right as displayed, or does not follow;
-    ``warning``: it promises less than it could, or hides something; ``note``: a fact
-    about it. ``evidence["term"]`` distinguishes several findings at one place.
+    Attributes
+    ----------
+    check : name of the check
+    severity : ``error``: the statement cannot be right as displayed, or does not
+        follow; ``warning``: it promises less than it could, or hides something;
+        ``note``: a fact about it
+    key, variant : the statement
+    place : the part of the statement, such as ``term noise``
+    message : what was found, in words
+    evidence : numbers and texts by name, for JSON; ``term`` distinguishes several
+        findings at one place
+    correction : what would correct it, in words
     """
 
     check: str
@@ -35,10 +44,9 @@ class AuditFinding:
 
     @property
     def command(self) -> str:
-        """Command that shows this finding again.
+        """The command that reproduces this finding.
 
-        Of a theorem that is not registered, it is the call; of a search, the command in
-        its evidence.
+        It is a Python call if the theorem is not registered.
         """
         if "command" in self.evidence:
             return str(self.evidence["command"])
@@ -50,7 +58,7 @@ class AuditFinding:
 
     @property
     def mark(self) -> tuple[str, ...]:
-        """What makes two findings the same, whatever numbers they tell."""
+        """Key that two findings share if they differ only in numbers and words."""
         return (
             self.check,
             self.key,
@@ -78,7 +86,7 @@ def found(
     correction: str | None = None,
     **evidence: Any,
 ) -> AuditFinding:
-    """Return a finding of the running :func:`audit_check`, about its statement."""
+    """Return a finding; :func:`audit_check` adds its name and the statement."""
     return AuditFinding("", severity, "", "", place, message, evidence, correction)
 
 
@@ -89,18 +97,19 @@ Check = Callable[Concatenate[Theorem, P], Iterator[AuditFinding]]
 
 
 Applies = Callable[..., bool]
-"""Does a check have something to examine in a statement?"""
+"""Returns whether a check has something to examine in a statement."""
 
 
 def always(theorem: Theorem) -> bool:
-    """Every statement has something to examine."""
+    """Return True: every statement has something to examine."""
     return True
 
 
 def audit_check(name: str) -> Callable[[Check[P]], Check[P]]:
-    """Make a function of a theorem the check ``name``.
+    """Decorate a function of a theorem as the audit_check ``name``.
 
-    Its findings carry that name, and the statement that they are about.
+    Its findings get that name, and key and variant of the theorem, unless a nested
+    check has set them.
     """
 
     def named(function: Check[P]) -> Check[P]:
@@ -109,10 +118,11 @@ def audit_check(name: str) -> Callable[[Check[P]], Check[P]]:
             theorem: Theorem, *args: P.args, **options: P.kwargs
         ) -> Iterator[AuditFinding]:
             for finding in function(theorem, *args, **options):
-                mine = replace(
-                    finding, check=name, key=theorem.key, variant=theorem.variant
-                )
-                yield finding if finding.check else mine
+                if not finding.check:
+                    finding = replace(
+                        finding, check=name, key=theorem.key, variant=theorem.variant
+                    )
+                yield finding
 
         return checked
 

@@ -1,8 +1,8 @@
 """Instances on which the left side of a theorem is known from below: floors.
 
-Each formula is made of sums, products, quotients and whole powers alone, so that it
-has the same value in fractions as in arrays. ``tests/bounds/test_floors.py`` simulates
-every instance.
+A floor is a lower bound of the left-hand side. Each formula contains only sums,
+products, quotients and whole powers, so that it can be evaluated in fractions as well
+as in floats. ``tests/bounds/test_floors.py`` simulates every instance.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class FloorInstance:
 
     Attributes
     ----------
-    name : of the floor
-    words : the problem, for readers
-    algorithms : to which the derivation applies
-    measures : of which ``value`` has a lower bound
-    aggregates : over rounds, for which it holds
-    gossip : is a network with the given lambda part of it?
-    constants : all constants of the problem by glossary name
-    value : a lower bound of the aggregated left side, by measure
+    name : name of the floor
+    words : the problem in words
+    algorithms : class names to which the derivation applies
+    measures : measures of which ``value`` is a lower bound
+    aggregates : aggregates over rounds for which it is
+    gossip : does the network have a given lambda? Otherwise it averages exactly
+    constants : returns all constants of the problem by glossary name, for a measure
+    value : returns a lower bound of the aggregated left side, for a measure
     everywhere : does it hold for every network and every variant of the algorithms?
-    mechanism : quantities of which a statement must have one
+    mechanism : quantities of which a statement must contain at least one, if any
     halves : do the clients form two halves, so that m is even?
     """
 
@@ -64,7 +64,9 @@ _NOTHING = (
     *("sigma_l", "sigma_g", "beta", "rho", "rho0", "x0_spread", "x0_sq", "mu"),
     *("mu_each", "sigma_star", "Gamma", "f0_gap", "x_star_sq", "lam", "q"),
 )
+"""Constants that are 0 in an instance unless it sets them."""
 _ONE = ("Q", "delta", "C", "window")
+"""Constants that are 1 in an instance unless it sets them."""
 _GIVEN = ("L", "m", "T", "K", "eta", "alpha", "lam_admm")
 
 
@@ -90,7 +92,7 @@ def noise_constants(at: FamilyConstants, measure: str) -> Constants:
 
 
 def _impulse_response(at: FamilyConstants) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return sums of the response of local steps to one gradient, and whether it fits.
+    """Return two sums of the response of local steps to one gradient, and a test of it.
 
     The steps are y' = y - eta v', v' = alpha v + L y on the parabola, and h_n is what a
     gradient 1 has moved y by, over -eta, after n further steps. Returned are the sums

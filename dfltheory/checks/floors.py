@@ -1,4 +1,4 @@
-"""Floors: no bound is below the left side of an instance inside its scope."""
+"""Check that no bound is below a floor: the left side of an instance in its scope."""
 
 from __future__ import annotations
 
@@ -27,9 +27,13 @@ from dfltheory.errors import InputError
 from dfltheory.graphs import assran_constants
 
 _COUNT = 30_000
+"""Random instances of each family."""
 _TRIED = 40
+"""Most violations that are computed again in fractions."""
 _MOST_CHARACTERS = 24
+"""Characters of the longest fraction that is printed in full."""
 _MOST_CLIENTS = 100_000
+"""Largest number of clients that is tried for the smallest one with a violation."""
 _ADAPT_FIRST = {"order": "adapt-then-combine"}
 _NETWORKS = ("symmetric", "definition 1", "doubly stochastic", "column-stochastic")
 _STEPS = ("eta", "lam_admm", "rho")
@@ -53,7 +57,7 @@ def check_floors(theorem: Theorem) -> Iterator[AuditFinding]:
             continue
         fall = _find_violation(theorem, instance)
         if fall is not None:
-            yield _reported(theorem, instance, fall)
+            yield _finding(theorem, instance, fall)
 
 
 def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
@@ -73,19 +77,21 @@ def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
         return False
     if left.aggregate not in instance.aggregates:
         return False
-    return _algorithm(theorem, instance) is not None and _network(theorem, instance)
+    return _algorithm(theorem, instance) is not None and _network_in_scope(
+        theorem, instance
+    )
 
 
 def _cites_push_sum(theorem: Theorem) -> bool:
-    """Return whether C and q are those of the cited lemma.
+    """Return whether the bound contains C or q of the cited lemma.
 
-    They are not 1 and 0 for exact averages: the network is then that of two clients.
+    These are not 1 and 0 for exact averages. The instance then has two clients.
     """
     return theorem.scope.push_sum == "cited" and bool({"C", "q"} & set(theorem.needs))
 
 
 def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
-    """One algorithm of the scope to which the derivation applies."""
+    """Return an algorithm of the scope to which the derivation applies, or None."""
     names = theorem.scope.algorithms
     variants = dict(theorem.scope.hyperparameters)
     if variants.pop("keep_momentum", False) and "DFedAvgM" in names:
@@ -108,7 +114,7 @@ def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
     return None
 
 
-def _network(theorem: Theorem, instance: FloorInstance) -> bool:
+def _network_in_scope(theorem: Theorem, instance: FloorInstance) -> bool:
     """Return whether the network of an instance is in scope.
 
     It is a complete graph of equal weights, or has another eigenvalue.
@@ -124,15 +130,19 @@ def _network(theorem: Theorem, instance: FloorInstance) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Draw:
-    """Random values of what an instance leaves open, and the constants."""
+    """Random settings of an instance, with its constants and its floor."""
 
     numbers: FamilyConstants
     constants: Points
     floor: np.ndarray
 
 
-def _numbers(theorem: Theorem, instance: FloorInstance) -> FamilyConstants:
-    """Powers of 2 and of 4, so that roots of counts are whole and all values exact."""
+def _random_setting(theorem: Theorem, instance: FloorInstance) -> FamilyConstants:
+    """Return random settings of an instance.
+
+    Numbers are powers of 2, and counts powers of 4, so that roots of counts are whole
+    and all values are exact.
+    """
     rng = np.random.default_rng(0)
     algorithm = _algorithm(theorem, instance)
     single = algorithm == "DPSGD" or "K" not in theorem.needs
@@ -168,8 +178,11 @@ def _numbers(theorem: Theorem, instance: FloorInstance) -> FamilyConstants:
     )
 
 
-def _completed(theorem: Theorem, numbers: FamilyConstants) -> FamilyConstants | None:
-    """With the steps of the schedule and the rounds of the left side."""
+def _with_schedule(theorem: Theorem, numbers: FamilyConstants) -> FamilyConstants | None:
+    """Return settings with the steps of the schedule and the rounds of the left side.
+
+    None if the schedule contains a quantity that the settings do not have.
+    """
     arrays = numbers.arrays()
     chosen: dict[str, np.ndarray] = {}
     for name, step in _scheduled_steps(theorem).items():
@@ -201,11 +214,15 @@ def _constants(
     return known
 
 
-def _drawn(
+def _evaluated(
     theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants
 ) -> _Draw | None:
-    """None where the instance does not give a constant that the theorem needs."""
-    known = _completed(theorem, numbers)
+    """Return settings with their constants and floors.
+
+    None if the instance lacks a constant that the theorem needs, or does not satisfy
+    its assumptions.
+    """
+    known = _with_schedule(theorem, numbers)
     if known is None:
         return None
     measure = theorem.lhs.measure
@@ -227,15 +244,14 @@ def _drawn(
 
 
 def _is_bounded(theorem: Theorem) -> bool:
-    """Are its gradients bounded? No strongly convex function has such gradients."""
+    """Return whether gradients are bounded, which excludes strong convexity."""
     return theorem.scope.bounded_gradients or "B" in theorem.needs
 
 
 def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
-    """Return bound over floor at each point, or inf.
+    """Return bound / floor at each point in double precision.
 
-    It is inf unless all conditions hold and the floor is positive. It is computed in
-    rounded numbers.
+    It is inf unless all conditions hold and the floor is positive.
     """
     size = len(draw.floor)
     bound = np.broadcast_to(
@@ -253,7 +269,11 @@ def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:
 class Fall:
     """A point at which a bound is below a floor, in fractions.
 
-    ``clients`` says whether m is the least one at which it is, with all else as here.
+    Attributes
+    ----------
+    point : quantity -> value
+    bound, floor : both sides
+    clients : is m the smallest one with a violation, with all else as in ``point``?
     """
 
     point: dict[str, Fraction]
@@ -264,7 +284,7 @@ class Fall:
 
 def _find_violation(theorem: Theorem, instance: FloorInstance) -> Fall | None:
     """Return a simple point at which the bound is clearly below the floor, if any."""
-    draw = _drawn(theorem, instance, _numbers(theorem, instance))
+    draw = _evaluated(theorem, instance, _random_setting(theorem, instance))
     if draw is None:
         return None
     ratio = _ratio(theorem, draw)
@@ -285,7 +305,7 @@ def _find_violation(theorem: Theorem, instance: FloorInstance) -> Fall | None:
 
 
 def _in_fractions(numbers: FamilyConstants, index: int) -> FamilyConstants:
-    """One of the draws in fractions, as arrays of length 1."""
+    """Return one of the settings in fractions, as arrays of length 1."""
 
     def exact(values: np.ndarray) -> np.ndarray:
         return np.array([Fraction(float(values[index]))], dtype=object)
@@ -293,12 +313,10 @@ def _in_fractions(numbers: FamilyConstants, index: int) -> FamilyConstants:
     return numbers.each(exact)
 
 
-def _exact(
-    theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants
-) -> Fall | None:
-    """Return the bound below the floor in fractions, where all conditions hold.
+def _exact(theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants) -> Fall | None:
+    """Return both sides in fractions if all conditions hold and the bound is too small.
 
-    The result is None where it is not below, or where a value is irrational.
+    None otherwise, and if a value is irrational.
     """
     measure = theorem.lhs.measure
     constants = _constants(theorem, instance, numbers)
@@ -331,10 +349,9 @@ def _scheduled_exactly(theorem: Theorem, numbers: FamilyConstants) -> bool:
 def _fewest_clients(
     theorem: Theorem, instance: FloorInstance, draw: _Draw, index: int
 ) -> Fall | None:
-    """Return the least m at which the bound is below the floor.
+    """Return the violation with the smallest m, with all else as in one setting.
 
-    All else is as in one draw. The result is None where the least number of clients
-    of the instance is enough, or where m cannot be found.
+    None if already the smallest m of the instance has one, or if no such m is found.
     """
     if "m" not in theorem.needs or _cites_push_sum(theorem):
         return None
@@ -342,7 +359,7 @@ def _fewest_clients(
     clients = np.arange(step, _MOST_CLIENTS + 1, step, dtype=float)
     repeated = draw.numbers.each(lambda v: np.full(len(clients), v[index]))
     numbers = replace(repeated, m=clients)
-    moved = _drawn(theorem, instance, numbers)
+    moved = _evaluated(theorem, instance, numbers)
     if moved is None:
         return None
     below = np.flatnonzero(_ratio(theorem, moved) < 1)
@@ -363,7 +380,7 @@ def _fraction_text(value: Fraction) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"about {float(value):.6g}"
 
 
-def _reported(theorem: Theorem, instance: FloorInstance, fall: Fall) -> AuditFinding:
+def _finding(theorem: Theorem, instance: FloorInstance, fall: Fall) -> AuditFinding:
     """Return the finding, with the point as fractions."""
     point = {name: _fraction_text(value) for name, value in fall.point.items() if value}
     absent = [name for name, value in fall.point.items() if not value]

@@ -1,4 +1,4 @@
-"""Sentences about a statement: name in the paper, status, and what was examined."""
+"""Sentences about a statement: its name in the paper, its status, and its checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from dfltheory.checks.run import CHECKS, applicable_checks
 
 
 def statement_name(theorem: Theorem) -> str:
-    """Return the paper's own name of a statement: ``Theorem 4.5, eq. (7)``."""
+    """Return the name of a statement in its paper, such as ``Theorem 4.5, eq. (7)``.
+
+    It is the title if the source is empty.
+    """
     citation = (
         registry.paper(theorem.key.split(".")[0]).citation
         if registry.peers(theorem)
@@ -50,14 +53,17 @@ def instead(theorem: Theorem) -> str:
 
 
 def corrected_variant(theorem: Theorem) -> Theorem | None:
-    """Return the registered variant ``corrected`` of another variant."""
+    """Return the registered variant ``corrected`` of a statement.
+
+    None if there is none, or if the statement itself is that variant.
+    """
     if theorem.variant == "corrected" or not registry.known(theorem.key, "corrected"):
         return None
     return registry.get(theorem.key, "corrected")
 
 
 def refutation(theorem: Theorem, status: Status) -> str:
-    """Return what refutes a statement, in words."""
+    """Return in words what refutes a statement with this status."""
     what = "family of problems" if theorem.order else "instance"
     return f"a saved {what} inside all its assumptions: {status.how}"
 
@@ -71,12 +77,12 @@ def examined(
     errors that the audit reports; ``reference`` as in :func:`headline`.
     """
     count = {0: "no error", 1: "1 error"}.get(errors, f"{errors} errors")
-    said = [f"{_checks(theorem)} {count}", _searched(theorem, status, reference)]
+    sentences = [f"{_checks(theorem)} {count}", _searched(theorem, status, reference)]
     if status.kind == "not examined":
-        said.append("its proof was not checked by the proof kernel")
+        sentences.append("its proof was not checked by the proof kernel")
     elif not status.refuted:
-        said.append(f"{status.kind}: {status.how}")
-    return "; ".join(said)
+        sentences.append(f"{status.kind}: {status.how}")
+    return "; ".join(sentences)
 
 
 def _checks(theorem: Theorem) -> str:
@@ -89,10 +95,11 @@ def _checks(theorem: Theorem) -> str:
 
 
 _FALSIFY_CALL = "dfltheory.falsify(theorem)"
-"""What searches a theorem that is neither registered nor in a file that was named."""
+"""Searches a theorem that is neither registered nor in a file that was named."""
 
 
 def _searched(theorem: Theorem, status: Status, reference: str) -> str:
+    """Return what was searched, or the command that searches the statement."""
     if status.search:
         return f"search for a counterexample: {status.search}"
     searchable = theorem.order or theorem.kind in ("theorem", "corollary")

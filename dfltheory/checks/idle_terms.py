@@ -2,9 +2,9 @@
 
 Under f -> c f, x -> s x, v -> r v with c = t^a, s = t^b, r = t^d a statement about all
 problems turns into a statement about all problems, as long as its conditions still
-hold. If no term outgrows the left-hand side, then for large t only the terms that grow
-as fast as the left-hand side are left, and the statement must hold with these alone.
-The terms that vanish are idle.
+hold. If no term outgrows the left-hand side, then for large t the terms that grow more
+slowly vanish against it, and the statement must hold without them. These terms are
+idle.
 """
 
 from __future__ import annotations
@@ -79,10 +79,13 @@ def _stays_in_range(
 
 @dataclass(frozen=True, eq=False)
 class _Summand:
-    """Summands of one unit.
+    """Summands of a bound with one unit.
 
-    The fields are the named terms with some of them, the growth of their sum along each
-    direction, and whether none of them is negative.
+    Attributes
+    ----------
+    parts : the named terms that contain one of them
+    growth : the growth of their sum along each direction
+    positive : is none of them negative?
     """
 
     parts: frozenset[str]
@@ -98,37 +101,46 @@ def parts_with_idle_terms(theorem: Theorem) -> frozenset[str]:
     then the statement is false. Nothing is claimed along directions in which a summand
     vanishes that may be negative: it could depend on the others.
     """
-    if theorem.order or theorem.kind == "definition" or _invariant(theorem):
+    if theorem.order or theorem.kind == "definition" or _is_invariant(theorem):
         return frozenset()
     kept = keeps_conditions(theorem)
     if kept is None:
         return frozenset()
     wanted = Degree(_units(theorem), DIRECTIONS).of_unit(theorem.lhs.unit)
     summands = list(_summands(theorem))
-    found: set[str] = set()
     if theorem.kind == "lower bound":
-        if all(summand.positive for summand in summands):
-            for summand in summands:
-                found |= (
-                    summand.parts
-                    if (kept & (summand.growth > wanted + IDLE_ROUNDING)).any()
-                    else set()
-                )
-        return frozenset(found)
+        return _outgrowing_parts(summands, kept, wanted)
     for summand in summands:
         kept = kept & (summand.growth <= wanted + IDLE_ROUNDING)
         if not summand.positive:
             kept = kept & (summand.growth >= wanted - IDLE_ROUNDING)
+    parts: set[str] = set()
     for summand in summands:
         if (kept & (summand.growth < wanted - IDLE_ROUNDING)).any():
-            found |= summand.parts
-    return frozenset(found)
+            parts |= summand.parts
+    return frozenset(parts)
+
+
+def _outgrowing_parts(
+    summands: list[_Summand], kept: NDArray[np.bool_], wanted: NDArray[np.float64]
+) -> frozenset[str]:
+    """Return the terms of a lower bound that outgrow the left-hand side.
+
+    The result is empty if a summand may be negative, and compensate the others.
+    """
+    parts: set[str] = set()
+    if all(summand.positive for summand in summands):
+        for summand in summands:
+            if (kept & (summand.growth > wanted + IDLE_ROUNDING)).any():
+                parts |= summand.parts
+    return frozenset(parts)
 
 
 def _summands(theorem: Theorem) -> Iterator[_Summand]:
     """Yield the summands of a bound.
 
-    Those of one unit come together, where they do not cancel.
+    Summands of one unit are yielded together, unless they cancel. Those without a unit,
+    such as sqrt(L + 1), are yielded piece by piece.
     """
     degree, scaling = (
         Degree(_units(theorem), DIRECTIONS),
@@ -171,7 +183,7 @@ def _units(theorem: Theorem) -> dict[str, Unit]:
     return {name: q.unit for name, q in theorem.glossary.items()}
 
 
-def _invariant(theorem: Theorem) -> bool:
+def _is_invariant(theorem: Theorem) -> bool:
     """Return whether all terms have the unit of the left-hand side."""
     scaling = UnitInference(_units(theorem))
     units = {scaling.of(term) for term in theorem.terms.values() if term != 0}

@@ -1,9 +1,9 @@
-"""Proofs in the logarithms of the quantities, where products of powers are linear.
+"""Proofs in the logarithms of the quantities, in which products of powers are linear.
 
-A condition "sum of terms <= one term" says ``c * product(x^a) <= 1`` for each term on
-its left: linear in log x. So are the ranges (K >= 1, lam <= 1). A linear program then
-proves that conditions contradict each other, or how small a term can be where they
-hold; its multipliers are the certificate.
+A condition "sum of terms <= one term" implies ``c * product(x^a) <= 1`` for each term
+on its left, which is linear in log x. So are the ranges (K >= 1, lam <= 1). A linear
+program then proves that conditions contradict each other, or how small a term can be
+where they hold. Its multipliers are the certificate.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ _TOLERANCE = 1e-9
 
 
 def rows_of(condition: Condition) -> Iterator[LogarithmRow]:
-    """Yield what a condition says of each of its terms.
+    """Yield what a condition implies for each term on its left.
 
-    Only terms that are products of powers yield a row.
+    It must have one term on its right. Terms that are no products of powers yield no
+    row.
     """
     terms = sp.Add.make_args(sp.expand(condition.slack))
-    large = [t for t in terms if not t.could_extract_minus_sign()]
-    if len(large) != 1:
+    right = [t for t in terms if not t.could_extract_minus_sign()]
+    if len(right) != 1:
         return
     for term in terms:
-        found = monomial(-term / large[0]) if term.could_extract_minus_sign() else None
-        if found is not None:
-            yield condition.name, *found
+        if term.could_extract_minus_sign():
+            powers = monomial(-term / right[0])
+            if powers is not None:
+                yield condition.name, *powers
 
 
 def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
@@ -72,11 +74,16 @@ def log_sum_lower_bound(
     rows: Sequence[LogarithmRow],
     glossary: Glossary = GLOSSARY,
 ) -> tuple[float, dict[str, float]] | None:
-    """Return the largest proved lower bound of ``sum(goal * log x)``.
+    """Return a proved lower bound of ``sum(goal * log x)`` wherever the rows hold.
 
-    Its multipliers are returned as well. It holds where the rows hold. By duality: for
-    y >= 0 with ``goal + sum y_i a_i = 0`` it is at least ``sum y_i log c_i``. None
-    where no such y exists; inf where the rows contradict each other.
+    By duality the sum is at least ``sum y_i log c_i`` for every y >= 0 with ``goal +
+    sum y_i a_i = 0``.
+
+    Returns
+    -------
+    tuple or None
+        The largest such bound, inf if the rows contradict each other, and the positive
+        y_i by name of the row; None if no such y exists.
     """
     names = sorted({*goal, *(n for _, powers, _ in rows for n in powers)})
     table = [*rows, *_ranges(names, glossary)]
@@ -99,9 +106,9 @@ def log_sum_lower_bound(
 def contradiction(
     conditions: Sequence[Condition], glossary: Glossary = GLOSSARY
 ) -> str | None:
-    """Return a product of powers of conditions that says ``c <= 1`` for a number c > 1.
+    """Return a proof that conditions contradict each other, in words, or None.
 
-    The result is None where there is none.
+    The proof is a product of powers of conditions that says c <= 1 for a number c > 1.
     """
     rows = [row for c in conditions for row in rows_of(c)]
     names = sorted({n for _, powers, _ in rows for n in powers})

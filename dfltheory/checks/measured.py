@@ -1,4 +1,4 @@
-"""The point and the rounds of a left-hand side, next to those of its source."""
+"""Comparison of the point and the rounds of a left-hand side with those of its source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOLLOWING: dict[str, frozenset[str]] = {
     "last": frozenset(("last", "min")),
     "min": frozenset(("min",)),
 }
-"""Aggregate over the rounds -> those that the same bound holds of, too."""
+"""Aggregate over the rounds -> the aggregates for which the same bound holds, too."""
 
 
 def has_left_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
@@ -38,10 +38,10 @@ def check_measured(
 ) -> Iterator[AuditFinding]:
     """Compare the left-hand side with that of the statement it is derived from.
 
-    A bound at one point is none at another without a term for their distance; a bound
-    of a mean is none of the last round. The last declared step of a proof, the sources
-    of a quoted rate, and the points of the quantities in a bound are compared, too. A
-    statement may have another proof, so that a finding is no error.
+    A bound at one point does not hold at another without a term for their distance, and
+    a bound of a mean does not hold for the last round. The last declared step of a
+    proof, the sources of a quoted rate, and the points of the quantities in a bound are
+    compared, too. Findings are warnings, since a statement may have another proof.
     """
     yield from _points_of_the_bound(theorem)
     source = derivation_source(theorem, registry)
@@ -85,7 +85,7 @@ def derivation_source(
 
 
 def _quoted_from(theorem: Theorem, registry: Registry) -> list[Theorem]:
-    """Return rates on the same algorithm whose left side alone differs."""
+    """Return rates that may be quoted, of the same quantity at other points or rounds."""
     return [
         other
         for other in rates_on_other_left_sides(theorem, registry)
@@ -99,7 +99,7 @@ def _measure(left: LeftSide) -> Measure:
 
 
 def _is_same_quantity(one: LeftSide, other: LeftSide) -> bool:
-    """Return whether both measure the same quantity, at whatever points."""
+    """Return whether both measure the same quantity, possibly at different points."""
     if one.measure == other.measure:
         return True
     quantity = _measure(one).quantity
@@ -107,6 +107,7 @@ def _is_same_quantity(one: LeftSide, other: LeftSide) -> bool:
 
 
 def _differences(left: LeftSide, source: LeftSide, name: str) -> Iterator[AuditFinding]:
+    """Yield how a left-hand side differs from that of a source called ``name``."""
     if left.measure != source.measure:
         quantity, own_point = _measure(left).quantity, _measure(left).point
         source_point = _measure(source).point
@@ -151,7 +152,7 @@ def _rounds_text(left: LeftSide) -> str:
 
 
 def _rounds_follow(left: LeftSide, source: LeftSide) -> bool:
-    """Return whether a bound of the source's rounds is one of these, or may be."""
+    """Return whether a bound of the source's rounds implies one of these, or may."""
     if source.aggregate not in FOLLOWING or left.aggregate not in {*FOLLOWING}:
         return True
     if left.aggregate not in FOLLOWING[source.aggregate]:
@@ -167,12 +168,13 @@ def _rounds_follow(left: LeftSide, source: LeftSide) -> bool:
 
 
 def _window(left: LeftSide) -> tuple[sp.Expr, sp.Expr]:
+    """Return the first and the last round of a left-hand side."""
     first = left.last if left.aggregate == "last" else left.first
     return sp.sympify(first), sp.sympify(left.last)
 
 
 def _contains(outer: tuple[sp.Expr, sp.Expr], inner: tuple[sp.Expr, sp.Expr]) -> bool:
-    """Return whether rounds contain others, for some horizon at least."""
+    """Return whether a range of rounds contains another one, at least for some T."""
     late, early = inner[0] - outer[0], outer[1] - inner[1]
     return not (sp.simplify(late).is_negative or sp.simplify(early).is_negative)
 

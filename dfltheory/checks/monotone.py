@@ -63,10 +63,12 @@ WORSE_UP = (
     "sigma_star",
     "Gamma",
 )
+"""Quantities that make the problem harder as they grow."""
 WORSE_DOWN = ("T", "delta", "Q")
+"""Quantities that make the problem harder as they shrink."""
 _NO_ASSUMPTIONS = ("rho", "rho0", "Q", "f0_gap", "x0_sq", "x0_spread", "x_star_sq")
-"""Hyperparameters, and values of the start: a run has one value of each. With another
-one it is another run, to which the bound at the first value says nothing.
+"""Hyperparameters, and values of the start. A run has one value of each, so that a
+bound at another value is about another run.
 """
 _T = GLOSSARY["T"].symbol
 _CLEAR = 1e-3
@@ -82,7 +84,7 @@ _MOST_INEQUALITIES = 200
 
 
 def has_monotonicity(theorem: Theorem) -> bool:
-    """Return whether it is a theorem with admissible values."""
+    """Return whether a statement is a theorem with admissible points."""
     return theorem.kind == "theorem" and has_points(theorem)
 
 
@@ -112,14 +114,14 @@ def check_monotone(theorem: Theorem) -> Iterator[AuditFinding]:
     proofs: list[str] = []
     samples: list[str] = []
     undecided: list[str] = []
-    left: dict[str, None] = {}
+    terms_without_proof: dict[str, None] = {}
     moves = _moved_with(theorem)
     signs = _Signs(theorem)
     for name in theorem.needs:
         if name not in (*WORSE_UP, *WORSE_DOWN) or name in moves:
             continue
-        up = _rises(theorem, name)
-        finding = _sampled(theorem, name, up, points, value)
+        up = _should_rise(theorem, name)
+        finding = _sampled_violation(theorem, name, up, points, value)
         if finding is not None:
             yield finding
             continue
@@ -135,16 +137,19 @@ def check_monotone(theorem: Theorem) -> Iterator[AuditFinding]:
             continue
         if unproved:
             samples.append(name)
-            left |= dict.fromkeys(unproved)
+            terms_without_proof |= dict.fromkeys(unproved)
         else:
             proofs.append(name)
-    yield note("bound", _summary(proofs, samples, left, undecided))
+    yield note("bound", _summary(proofs, samples, terms_without_proof, undecided))
 
 
 def _summary(
     proofs: list[str], samples: list[str], left: Iterable[str], undecided: list[str]
 ) -> str:
-    """Return in which constants a bound is monotone, and how this is known."""
+    """Return in which constants a bound is monotone, and how this is known.
+
+    ``left`` are the terms for which no proof was found.
+    """
     known = [
         f"{', '.join(names)} ({how})"
         for names, how in ((proofs, "proved"), (samples, "sampled"))
@@ -162,10 +167,10 @@ def _summary(
 
 
 def _moved_with(theorem: Theorem) -> set[str]:
-    """Return constants with which what is bounded changes.
+    """Return constants in which a bound need not be monotone.
 
-    They are those in the left-hand side, and those of the steps that the statement has
-    put in. A bound need not be monotone in them.
+    They are those in the left-hand side, and those in the schedule that the statement
+    imposes, since what is bounded changes with them.
     """
     put_in = [theorem.schedule[name] for name in theorem.scheduled]
     return {
@@ -175,7 +180,7 @@ def _moved_with(theorem: Theorem) -> set[str]:
     }
 
 
-def _rises(theorem: Theorem, name: str) -> bool:
+def _should_rise(theorem: Theorem, name: str) -> bool:
     """Return whether a bound should rise, not fall, with a quantity.
 
     A sum, or the largest, over more rounds is larger, as measures are not negative.
@@ -185,11 +190,11 @@ def _rises(theorem: Theorem, name: str) -> bool:
     return name in WORSE_UP
 
 
-def _is_ordered(theorem: Theorem) -> bool:
-    """Return whether a longer horizon is known to raise, or lower, what is bounded.
+def _is_monotone_in_horizon(theorem: Theorem) -> bool:
+    """Return whether what is bounded is known to be monotone in the horizon.
 
-    It raises a sum or the largest of the rounds, and lowers the least; a mean, or the
-    last round, may be larger or smaller.
+    It is for a sum, the largest and the smallest of the rounds; a mean, or the last
+    round, may be larger or smaller at a longer horizon.
     """
     left = theorem.lhs
     adds_rounds = not left.first.has(_T) and bool(sp.diff(left.last, _T) > 0)
@@ -248,10 +253,11 @@ class _Signs:
         return []
 
     def _grows(self, term: Expr, symbol: sp.Symbol, up: bool) -> bool:
-        """Return whether the derivative has the right sign.
+        """Return whether the derivative is proved to have the right sign.
 
-        For a whole number it is the growth from n to n + 1. Where there is no
-        derivative, since a root is 0, the term is continuous.
+        For a whole number n it is the difference of the values at n + 1 and n. Roots in
+        denominators are multiplied out: where they are 0, there is no derivative, but
+        the term is continuous.
         """
         growth: Expr = sp.diff(term, symbol)
         if self.theorem.glossary[symbol.name].integer:
@@ -267,7 +273,7 @@ class _Signs:
     def is_nonnegative(self, expr: Expr) -> bool:
         """Return whether an expression is proved nonnegative.
 
-        Factors are asked for with each constant again.
+        Results are kept, since factors occur again for each constant.
         """
         if expr not in self.known:
             self.known[expr] = nonnegative(expr, self.theorem.glossary) or (
@@ -297,13 +303,17 @@ def _is_refuted(theorem: Theorem, expr: Expr) -> bool:
 
 @lru_cache(8)
 def _refuting_points(theorem: Theorem) -> Points:
-    """Admissible points at which expressions are tried."""
+    """Return admissible points at which expressions are tried before a proof."""
     return points_of(theorem, 400)
 
 
-def _sampled(
+def _sampled_violation(
     theorem: Theorem, name: str, up: bool, points: Points, value: np.ndarray
 ) -> AuditFinding | None:
+    """Return a finding if a worse constant gives a better bound at a point, else None.
+
+    ``value`` is the bound at ``points``, and ``up`` whether it should rise.
+    """
     entry = theorem.glossary[name]
     if entry.integer:
         moved = points[name] + 1
@@ -331,7 +341,7 @@ def _sampled(
         f"from {points[name][i]:.4g} to {moved[i]:.4g} it moves from {value[i]:.6g} to"
         f" {after[i]:.6g} (others: {point_text(at(points, i))})"
     )
-    if name == "T" and not _is_ordered(theorem):
+    if name == "T" and not _is_monotone_in_horizon(theorem):
         return note(name, f"the bound grows with T: {change}", point=at(points, i))
     return warning(
         name,
@@ -342,7 +352,7 @@ def _sampled(
 
 
 def _improvement(name: str) -> str | None:
-    """Return why the better value of a bound holds at the better constant, too."""
+    """Return why the smaller of two bounds holds for both constants, if it does."""
     if name == "T":
         return (
             "the left-hand side at one horizon is at most that at the other, so the"

@@ -1,10 +1,10 @@
 """Network constants that a statement gives by a formula of m, on extreme graphs.
 
 The formula may also contain the network's diameter. Conditions such as ``q = (1 -
-m^-m)^(1/m)`` restrict the networks that a statement covers. If the author means that
-they hold on every network, small graphs on which mixing is slow, or weights are small,
-show that the formula promises too much. As a hypothesis it is right, and excludes these
-graphs. The finding is therefore a warning.
+m^-m)^(1/m)`` restrict the networks that a statement covers. An author may believe that
+such a formula holds on every network; small graphs with slow mixing or small weights
+show that it does not. As a hypothesis it is admissible, and excludes these graphs. The
+finding is therefore a warning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dfltheory.checks.finding import AuditFinding, warning
 SIZES = range(2, 17)
 """Numbers of clients that are tried."""
 DIAMETER = "network: diameter"
-"""How a quantity is computed that is the network's diameter."""
+"""The formula (``Quantity.of``) of a quantity that is the network's diameter."""
 _ROUNDS = 60
 _ROUNDING = 1e-9
 
@@ -63,12 +63,12 @@ def _star(m: int) -> np.ndarray:
 
 
 def _directed_ring(m: int) -> np.ndarray:
-    """Return where each client sends to the next one."""
+    """Return the links of a directed ring: entry (i, j) is 1 if j sends to i."""
     return np.roll(np.eye(m), 1, axis=0)
 
 
 def _path_with_return(m: int) -> np.ndarray:
-    """Return where each client sends to the next one and to client 0."""
+    """Return the links of a directed path whose clients also send to client 0."""
     sends = np.eye(m, k=-1)
     sends[0, 1:] = 1
     return sends
@@ -120,7 +120,7 @@ def extreme_networks(theorem: Theorem, m: int) -> list[SmallNetwork]:
 
 
 def rounds_to_reach_all(matrix: np.ndarray) -> int:
-    """Return the largest number of rounds that a message needs, over the networks."""
+    """Return the largest number of links on a shortest path between two clients."""
     reached, links, rounds = np.eye(len(matrix)) > 0, matrix > 0, 0
     while not reached.all():
         reached = reached | (links @ reached)
@@ -136,14 +136,14 @@ def contraction(matrix: np.ndarray) -> float:
 def least_rate(matrix: np.ndarray) -> float:
     """Return the second largest modulus of an eigenvalue.
 
-    Every q with ||z_i^t - xbar|| <= C q^t for all t, whatever C, is at least that.
+    No smaller q satisfies ||z_i^t - xbar|| <= C q^t for all t, however large C is.
     """
     sizes = np.sort(np.abs(np.linalg.eigvals(matrix)))
     return float(sizes[-2])
 
 
 def least_weight(matrix: np.ndarray) -> float:
-    """Return the least push-sum weight over the rounds."""
+    """Return the smallest push-sum weight of a client in the first ``_ROUNDS`` rounds."""
     weights, least = np.ones(len(matrix)), 1.0
     for _ in range(_ROUNDS):
         weights = matrix @ weights
@@ -193,7 +193,7 @@ class Formula:
 
 
 def check_network_constants(theorem: Theorem) -> Iterator[AuditFinding]:
-    """Compare constants that the conditions give by m with the exact ones."""
+    """Yield constants that a formula of m states too optimistically on some network."""
     formulas = formulas_of_m(theorem)
     for name, formula in formulas.items():
         if name in _CONSTANTS:
@@ -203,11 +203,10 @@ def check_network_constants(theorem: Theorem) -> Iterator[AuditFinding]:
 
 
 def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
-    """Return the network constants that conditions give by m and the diameter, by name.
+    """Return the formulas of m and the diameter that conditions state, by constant.
 
-    They are upper ends of lam, q and C and lower ends of delta; a number is one where
-    the constant is equal to it. Networks that contract in each round have ``window`` =
-    1.
+    They bound lam, q and C from above, and delta from below. A number counts only if
+    the constant is equal to it. ``window`` is taken as 1.
     """
     ends: dict[tuple[str, bool], Expr] = {}
     own = (q.symbol for q in theorem.quantities if q.of == DIAMETER)
@@ -230,10 +229,8 @@ def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
     return found
 
 
-def _first_refuted(
-    theorem: Theorem, name: str, formula: Formula
-) -> Iterator[AuditFinding]:
-    """Yield the smallest network on which a constant is not what it should be."""
+def _first_refuted(theorem: Theorem, name: str, formula: Formula) -> Iterator[AuditFinding]:
+    """Yield the smallest network on which the formula of a constant is refuted."""
     constant = _CONSTANTS[name]
     for m in SIZES:
         for network in extreme_networks(theorem, m):

@@ -1,7 +1,4 @@
-"""The terms of a bound where an algorithm is a simpler one.
-
-They are compared with those of registered theorems on the simpler algorithm.
-"""
+"""Comparison of a bound with registered theorems on special cases of its algorithm."""
 
 from __future__ import annotations
 
@@ -18,31 +15,29 @@ ABSENT_MECHANISMS: dict[str, int] = {"rho": 0, "alpha": 0, "Q": 1, "lam": 0}
 """Mechanism -> the value at which it is absent."""
 _OF_PROOFS = ("lemma", "equation")
 _SMALLER = ("min", "mean")
-"""Aggregates of rounds: the least value is at most the mean, in the same order."""
+"""Aggregates that are compared with each other: the minimum is at most the mean."""
 
 
 def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Return whether there is a registered theorem on a simpler method."""
+    """Return whether a theorem on a special case, or a simpler display, is registered."""
     return bool(_comparisons(theorem, registry)) or any(
         _displays_without(theorem, name, registry) for name in ABSENT_MECHANISMS
     )
 
 
 @audit_check("neutral")
-def check_neutral(
-    theorem: Theorem, registry: Registry = REGISTRY
-) -> Iterator[AuditFinding]:
-    """Compare a bound where the algorithm is simpler with theorems on that algorithm.
+def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[AuditFinding]:
+    """Compare a bound in special cases of its algorithm with theorems on these.
 
     Each finding lists the terms that only one of the two has: observations, not errors.
     """
     for other, case in _comparisons(theorem, registry):
-        yield from _difference(case.place, other, *case.statements(theorem, other))
+        yield from _difference(case.place, other, *case.statements)
     for name, value in ABSENT_MECHANISMS.items():
         others = _displays_without(theorem, name, registry)
         pairs = [(at_values(theorem, {name: value}), other) for other in others]
         if any(different_terms(*pair) == ([], []) for pair in pairs):
-            continue  # it is that display; others are other steps of the proof
+            continue  # it is one of them, and the others are other steps of the proof
         for other, pair in zip(others, pairs, strict=True):
             yield from _difference(f"at {name} = {value}", other, *pair)
 
@@ -69,26 +64,29 @@ def _comparisons(
 ) -> list[tuple[Theorem, CommonCase]]:
     """Return registered theorems on simpler algorithms, with the common case.
 
-    They are theorems with constants and the same measure. Of a theorem with corrected
-    variants the first of these is returned.
+    They are theorems with explicit constants on the same measure. Of a theorem with
+    corrected variants only the first of these is returned.
     """
     if theorem.order or theorem.kind != "theorem":
         return []
-    found: dict[str, list[tuple[Theorem, CommonCase]]] = {}
+    by_key: dict[str, list[tuple[Theorem, CommonCase]]] = {}
     for other in registry.statements():
         if _is_comparable(theorem, other):
             case = common_case(theorem, other)
             if case is not None:
-                found.setdefault(other.key, []).append((other, case))
+                by_key.setdefault(other.key, []).append((other, case))
     comparisons: list[tuple[Theorem, CommonCase]] = []
-    for rows in found.values():
+    for rows in by_key.values():
         corrected = [row for row in rows if row[0].variant.startswith("corrected")]
         comparisons += corrected[:1] or rows
     return comparisons
 
 
 def _is_comparable(theorem: Theorem, other: Theorem) -> bool:
-    """Return whether it is another theorem with constants on the same measure."""
+    """Return whether ``other`` is another theorem that can be compared.
+
+    It must have explicit constants, and the same measure and rounds.
+    """
     left, other_left = theorem.lhs, other.lhs
     same_rounds = left.aggregate == other_left.aggregate or (
         left.aggregate in _SMALLER and other_left.aggregate in _SMALLER

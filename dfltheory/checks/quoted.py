@@ -1,4 +1,4 @@
-"""Rates that a paper quotes: next to what the registry has on the same algorithm."""
+"""Comparison of quoted rates with registered rates on the same algorithm."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ _ORDER = 3
 
 
 def has_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Return whether it is quoted and the registry has a rate to compare it with."""
+    """Return whether a rate is quoted, and another one is registered to compare it."""
     return _is_quoted(theorem, registry) and bool(_sources(theorem, registry))
 
 
 @audit_check("quoted")
-def check_quoted(
-    theorem: Theorem, registry: Registry = REGISTRY
-) -> Iterator[AuditFinding]:
-    """Yield a warning for each power that a quoted rate lacks.
+def check_quoted(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[AuditFinding]:
+    """Yield a warning for each term that a quoted rate lacks.
 
-    It is compared with the rate of another paper that it resembles most, in powers of
-    T, K, m and the gap: quotations rarely have the constants with units. An older
-    version may be quoted, so that a finding is no error.
+    It is compared with the most similar rate of another paper, in powers of T, K, m and
+    the gap, since quotations often omit constants with units. Findings are warnings, as
+    an older version may be quoted.
     """
     if not _is_quoted(theorem, registry):
         return
-    lacks = [
+    compared = [
         (source, lost_powers(theorem, source)) for source in _sources(theorem, registry)
     ]
-    if not lacks:
+    if not compared:
         return
-    source, lost = min(lacks, key=_count)
+    source, lost = min(compared, key=_count_lost_powers)
     for mono in lost:
         yield warning(
             "rate",
-            f"it is quoted, and {source}, which it resembles most, has a term of order"
+            f"it is quoted, and the most similar rate {source} has a term of order"
             f" {mono}, which nothing here covers",
             f"add a term of order {mono}",
             term=str(mono),
@@ -68,12 +66,12 @@ def _powers(theorem: Theorem) -> list[Monomial]:
     return [Monomial(sp.S.One, powers) for powers in different]
 
 
-def _count(compared: tuple[Theorem, list[Monomial]]) -> int:
+def _count_lost_powers(compared: tuple[Theorem, list[Monomial]]) -> int:
     return len(compared[1])
 
 
 def _is_quoted(theorem: Theorem, registry: Registry) -> bool:
-    """Return whether a rate is about an algorithm that its paper proves nothing on."""
+    """Return whether a rate is about algorithms on which its paper has no theorem."""
     if theorem.kind != "rate" or theorem.of is not None:
         return False
     proved = [peer for peer in registry.peers(theorem) if peer.kind == "theorem"]
@@ -82,9 +80,9 @@ def _is_quoted(theorem: Theorem, registry: Registry) -> bool:
 
 
 def rates_on_other_left_sides(theorem: Theorem, registry: Registry) -> list[Theorem]:
-    """Return what a quoted rate may quote where no source has its left-hand side.
+    """Return the printed rates of other papers on the algorithms of a quoted rate.
 
-    These are the printed rates of other papers on its algorithms.
+    The result is empty if one of them has the left-hand side of the quoted rate.
     """
     if not _is_quoted(theorem, registry) or _sources(theorem, registry):
         return []

@@ -48,7 +48,7 @@ APPLIES: dict[str, Applies] = {
     "conditions": has_conditions,
     "steps": has_steps,
 }
-"""Check -> does it have something to examine in a statement?"""
+"""Check -> function that returns whether it has something to examine in a statement."""
 
 COMPARING = frozenset(
     ("limits", "neutral", "agreement", "corollary", "quoted", "measured")
@@ -75,18 +75,27 @@ def _options(check: str, registry: Registry) -> dict[str, Registry]:
 def audit_statement(
     theorem: Theorem, checks: tuple[str, ...] = (), registry: Registry = REGISTRY
 ) -> list[AuditFinding]:
-    """Return what the checks find in one statement, errors first.
+    """Return the findings on one statement, errors first.
 
-    Checks are given by name; all run if none is named.
+    ``checks`` are names of :data:`CHECKS`; by default all run.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no check of a given name.
     """
     for name in checks:
         if name not in CHECKS:
             raise UnknownNameError("check", name, set(CHECKS))
-    found: list[AuditFinding] = []
+    findings: list[AuditFinding] = []
     for name, check in CHECKS.items():
         if not checks or name in checks:
-            found += check(theorem, **_options(name, registry))
-    return sorted(found, key=lambda f: SEVERITIES.index(f.severity))
+            findings += check(theorem, **_options(name, registry))
+    return sorted(findings, key=_severity)
+
+
+def _severity(finding: AuditFinding) -> int:
+    return SEVERITIES.index(finding.severity)
 
 
 def audit(
@@ -111,6 +120,7 @@ def audit(
     checks : names of :data:`CHECKS`; none: all
     registry : the statements among which keys, other variants and parents of
         corollaries are looked up
+    trust : may a theorem file import code? See :func:`dfltheory.bounds.load`
     """
     theorems: tuple[Theorem, ...]
     if key is None:

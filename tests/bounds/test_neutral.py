@@ -171,6 +171,15 @@ def test_algorithm_of_ones_own_has_no_special_case():
     assert not has_neutral(own)
 
 
+def test_a_bound_without_any_term_in_the_common_case_is_compared():
+    known = theorem(DFEDSAM, "corrected")
+    parts = {"sam": known.glossary["L"].symbol ** 2 * known.glossary["rho"].symbol ** 2}
+    own = replace(known, key="own.theorem", parts=parts, definitions=(), schedule={})
+    (bound,) = at_values(own, {"rho": 0}).parts.values()
+    assert bound == 0
+    assert list(check_neutral(own))
+
+
 def test_absent_mechanism_leaves_no_symbol():
     known = theorem(DFEDSAM, "corrected")
     here = at_values(known, {"rho": 0})
