@@ -1,4 +1,4 @@
-"""Comparison of the point and the rounds of a left-hand side with those of its source."""
+"""Comparison of the point and rounds of a left-hand side with those of its source."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def derivation_source(
 
 
 def _quoted_from(theorem: Theorem, registry: Registry) -> list[Theorem]:
-    """Return rates that may be quoted, of the same quantity at other points or rounds."""
+    """Return rates that may be quoted, of the same quantity at other points."""
     return [
         other
         for other in rates_on_other_left_sides(theorem, registry)

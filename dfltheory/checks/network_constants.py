@@ -143,7 +143,7 @@ def least_rate(matrix: np.ndarray) -> float:
 
 
 def least_weight(matrix: np.ndarray) -> float:
-    """Return the smallest push-sum weight of a client in the first ``_ROUNDS`` rounds."""
+    """Return the smallest push-sum weight in the first ``_ROUNDS`` rounds."""
     weights, least = np.ones(len(matrix)), 1.0
     for _ in range(_ROUNDS):
         weights = matrix @ weights

@@ -19,7 +19,7 @@ _SMALLER = ("min", "mean")
 
 
 def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
-    """Return whether a theorem on a special case, or a simpler display, is registered."""
+    """Return whether a theorem on a special case or a simpler display is known."""
     return bool(_comparisons(theorem, registry)) or any(
         _displays_without(theorem, name, registry) for name in ABSENT_MECHANISMS
     )

@@ -136,7 +136,7 @@ def test_step_size_that_contradicts_the_other_conditions_is_not_compared():
     case = common_case(any_step, example)
     assert case is not None
     eta = example.glossary["eta"].symbol
-    for statement in case.statements(any_step, example):
+    for statement in case.statements:
         assert all(eta not in t.free_symbols for t in statement.parts.values())
 
 
