@@ -30,10 +30,15 @@ def at_T(
     T : int
         The horizon.
     still : int or (P,) array
-        Number of final rounds that repeat. For 0, later rounds are unknown, and the
-        result is nan if they are needed.
+        Number of final rounds of ``data`` that repeat. For 0, later rounds are unknown,
+        and the result is nan if they are needed.
     until : float or (P,) array
         Round until which they repeat; later rounds count as 0.
+
+    Raises
+    ------
+    InputError
+        The search does not support the aggregate.
     """
     span = theorem.lhs.rounds(T)
     if not span:  # no round is covered, such as the round T/2 at an odd T

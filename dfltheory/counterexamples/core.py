@@ -35,7 +35,7 @@ FULL = 20000
 
 The training core runs at most this many rounds, too.
 """
-_LOOK = 16
+_TEST_EVERY = 16
 """Number of rounds between two tests for stationarity."""
 
 
@@ -45,6 +45,11 @@ def simulate(batch: CandidateBatch, rounds: int, moments: bool = False) -> Path:
 
     The simulation ends early once no candidate moves any more. Second moments of the
     gradients are measured only if ``moments`` is true.
+
+    Raises
+    ------
+    InputError
+        On a random network, so many rounds have too many sequences of matrices.
     """
     noise, weight = _noise(batch)
     P, m, _ = batch.x0.shape
@@ -166,7 +171,7 @@ def _states(
         state = algorithm.communicate(state, mix)
         state = replace(state, z=state.x)
         states.append(state)
-        if (t + 1 == rounds or t % _LOOK == 0) and len(states) > batch.period:
+        if (t + 1 == rounds or t % _TEST_EVERY == 0) and len(states) > batch.period:
             cycle = _repetition_periods(states, batch, runs)
             before = states[-1 - batch.period]
             certain = noise is None and not batch.drawn

@@ -69,12 +69,7 @@ def deterministic_result(
     no horizon except T is evaluated.
     """
     data = lowered_measure(run, theorem)[0]
-    if batch.two_blocks:
-        floor = 0.0
-    elif theorem.lhs.measure in GRADIENT_MEASURES:
-        floor = FLOOR * values.get("B", 0.0) ** 2
-    else:
-        floor = FLOOR * data.max()
+    floor = _floor(theorem, batch, values, data)
     is_stationary = (
         bool(period)
         and len(np.unique(data[-SETTLED_ROUNDS:])) <= 4
@@ -83,11 +78,8 @@ def deterministic_result(
     if not is_stationary:
         known, repeats = np.append(data, 0.0), 1
     elif theorem.lhs.measure in ADDS_UP:
-        sizes = sizes_of(theorem, batch, simulate(batch, 1), values, T)
-        largest = 0.0 if run.model_sq is None else np.sqrt(run.model_sq.max())
-        sizes = replace(sizes, size=np.maximum(sizes.size, largest))
-        last = measure_error(theorem.lhs, sizes).lowered(data[-1:])
-        known, repeats = np.append(data, last if period == 1 else 0.0), 1
+        last = _last_value(run, theorem, values, batch, T) if period == 1 else 0.0
+        known, repeats = np.append(data, last), 1
     else:
         known, repeats = data, period
     run_horizons: set[int] = set()
@@ -112,10 +104,36 @@ def deterministic_result(
     }, at_T if known_at_T else None
 
 
+def _floor(theorem: Theorem, batch: Batch, values: Values, data: np.ndarray) -> float:
+    """Return the value below which the measure ``data`` counts as zero."""
+    if batch.two_blocks:
+        return 0.0
+    if theorem.lhs.measure in GRADIENT_MEASURES:
+        return FLOOR * values.get("B", 0.0) ** 2
+    return FLOOR * data.max()
+
+
+def _last_value(
+    run: History, theorem: Theorem, values: Values, batch: Batch, T: int
+) -> np.ndarray:
+    """Return a lower limit (1,) of the measure of a stationary state up to horizon T.
+
+    It allows for rounding errors that add up over T rounds.
+    """
+    sizes = sizes_of(theorem, batch, simulate(batch, 1), values, T)
+    largest = 0.0 if run.model_sq is None else np.sqrt(run.model_sq.max())
+    sizes = replace(sizes, size=np.maximum(sizes.size, largest))
+    last_round = lowered_measure(run, theorem)[0][-1:]
+    return measure_error(theorem.lhs, sizes).lowered(last_round)
+
+
 def noisy_result(
     run: History, theorem: Theorem, values: Values, confidence: float
 ) -> dict[str, float]:
-    """Compare the mean over seeds and its lower confidence limit with the bound."""
+    """Return the mean over seeds, its lower confidence limit, and the bound.
+
+    The keys are those of :attr:`.certificate.Certificate.core`.
+    """
     T, span = run.rounds, theorem.lhs.rounds(run.rounds)
     left = _interval(
         theorem, lowered_measure(run, theorem)[:, span.start : span.stop], confidence

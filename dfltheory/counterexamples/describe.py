@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.growth import family_order, growth_words, pacing
-from dfltheory.counterexamples.divergence import Divergence
+from dfltheory.bounds.growth import growth_words, family_order, pacing
+from dfltheory.counterexamples.divergence import Divergence, enlarged
 from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.problems import RampTask, SplitTask
 from dfltheory.counterexamples.ramps import Ramps
@@ -34,7 +34,9 @@ def counterexample_lines(finding: Finding) -> tuple[str, ...]:
     """
     theorem, divergence = finding.theorem, finding.divergence
     if divergence is not None and theorem is not None:
-        instance, _ = MEMBERS[divergence.member].make(theorem, _last_member(divergence))
+        factor = divergence.values[-1] / divergence.values[0]
+        numbers = enlarged(divergence.base, divergence.parameter, factor)
+        instance, _ = MEMBERS[divergence.member].make(theorem, numbers)
         return (*_instance_lines(instance), *_family_lines(divergence))
     if finding.instance is None or finding.certificate is None or theorem is None:
         return ()
@@ -52,13 +54,6 @@ def excess_words(finding: Finding) -> str:
     if divergence is None:
         return f"{finding.ratio:.3g} times the bound"
     return f"measured/claimed grows {growth_words(vars(divergence))}"
-
-
-def _last_member(divergence: Divergence) -> dict[str, float]:
-    names = divergence.parameter.split("*")
-    factor = divergence.values[-1] / divergence.values[0]
-    base = divergence.base
-    return base | {name: base[name] * factor ** names.count(name) for name in names}
 
 
 def _instance_lines(instance: Instance) -> list[str]:

@@ -1,6 +1,7 @@
 """Fractions of any length as text.
 
-``str`` rejects integers of more than 4,300 digits.
+They need functions of their own, since ``str`` rejects integers of more than 4,300
+digits.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 FACTORS = (1.0, 4.0, 16.0, 64.0)
+"""Factors of a single parameter along a family."""
 JOINTLY = (1.0, 2.0, 4.0, 8.0)
 """Factors of two parameters that grow together, whose product is the number of
 simulated steps.
@@ -92,9 +93,8 @@ class Divergence:
     def grows(self) -> bool:
         """Whether the ratio grows in a parameter that no O(.) may hide.
 
-        It grows over the range examined. Growth that levels off there, or that some
-        term of the expression may catch up with,
-        does not count.
+        It must grow over the whole range examined. Growth that levels off there, or
+        that some term of the expression may catch up with, does not count.
         """
         slopes = _slopes(self.values, self.ratios)
         levels_off = slopes[-1] < LEVELING_FACTOR * slopes[-2]
@@ -201,19 +201,25 @@ def _rank(found: Divergence) -> tuple[bool, bool, float]:
     return found.grows, found.structural and found.settled, found.low
 
 
+def _never() -> bool:
+    """Return False: there is no time limit."""
+    return False
+
+
 def family_along(
     theorem: Theorem,
     member: Member,
     base: Numbers,
     parameter: str,
-    late: Callable[[], bool] = lambda: False,
+    late: Callable[[], bool] = _never,
 ) -> Divergence | None:
     """Return the family from ``base`` along one parameter.
 
-    A family whose ratio grows is extended by one further member. The result is None if
-    a member is outside of the range of the algorithm or the statement, if the
-    evaluation at 50 digits does not confirm the expression of a growing ratio, or if
-    ``late`` returns true.
+    A family whose ratio grows is extended by one further member.
+
+    The result is None if a member is outside of the range of the algorithm or the
+    statement, if the evaluation at 50 digits does not confirm the expression of a
+    growing ratio, or if ``late``, the test of a time limit, returns true.
     """
     factors = JOINTLY if "*" in parameter else FACTORS
     points = [

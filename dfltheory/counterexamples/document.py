@@ -48,9 +48,11 @@ FILE_KINDS = ("dfltheory.counterexample", "dfltheory.divergence", "dfltheory.out
 LARGEST_COUNTEREXAMPLE_FILE = 2**21
 """Maximum size of a file."""
 LARGE, SMALL = 1e9, 1e-12
+"""Largest absolute value of a number, and smallest number of a family's base."""
 MOST_CLIENTS, LONGEST_PERIOD, LONGEST_LIST, MOST_STEPS = 64, 4, 64, 64
 """Largest numbers of clients, matrices, entries of a list, and local steps."""
 HORIZON = 10**18
+"""Largest number of rounds, and largest seed."""
 WORK = 512
 """Maximum product of rounds and local steps for the first member of a family. The last
 member has 256 times as many.

@@ -95,11 +95,11 @@ def falsify(
         )
     clock: Clock = wall if candidates is None else float
     if theorem.kind not in ("theorem", "corollary") and not theorem.order:
-        what = theorem.kind
-        if what != "lower bound":
-            what += " inside a proof"
+        kind = theorem.kind
+        if kind != "lower bound":
+            kind = f"{kind} inside a proof"
         raise InputError(
-            f"{theorem} is a {what}: falsify searches theorems and corollaries; to"
+            f"{theorem} is a {kind}: falsify searches theorems and corollaries; to"
             ' search it, state it with kind = "theorem"'
         )
     if theorem.lhs.aggregate == "each" and not theorem.order:
@@ -118,9 +118,11 @@ def falsify(
         if findings and share < 0.05 * budget:
             break
         if theorem.order:
-            findings[name] = _order(reading, share, seed, clock)
+            findings[name] = _search_growing_family(reading, share, seed, clock)
         else:
-            findings[name] = _constants(reading, share, seed, enough, progress, clock)
+            findings[name] = _search_counterexample(
+                reading, share, seed, enough, progress, clock
+            )
         is_enough = findings[name].violated and findings[name].ratio >= enough
         if findings[name].growing or is_enough:
             break
@@ -153,8 +155,10 @@ def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
     return statements
 
 
-def _order(theorem: Theorem, budget: float, seed: int, clock: Clock) -> Finding:
-    """Search for a family that refutes a statement in O(.)."""
+def _search_growing_family(
+    theorem: Theorem, budget: float, seed: int, clock: Clock
+) -> Finding:
+    """Search for a family along which measured / expression of an O(.) grows."""
     started = time.monotonic()
     best, families, evaluations = steepest(theorem, budget, seed, clock)
     if best is None:
@@ -176,7 +180,7 @@ def _order(theorem: Theorem, budget: float, seed: int, clock: Clock) -> Finding:
     )
 
 
-def _constants(
+def _search_counterexample(
     theorem: Theorem,
     budget: float,
     seed: int,
@@ -227,12 +231,12 @@ def _constants(
         family=family,
         instance=instance,
         certificate=certificate,
-        terms=_terms(theorem, arms),
+        terms=_best_by_term(theorem, arms),
         first=first if certificate.violated else None,
     )
 
 
-def _terms(theorem: Theorem, arms: list[Arm]) -> TermShares:
+def _best_by_term(theorem: Theorem, arms: list[Arm]) -> TermShares:
     """Return the best value in each niche, by term of the bound."""
     terms: TermShares = {}
     count = len(theorem.parts)
@@ -262,13 +266,13 @@ TermShares = dict[str, dict[str, float]]
 
 def largest_terms(searches: list[TermShares]) -> TermShares:
     """Return the largest values of each term over several searches."""
-    largest: TermShares = {}
+    merged: TermShares = {}
     for terms in searches:
         for name, row in terms.items():
-            row_so_far = largest.setdefault(name, dict(row))
+            row_so_far = merged.setdefault(name, dict(row))
             for key, value in row.items():
                 row_so_far[key] = max(row_so_far[key], value)
-    return largest
+    return merged
 
 
 def _refute_strictest(
@@ -281,12 +285,15 @@ def _refute_strictest(
     findings = list(found.values())
     ratios = np.nan_to_num([finding.ratio for finding in findings], nan=-1.0)
     largest_ratio = findings[int(ratios.argmax())]
-    hits = [one for one in findings if one.violated or one.growing]
-    best = hits[0] if hits else largest_ratio
+    refuted = [finding for finding in findings if finding.violated or finding.growing]
+    best = refuted[0] if refuted else largest_ratio
     rows = []
-    readings = {}
+    ratios_by_reading = {}
     for name, finding in found.items():
-        readings[name] = {"ratio": finding.ratio, "violated": finding.violated}
+        ratios_by_reading[name] = {
+            "ratio": finding.ratio,
+            "violated": finding.violated,
+        }
         for family, row in finding.families.items():
             rows.append((family, row["ratio"], row["evaluations"]))
     return replace(
@@ -296,7 +303,7 @@ def _refute_strictest(
         families=merge_families(rows),
         terms=largest_terms([entry.terms for entry in findings]),
         refused=_refused_by_all(findings),
-        readings=readings,
+        readings=ratios_by_reading,
         theorem=theorem,
     )
 
@@ -317,7 +324,7 @@ def best_of(
     tried (:mod:`.long_noise`). If it does not refute the statement either, the result
     is the best candidate that the core has evaluated; None if it has evaluated none.
     """
-    first = None
+    best_unconfirmed = None
     for arm in arms[:MOST_TRIED_FAMILIES]:
         point = arm.points[arm.best][None]
         scores = arm.evaluate(point)
@@ -328,13 +335,13 @@ def best_of(
         T = T if not arm.space.horizon(arm.shared) else int(scores.T[0])
         instance = batch.alone(0, scores.x0, T)
         certificate = certify(instance, theorem)
-        confirmed = arm.space.name, instance, certificate
+        evaluated = arm.space.name, instance, certificate
         if certificate.violated:
-            return confirmed
-        first = first or confirmed
+            return evaluated
+        best_unconfirmed = best_unconfirmed or evaluated
         if scores.ratio[0] <= 1:
             break
-    return _refuted_by_long_noise(theorem) or first
+    return _refuted_by_long_noise(theorem) or best_unconfirmed
 
 
 def _refuted_by_long_noise(

@@ -151,7 +151,8 @@ class Finding:
         head = f"{self.key} [{self.variant}]: "
         tried = f" of {len(self.families)} families" if self.families else ""
         many = "candidate" if self.evaluations == 1 else "candidates"
-        tail = f"{self.evaluations} {many}{tried} in {self.seconds:.0f} s{self._read}"
+        effort = f"{self.evaluations} {many}{tried} in {self.seconds:.0f} s"
+        tail = f"{effort}{self._readings_text}"
         if self.divergence is not None:
             return f"{head}{self.divergence} ({tail})"
         if self.undecided:
@@ -169,8 +170,8 @@ class Finding:
         if not self.violated or self.certificate is None or self.instance is None:
             return (
                 f"{head}no counterexample found; the largest measured/bound is"
-                f" {self.ratio:.6g}{self._doubt} ({tail}). This proves nothing: other"
-                " families, other seeds, more time may find one."
+                f" {self.ratio:.6g}{self._why_not_refuted} ({tail}). This proves"
+                " nothing: other families, other seeds, more time may find one."
             )
         return (
             f"{head}refuted: measured/bound = {self.ratio:.6g} at T ="
@@ -185,7 +186,7 @@ class Finding:
         return [] if self.certificate is None else self.certificate.undecided
 
     @property
-    def _read(self) -> str:
+    def _readings_text(self) -> str:
         """The ratio of each reading as text, if there are several."""
         if len(self.readings) < 2:
             return ""
@@ -196,8 +197,8 @@ class Finding:
         return text
 
     @property
-    def _doubt(self) -> str:
-        """Why a ratio above 1 is not a counterexample."""
+    def _why_not_refuted(self) -> str:
+        """Why a ratio above 1 is not a counterexample; empty if it is at most 1."""
         if self.certificate is None or not self.ratio > 1:
             return ""
         core, outside = self.certificate.core, "; ".join(self.certificate.obstacles)

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 _NAMES = ("delta", "C", "q", "window")
+"""Constants of push-sum."""
 DrawnNetworks = tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]
+"""Matrices (P, B, m, m), their constants by name, and which of them obey the law."""
 MatrixLaw = Callable[[np.ndarray], str | None]
 """Returns why a matrix violates the law; None if it satisfies it."""
 
@@ -72,7 +74,7 @@ class CandidateNetwork:
 
 
 TURNS = ("in turn", "matchings")
-"""Kinds of networks for statements about windows of rounds."""
+"""Kinds of networks for statements about windows of rounds, by name in ``KINDS``."""
 PUSHED = ("unbalanced", "random digraph")
 """Kinds of networks for push-sum."""
 GROUPS = {"two groups of 4": 4, "two groups of 32": 32}
@@ -154,7 +156,7 @@ def _draw(name: str, m: int, make: Make, law: MatrixLaw | None) -> CandidateNetw
 
     def draw(read: Reader, copies: bool) -> DrawnNetworks:
         W = make(read, copies)
-        return _known(W if W.ndim == 4 else W[:, None], law)
+        return _with_constants(W if W.ndim == 4 else W[:, None], law)
 
     return CandidateNetwork(name, m, draw)
 
@@ -226,8 +228,8 @@ def _fits(name: str, law: MatrixLaw) -> bool:
     return any(law(W) is None for W in make(read, False))
 
 
-def _known(W: np.ndarray, law: MatrixLaw | None) -> DrawnNetworks:
-    """Return the matrices with their constants by glossary name."""
+def _with_constants(W: np.ndarray, law: MatrixLaw | None) -> DrawnNetworks:
+    """Return matrices (P, B, m, m) with their constants, and which obey the law."""
     m, ones = W.shape[-1], np.ones(len(W))
     if W.shape[1] > 1:
         return W, _push_sum(W), ones > 0 if law is None else ones < 0

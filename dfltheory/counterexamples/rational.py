@@ -38,7 +38,8 @@ MOST_ROUNDS, MOST_BITS = 5000, 30000
 """Limits of the computation: rounds, and bits of a number, which grow in each step."""
 OPTIONAL: Mapping[str, float] = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
 """Hyperparameters other than eta and K, with their defaults."""
-SUPPORTED = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
+ALGORITHMS = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
+"""Names of the algorithms that are implemented in rational numbers."""
 NO_EFFECT = {"decay": 1, "weight_decay": 0, "participation": 1, "offset": None}
 """Values at which a hyperparameter has no effect."""
 HALVES = [[0.5, 0.5], [0.5, 0.5]]
@@ -75,8 +76,8 @@ class Exact(NamedTuple):
         return f"in rational numbers {sides}, ratio {ratio}; {values}; {self.why}"
 
 
-class Limits(NamedTuple):
-    """Limits of a computation: number of rounds, and bits of a number."""
+class Effort(NamedTuple):
+    """Limits of a computation: number of rounds, and bits of a denominator."""
 
     rounds: int
     bits: int
@@ -259,27 +260,26 @@ def _read(instance: Mapping[str, Any], theorem: Theorem) -> _Instance:
         lam=six_digits(chosen["lam"]),
     )
     weight = _weight(instance.get("topology", {}).get("matrix", HALVES), theorem)
-    different_starts = theorem.scope.common_start and start[0] != start[1]
-    if weight is None or different_starts or 0 < values.lam < values.eta:
+    if theorem.scope.common_start and start[0] != start[1]:
         raise InputError(
-            f"the weight {weight}, the start {start[0]}, {start[1]} or eta is outside"
-            f" the range of {theorem}"
+            f"{theorem} needs a common start, not {start[0]} and {start[1]}"
         )
+    if 0 < values.lam < values.eta:
+        raise InputError(f"the penalty {values.lam} must be >= eta = {values.eta}")
     return _Instance(RationalClients(task), values, start, weight, int(run["rounds"]))
 
 
-def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction | None:
-    """Return the mixing weight between the two clients.
-
-    It is None unless it is in (0, 1) and the same in both directions.
-    """
+def _weight(matrix: list[list[float]], theorem: Theorem) -> Fraction:
+    """Return the weight between two clients; InputError unless equal, in (0, 1)."""
     law = theorem.scope.network
     if callable(law):
         broken = law(np.array(matrix, dtype=float))
         if broken is not None:
             raise InputError(f"{theorem} does not cover this network: {broken}")
-    weight = six_digits(matrix[0][1])
-    return weight if 0 < weight == six_digits(matrix[1][0]) < 1 else None
+    weight, other = six_digits(matrix[0][1]), six_digits(matrix[1][0])
+    if not 0 < weight == other < 1:
+        raise InputError(f"the weights {weight}, {other} must be equal, in (0, 1)")
+    return weight
 
 
 def _trajectory(numbers: _Instance, theorem: Theorem, effort: Limits) -> _Trajectory:

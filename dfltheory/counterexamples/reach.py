@@ -261,7 +261,7 @@ def _drawn(quantity: Quantity) -> bool:
 
 
 def refuse_unsearchable(theorem: Theorem) -> None:
-    """Raise InputError if the search cannot treat the statement."""
+    """Raise InputError, with the reason, if the search cannot treat the statement."""
     scope, cls = theorem.scope, searched_algorithm(theorem)
     why = None
     measures = SEARCHED_MEASURES[scope.two_blocks]

@@ -38,6 +38,7 @@ SHORT = (10, 30, 100, 300, 1000, 3000)
 RETAINED_RATIO = 0.9
 """Fraction of the ratio that a shorter horizon must retain."""
 INADMISSIBLE = -1e3
+"""Fitness of a candidate that violates no condition, but whose ratio is unknown."""
 FLOOR = 1e-9
 """Squared gradients below this fraction of B^2 count as zero, so that rounding errors
 are not mistaken for violations.
@@ -142,7 +143,7 @@ def some_admissible(theorem: Theorem, batch: CandidateBatch, T: int) -> bool:
 
 
 def better(one: Scores, other: Scores) -> Scores:
-    """Return the fitter of two scores for each candidate; ``other`` in a tie."""
+    """Return for each candidate the scores with the larger fitness, else ``other``."""
     wins = one.fitness > other.fitness
 
     def fitter(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 POPULATION = 96
+"""Number of points of each family's population."""
 LOCAL = 0.35
 """Fraction of the budget for the local phase."""
 TRIES = 16

@@ -98,7 +98,8 @@ class Member:
         """Return the expected left-hand side, and the quantities of the expression.
 
         One run of the training core measures problems without noise. For two blocks and
-        for noise the expectation follows from an exact recursion.
+        for noise the expectation follows from an exact recursion. The left-hand side is
+        nan if the run diverges, or if it does not determine a quantity or the measure.
         """
         instance, known = self.make(theorem, at)
         if isinstance(instance.task, SplitTask):
@@ -118,14 +119,14 @@ class Member:
         unknown = set(theorem.needs) - set(values)
         if data is None or history.diverged_at is not None or unknown:
             return float("nan"), dict.fromkeys(theorem.needs, 1.0)
-        left = float(at_T(theorem, data.T, history.rounds, False)[0])
+        left = float(at_T(theorem, data.T, history.rounds, still=0)[0])
         return left, {name: float(values[name]) for name in theorem.needs}
 
     def core(self, theorem: Theorem, at: Numbers) -> float | None:
-        """Return the left-hand side in the training core; None for one block.
+        """Return the left-hand side of two blocks in the training core.
 
-        There :meth:`measure` has it from the training core, or from
-        :func:`dfltheory.exact_history`.
+        None for one block, where :meth:`measure` does not use the simulation of the
+        search, and for measures that the core does not record.
         """
         instance, _ = self.make(theorem, at)
         if not isinstance(instance.task, SplitTask):
@@ -135,7 +136,7 @@ class Member:
         data = measured(history, theorem.lhs.measure)
         if data is None:
             return None
-        return float(at_T(theorem, data.T, T, False).mean())
+        return float(at_T(theorem, data.T, T, still=0).mean())
 
 
 def _history(instance: Instance) -> History:
@@ -160,7 +161,7 @@ def _exactly(
     arrays = {name: np.array([value]) for name, value in values.items()}
     data = measure_by_round(theorem, batch, path, arrays)
     needed = {name: values[name] for name in theorem.needs}
-    return float(at_T(theorem, data, T, True)[0]), needed
+    return float(at_T(theorem, data, T, still=1)[0]), needed
 
 
 def algorithm(theorem: Theorem, numbers: Mapping[str, float]) -> Algorithm:

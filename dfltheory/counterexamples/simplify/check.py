@@ -45,7 +45,7 @@ def in_fractions(
 
 
 class RatioInFractions:
-    """The ratio measured / bound in exact fractions."""
+    """Computes the ratio measured / bound of instances in exact fractions."""
 
     def __init__(self, theorem: Theorem, effort: Limits):
         self.theorem = theorem
@@ -60,7 +60,7 @@ class RatioInFractions:
 
 
 class RatioInFloatingPoint:
-    """The ratio measured / bound of the exact expectation, allowing for rounding."""
+    """Computes the ratio measured / bound by the exact expectation in floats."""
 
     def __init__(self, theorem: Theorem):
         self.theorem = theorem
@@ -79,9 +79,10 @@ class RatioInFloatingPoint:
 def ratio_of(
     instance: Document, theorem: Theorem
 ) -> RatioInFractions | RatioInFloatingPoint:
-    """Return the ratio in fractions if they refute the statement, else in floats.
+    """Return the function that computes ratios while an instance is simplified.
 
-    The limits of the computation are the smallest that suffice for this instance, since
+    It uses fractions if they refute the statement for this instance, else floats. The
+    limits of the computation are the smallest that suffice for this instance, since
     instances whose state never repeats are expensive.
     """
     for effort in EFFORTS:
