@@ -7,10 +7,23 @@ from collections.abc import Iterable, Sequence
 from dfltheory.errors import InputError
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table."""
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    numbers_from: int | None = None,
+) -> str:
+    """Return a Markdown table.
+
+    Parameters
+    ----------
+    heads : the titles of the columns
+    rows : the cells of each row
+    numbers_from : index of the first column that is aligned right; None: no column is
+    """
     first, *lines = ("| " + " | ".join(map(str, row)) + " |" for row in (heads, *rows))
-    return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(heads), *lines])
+    left = len(heads) if numbers_from is None else numbers_from
+    rule = "|" + "---|" * left + "---:|" * (len(heads) - left)
+    return "\n".join([first.replace("|  |", "| |"), rule, *lines])
 
 
 def between(page: str, mark: str, text: str) -> str:

@@ -25,6 +25,7 @@ from dfltheory import graphs
 from dfltheory.arrays import FloatArray
 from dfltheory.errors import InputError
 from dfltheory.files import read_json, write_json, write_text
+from dfltheory.markdown import table
 from dfltheory.number_format import format_number
 from dfltheory.plots import look
 
@@ -246,14 +247,14 @@ def loss_on_digits(W: FloatArray) -> float:
 
 def correlations(rows: list[Row]) -> dict[str, dict[str, float]]:
     """Return Spearman's rank correlation of each outcome with each predictor."""
-    table: dict[str, dict[str, float]] = {}
+    ranks: dict[str, dict[str, float]] = {}
     for outcome in OUTCOMES:
         measured = [getattr(row, outcome) for row in rows]
-        table[outcome] = {}
+        ranks[outcome] = {}
         for predictor in PREDICTORS:
             predicted = [getattr(row, predictor) for row in rows]
-            table[outcome][predictor] = float(spearmanr(predicted, measured).statistic)
-    return table
+            ranks[outcome][predictor] = float(spearmanr(predicted, measured).statistic)
+    return ranks
 
 
 def stored() -> list[Row]:
@@ -265,7 +266,7 @@ def figure(rows: list[Row]) -> Figure:
     """Draw each outcome over each predictor."""
     import matplotlib.pyplot as plt
 
-    table = correlations(rows)
+    ranks = correlations(rows)
     with look.style():
         drawn, grid = plt.subplots(
             len(OUTCOMES),
@@ -279,7 +280,7 @@ def figure(rows: list[Row]) -> Figure:
             line[0].set_ylabel(OUTCOMES[outcome])
             for ax, predictor in zip(line, PREDICTORS, strict=True):
                 _draw_points(ax, rows, predictor, outcome)
-                ax.set_title(f"rank correlation {table[outcome][predictor]:.2f}")
+                ax.set_title(f"rank correlation {ranks[outcome][predictor]:.2f}")
         for ax, predictor in zip(grid[-1], PREDICTORS, strict=True):
             ax.set_xlabel(PREDICTORS[predictor])
         drawn.draw_without_rendering()
@@ -349,21 +350,14 @@ def page(rows: list[Row]) -> str:
     """Return the text of the page."""
     names = [*PREDICTORS, *OUTCOMES]
     titles = [*PREDICTORS.values(), *OUTCOMES.values()]
-    lines = [
-        _markdown_row(["network", *titles]),
-        _markdown_row(["---", *("---:" for _ in titles)]),
-    ]
+    measured = []
     for row in rows:
         numbers = [format_number(getattr(row, name)) for name in names]
-        lines.append(_markdown_row([row.network.replace("_", " "), *numbers]))
-    table = correlations(rows)
-    ranks = [
-        _markdown_row(["measured", *PREDICTORS.values()]),
-        _markdown_row(["---", *("---:" for _ in PREDICTORS)]),
-    ]
-    for outcome, by_predictor in table.items():
+        measured.append([row.network.replace("_", " "), *numbers])
+    ranks = []
+    for outcome, by_predictor in correlations(rows).items():
         numbers = [f"{value:.2f}" for value in by_predictor.values()]
-        ranks.append(_markdown_row([OUTCOMES[outcome], *numbers]))
+        ranks.append([OUTCOMES[outcome], *numbers])
     return TEXT.format(
         m=CLIENTS,
         eta=ETA,
@@ -371,13 +365,9 @@ def page(rows: list[Row]) -> str:
         rounds=ROUNDS,
         seeds=SEEDS,
         digits=DIGITS_ROUNDS,
-        ranks="\n".join(ranks),
-        table="\n".join(lines),
+        ranks=table(["measured", *PREDICTORS.values()], ranks, numbers_from=1),
+        table=table(["network", *titles], measured, numbers_from=1),
     )
-
-
-def _markdown_row(cells: list[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def main(arguments: list[str]) -> int:

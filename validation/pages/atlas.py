@@ -14,10 +14,10 @@ from dfltheory.bound_atlas import COMPARED_KINDS, Entry, atlas
 from dfltheory.bounds import registry
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.files import write_text
+from dfltheory.markdown import table
 from dfltheory.number_format import format_number
 from validation.pages import standard
 from validation.pages.atlas_pictures import PLACE, PLANES, draw
-from validation.pages.standard_table import table
 from validation.pages.templates import filled
 
 HEAD = (

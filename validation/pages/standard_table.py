@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from dfltheory import bounds
+from dfltheory.markdown import table
 from dfltheory.number_format import format_number
 
 if TYPE_CHECKING:
@@ -48,13 +49,6 @@ class Search(TypedDict):
 Name = tuple[str, str]
 USER = "DPSGD"
 """The algorithm for whose users the bounds are summarized."""
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table."""
-    head = list(head)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def place_of(theorem: Theorem) -> str:
