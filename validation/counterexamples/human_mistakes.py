@@ -14,8 +14,7 @@ version on the saved problems of ``docs/counterexamples``, on the problems of
 searches each version that was not searched yet, and stores the counterexample, if any.
 
 A version is *known to be false* if its row contains an instance that the training core
-confirms, or a closed form with a ratio above 1. Of the others nothing is known; some of
-them may be true.
+confirms, or a closed form with a ratio above 1. The others may be true.
 """
 
 from __future__ import annotations
@@ -170,7 +169,7 @@ def _exact_ratio(instance: Instance, theorem: Theorem) -> float:
 
 
 def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Search:
-    """Search a version once; include the instance if it is a counterexample."""
+    """Return the result of one search, with the instance if it refutes the version."""
     result = searched_once(theorem, seconds, seed)
     row: Search = {
         "refuted": result.refuted,

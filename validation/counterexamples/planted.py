@@ -92,7 +92,8 @@ def planted(
     ``shares`` has, for each term, the largest measured / bound (``share``) that was
     reached where the term dominates.
     """
-    if "window" in theorem.needs:  # other versions: as for the variant without windows
+    if "window" in theorem.needs:
+        # other versions are generated from the variant without windows
         yield "with rounds in place of windows", _with_rounds(theorem)
         return
     yield from _changed_terms(theorem, shares or {})

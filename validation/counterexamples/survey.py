@@ -63,9 +63,13 @@ def command(theorem: Theorem, seconds: float, seed: int, enough: float) -> str:
 
 
 def _rank(outcome: Outcome) -> tuple[bool, float]:
-    """Refutations and growing families come last, then the largest ratio."""
-    hit = outcome["violated"] or outcome.get("growing", False)
-    return hit, float(outcome["ratio"])
+    """Return the key by which outcomes are compared; larger is better.
+
+    A refutation or a growing family is better than any other outcome, then a larger
+    ratio is.
+    """
+    succeeded = outcome["violated"] or outcome.get("growing", False)
+    return succeeded, float(outcome["ratio"])
 
 
 def both(before: Outcome, now: Outcome) -> Outcome:

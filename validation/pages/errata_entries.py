@@ -64,7 +64,7 @@ def entry_lines(erratum: Erratum) -> list[str]:
 
 
 def _verified_in_words(ways: Sequence[str]) -> str:
-    """Say in a sentence how a correction was verified."""
+    """Return a sentence on how a correction was verified."""
     return f"The correction is verified by {', '.join(_VERIFIED[way] for way in ways)}."
 
 
@@ -123,7 +123,7 @@ def _sides(erratum: Erratum, compared: Comparison) -> str:
 
 
 def _inputs(erratum: Erratum) -> str:
-    """Say where the sides of a line are evaluated: at which values, or problem."""
+    """Return where the sides of a line are evaluated: at which values, or problem."""
     witness = erratum.witness
     assert witness is not None
     values = dict(witness.at)
@@ -144,7 +144,7 @@ def _inputs(erratum: Erratum) -> str:
 
 
 def _in_latex(name: str) -> str:
-    """Return a name that no statement has: words upright, symbols as they are."""
+    """Return the LaTeX of a name that no statement has; words are upright."""
     return name if len(name) == 1 or "_" in name else rf"\mathrm{{{name}}}"
 
 

@@ -31,7 +31,7 @@ def in_terms_of(theorem: Theorem, printed: Theorem) -> tuple[Theorem, dict[str, 
     """Return a corrected statement at the values that a printed one fixes.
 
     They are neutral values of quantities that the printed statement does not contain,
-    such as Q = 1 of a corollary on one gossip step.
+    such as Q = 1 of a corollary on one gossip step. The second result has them by name.
     """
     contained = {*printed.needs, *symbol_names(printed.schedule.values())}
     values = {
@@ -108,9 +108,9 @@ class ExactFamily:
 
     Attributes
     ----------
-    source : what has the family, as a caption says it
-    parameter, symbol : the name of what grows, and its LaTeX
-    values, ratios : of the members shown
+    source : the source of the family, in words for a caption
+    parameter, symbol : the quantity that grows, by name and in LaTeX
+    values, ratios : its values in the members shown, and their measured / claimed
     """
 
     source: str
@@ -185,7 +185,7 @@ def schedule_latex(theorem: Theorem) -> list[tuple[str, str]]:
 
 
 def size_of_correction(note: StatementNote) -> Iterator[str]:
-    """Yield how large the corrected statement is where nothing refutes the print."""
+    """Yield how large the corrected bound is where nothing refutes the print."""
     region = region_of(note.claim)
     if region is None:
         return

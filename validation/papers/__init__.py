@@ -36,7 +36,7 @@ EXAMINATION = FOLDER / "examination.json"
 def appendix(paper: str) -> tuple[Theorem, ...]:
     """Return the lemmas and displays of a paper's appendix that errata cite.
 
-    There are none of a paper that has no folder.
+    The result is empty for a paper without a folder.
     """
     if paper not in PAPERS:
         return ()
@@ -55,7 +55,10 @@ def scripts() -> dict[str, Script | Corollary]:
 
 
 def checked(claim: str) -> Checked:
-    """Return the proof kernel's answer to the script of a claim, which is run once."""
+    """Return the result of the proof kernel for the script of a claim.
+
+    Results are kept, so that each script runs once.
+    """
     return comparison.check_registered(scripts()[claim], scripts())
 
 
@@ -77,7 +80,7 @@ def statement(claim: str) -> Theorem:
 
 
 def findings(claim: str) -> list[AuditFinding]:
-    """Return what the audit finds in a statement, next to the appendix of its paper."""
+    """Return the findings of an audit that knows the appendix of the paper, too."""
     larger = REGISTRY.including(appendix(claim.split(".")[0]))
     return audit_statement(statement(claim), registry=larger)
 

@@ -40,12 +40,16 @@ Kind = Literal["bound covers it", "hypothesis excludes it", "not explained"]
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the correction of one erratum does with one saved counterexample.
+    """How the correction of one erratum explains one saved counterexample.
 
-    ``before`` and ``after``: measured over bound as printed and as corrected; for a
-    statement in O(.), the exponent of measured over expression along the saved family,
-    and at its end that of measured over the corrected term that keeps up best.
-    ``excluded_by``: the added hypothesis that the counterexample does not satisfy.
+    Attributes
+    ----------
+    erratum, claim : the erratum and the refuted statement
+    kind : whether, and by which part of the correction, it is explained
+    before, after : measured / bound as printed and as corrected; for a statement in
+        O(.), the exponent of measured / expression along the saved family, and at its
+        end that of measured / the corrected term that keeps up best
+    excluded_by : the added hypothesis that the counterexample does not satisfy
     """
 
     erratum: str
@@ -62,7 +66,7 @@ class Explanation:
 
 
 def citations() -> Iterator[tuple[Erratum, str]]:
-    """Every erratum with every refuted statement that it cites."""
+    """Yield every erratum with each refuted statement that it cites."""
     for paper in PAPERS:
         for erratum in errata(paper):
             for claim in erratum.refutes:
@@ -70,9 +74,9 @@ def citations() -> Iterator[tuple[Erratum, str]]:
 
 
 def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
-    """Return what the correction of ``erratum`` alone does with a counterexample.
+    """Return whether the correction of ``erratum`` alone explains a counterexample.
 
-    It is the saved counterexample of ``claim``.
+    The counterexample is the one saved for ``claim``.
 
     Parameters
     ----------
@@ -95,10 +99,10 @@ def explain(erratum: Erratum, claim: str, folder: str | Path) -> Explanation:
 
 
 def explain_file(erratum: Erratum, claim: str, file: str | Path) -> Explanation:
-    """Return what the correction of ``erratum`` alone does with one file.
+    """Return whether the correction of ``erratum`` alone explains one file.
 
-    The file is a counterexample to ``claim``, such as the witness of an erratum;
-    otherwise as :func:`explain`.
+    The file is a counterexample to ``claim``, such as the witness of an erratum. For
+    the other parameters and errors see :func:`explain`.
     """
     theorem = statement(claim)
     document = read_document(file)

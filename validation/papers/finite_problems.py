@@ -223,16 +223,16 @@ class FiniteProblem:
         return self.chances[self.coins].reshape(len(self.coins), -1).prod(axis=1)
 
     def mean(self, a: Array) -> Number:
-        """E of scalars, (outcomes, ...), averaged over the other axes."""
+        """Return the expectation of scalars (outcomes, ...), averaged over other axes."""
         weights = self.probabilities.reshape(-1, *[1] * (a.ndim - 1))
         return (weights * a).sum() / (a.size // len(a))
 
     def inner(self, a: Array, b: Array) -> Number:
-        """(1/m) sum_i E<a_i, b_i>."""
+        """Return (1/m) sum_i E<a_i, b_i>."""
         return self.mean((a * b).sum(axis=-1))
 
     def sq(self, a: Array) -> Number:
-        """(1/m) sum_i E||a_i||^2."""
+        """Return (1/m) sum_i E||a_i||^2."""
         return self.inner(a, a)
 
     # -- runs
@@ -246,11 +246,11 @@ class FiniteProblem:
         return np.where(size > least, self.rho * g / np.maximum(size, least), 0)
 
     def everywhere(self, x: Array) -> Array:
-        """Return a certain value in every outcome: (m, d) to (outcomes, m, d)."""
+        """Return one value in every outcome: (m, d) to (outcomes, m, d)."""
         return np.repeat(x[None], len(self.coins), axis=0)
 
     def mixed(self, z: Array, times: int = 1) -> Array:
-        """W^times z."""
+        """Return W^times z."""
         W = np.linalg.matrix_power(self.W, times)
         return np.swapaxes(np.tensordot(W, z, axes=(1, 1)), 0, 1)
 

@@ -1,8 +1,8 @@
-"""How large corrected statements are where nothing refutes the printed one.
+"""How large corrected bounds are where nothing refutes the printed one.
 
-A correction is minimal if it is no larger than the print wherever the print may be
-right. Where that is, is data: the values and conditions under which no erratum of the
-severity *the statement is false* applies (``[[minimal]]`` in ``errata.toml``). They are
+A correction is minimal if its bound is at most the printed one wherever the print may be
+right. ``[[minimal]]`` in ``errata.toml`` contains these regions: values and conditions
+under which no erratum of the severity *the statement is false* applies. The bounds are
 compared at random points at which the conditions of both hold.
 """
 
@@ -88,7 +88,7 @@ def unrefuted_regions(paper: str) -> tuple[UnrefutedRegion, ...]:
 
 
 def region_of(claim: str) -> UnrefutedRegion | None:
-    """Return where nothing refutes a printed statement; None if nothing is said."""
+    """Return where nothing refutes a printed statement; None if no region is stored."""
     for paper in PAPERS:
         for region in unrefuted_regions(paper):
             if region.claim == claim:
