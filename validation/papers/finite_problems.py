@@ -223,7 +223,7 @@ class FiniteProblem:
         return self.chances[self.coins].reshape(len(self.coins), -1).prod(axis=1)
 
     def mean(self, a: Array) -> Number:
-        """Return the expectation of scalars (outcomes, ...), averaged over other axes."""
+        """Return the mean of scalars (outcomes, ...) over outcomes and other axes."""
         weights = self.probabilities.reshape(-1, *[1] * (a.ndim - 1))
         return (weights * a).sum() / (a.size // len(a))
 

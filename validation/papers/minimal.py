@@ -1,9 +1,9 @@
 """How large corrected bounds are where nothing refutes the printed one.
 
-A correction is minimal if its bound is at most the printed one wherever the print may be
-right. ``[[minimal]]`` in ``errata.toml`` contains these regions: values and conditions
-under which no erratum of the severity *the statement is false* applies. The bounds are
-compared at random points at which the conditions of both hold.
+A correction is minimal if its bound is at most the printed one wherever the print may
+be right. ``[[minimal]]`` in ``errata.toml`` contains these regions: values and
+conditions under which no erratum of the severity *the statement is false* applies. The
+bounds are compared at random points at which the conditions of both hold.
 """
 
 from __future__ import annotations
