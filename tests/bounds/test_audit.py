@@ -171,7 +171,7 @@ def test_a_theorem_that_is_not_registered():
         "mine.theorem_1 (mine) gives the term" in f.message
         for f in errors(audited(lost))
     )
-    with pytest.raises(InputError, match="leave it out"):
+    with pytest.raises(InputError, match="variant"):
         audited(mine, "printed")
 
 

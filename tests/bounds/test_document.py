@@ -186,7 +186,7 @@ def test_a_theorem_is_loaded_by_object_key_file_or_module(tmp_path):
     file.write_text(SOURCE)
     assert load(f"{file}:mine").key == "mine.a"
     for reference, words in (
-        (f"{file}:number", "number is a int there"),
+        (f"{file}:number", ":number is of type int"),
         (f"{file}:absent", "absent"),
         (f"{tmp_path}/none.py:mine", "is not a file"),
         ("no_such_module:mine", "cannot be imported"),
