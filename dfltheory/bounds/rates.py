@@ -261,10 +261,7 @@ def range_rows(theorem: Statement) -> list[dict[str, Fraction]]:
 def ordered(
     pairs: Iterable[Sequence[Expr]], shares: Shares = FRACTION_QUANTITIES
 ) -> list[dict[str, Fraction]]:
-    """Return the exponents of right/left for each pair (left, right) of monomials.
-
-    Pairs with a side that is a sum are left out.
-    """
+    """Return the exponents of right/left of each pair; pairs with sums are left out."""
     rows: list[dict[str, Fraction]] = []
     for pair in pairs:
         left, right = (monomials(side, shares) for side in pair)

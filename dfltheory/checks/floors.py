@@ -26,12 +26,9 @@ from dfltheory.checks.floor_instances import INSTANCES, Constants, FloorInstance
 from dfltheory.errors import InputError
 from dfltheory.graphs import assran_constants
 
-_COUNT = 30_000
-"""Random instances of each family."""
-_TRIED = 40
-"""Most violations that are computed again in fractions."""
-_MOST_CHARACTERS = 24
-"""Characters of the longest fraction that is printed in full."""
+_COUNT = 30_000  # random instances of each family
+_TRIED = 40  # most violations that are computed again in fractions
+_MOST_CHARACTERS = 24  # of a fraction that is printed in full
 _MOST_CLIENTS = 100_000
 """Largest number of clients that is tried for the smallest one with a violation."""
 _ADAPT_FIRST = {"order": "adapt-then-combine"}
@@ -140,8 +137,8 @@ class _Draw:
 def _random_setting(theorem: Theorem, instance: FloorInstance) -> FamilyConstants:
     """Return random settings of an instance.
 
-    Numbers are powers of 2, and counts powers of 4, so that roots of counts are whole
-    and all values are exact.
+    Numbers are powers of 2, and counts powers of 4, whose roots are whole: all values
+    are exact.
     """
     rng = np.random.default_rng(0)
     algorithm = _algorithm(theorem, instance)

@@ -258,7 +258,7 @@ def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"x0": [0.0, 1.0]}, "outside"),
+        ({"x0": [0.0, 1.0]}, "common start"),
         ({"x0": [0.0]}, "two clients"),
         (
             {"algorithm": {"name": "dfedpd", "eta": 0.1, "K": 1, "lam": 1.0}},
