@@ -124,7 +124,9 @@ def checked_hyperparameters(
     UnknownNameError
         No algorithm has a hyperparameter of that name.
     """
-    known = {word for words in HYPERPARAMETERS_BY_CLASS.values() for word in words.split()}
+    known = {
+        word for words in HYPERPARAMETERS_BY_CLASS.values() for word in words.split()
+    }
     for algorithm in algorithms:
         if isinstance(algorithm, type) and is_dataclass(algorithm):
             field_names = {f.name for f in fields(algorithm)}

@@ -130,8 +130,8 @@ def read_computation(
         )
     if len(formula) > LONGEST_FORMULA:
         raise InputError(
-            f"of: the formula has {len(formula)} characters: at most {LONGEST_FORMULA} are"
-            " allowed"
+            f"of: the formula has {len(formula)} characters: at most {LONGEST_FORMULA}"
+            " are allowed"
         )
     known = {name: entry.symbol for name, entry in GLOSSARY.items()}
     known |= {name: sp.Symbol(name, real=True) for name in sorted(added_names)}

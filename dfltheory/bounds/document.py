@@ -324,7 +324,9 @@ class _SymbolReader:
                 " another name"
             )
         if not name.isprintable():
-            raise InputError(f"{place}.symbol = {short(name)} is not printable text")
+            raise InputError(
+                f"{place}.symbol = {short_text(name)} is not printable text"
+            )
         entry["symbol"] = self._symbols.setdefault(name, signed_symbol(name, sign))
         return Definition(**entry)
 

@@ -135,8 +135,8 @@ def _check_number(token: Token) -> None:
     too_long = len(digits) > MOST_DIGITS or len(exponent) > 6
     if too_long or abs(int(exponent or 0)) > MOST_DIGITS:
         message = (
-            f"{token.text[:40]!r} is too long: a number has at most {MOST_DIGITS} digits,"
-            f" and an exponent of at most {MOST_DIGITS}"
+            f"{token.text[:40]!r} is too long: a number has at most {MOST_DIGITS}"
+            f" digits, and an exponent of at most {MOST_DIGITS}"
         )
         raise FormulaError(message, token.offset)
 

@@ -145,7 +145,9 @@ def read_claim(
 def _read_coefficients(side: Expr, moments: Mapping[str, sp.Symbol]) -> dict[str, Expr]:
     """Return the coefficients of moments, and the part without moments as ""."""
     if expanded_size(side) > MOST_CLAIM_TERMS:
-        raise InputError(f"a claim has at most {MOST_CLAIM_TERMS} terms over one denominator")
+        raise InputError(
+            f"a claim has at most {MOST_CLAIM_TERMS} terms over one denominator"
+        )
     inside = side.free_symbols
     coefficients = {
         name: sp.diff(side, symbol)

@@ -232,7 +232,9 @@ def scheduled_region(
     sides: list[list[Expr]] = []
     for condition in theorem.conditions:
         expanded_sides = map(theorem.expand, (condition.left, condition.right))
-        sides.append([with_schedule(theorem, side, schedule) for side in expanded_sides])
+        sides.append(
+            [with_schedule(theorem, side, schedule) for side in expanded_sides]
+        )
     rows = [*ordered(sides, theorem.shares), *range_rows(theorem)]
     if theorem.scope.push_sum == "cited":
         rows.append({"C": Fraction(1), "delta": Fraction(1)})

@@ -69,7 +69,7 @@ object.
 
 
 def real_expression(given: object) -> Expr:
-    """Return ``given`` as an real_expression that may enter a proof.
+    """Return ``given`` as an expression that may enter a proof.
 
     Parameters
     ----------

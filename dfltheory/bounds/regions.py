@@ -292,7 +292,10 @@ def domain_of(theorem: Statement) -> tuple[Condition, ...]:
     They are its conditions, the :func:`relations_of` its quantities, the step sizes
     that its schedule imposes, and the rounds that a bound on each round covers.
     """
-    inequalities = [*expanded_conditions(theorem), *relations_of(theorem, theorem.needs)]
+    inequalities = [
+        *expanded_conditions(theorem),
+        *relations_of(theorem, theorem.needs),
+    ]
     for name in theorem.scheduled:
         if name in theorem.needs:
             step, rule = theorem.glossary[name].symbol, theorem.schedule[name]

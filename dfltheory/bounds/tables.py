@@ -53,7 +53,7 @@ def axis(text: str) -> tuple[str, np.ndarray]:
 
 
 def rounded_axis(theorem: Theorem, name: str, points: np.ndarray) -> np.ndarray:
-    """Return the points of an axis; those of a count rounded_axis, without repetitions."""
+    """Return the points of an axis; those of a count rounded, without repetitions."""
     if name in theorem.glossary and theorem.glossary[name].integer:
         return np.unique(np.round(points))
     return points

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition, Definition, StatementKind, LeftSide, Number
+from dfltheory.bounds.clauses import (
+    Condition,
+    Definition,
+    LeftSide,
+    Number,
+    StatementKind,
+)
 from dfltheory.bounds.display import (
     condition_latex,
     expression_latex,

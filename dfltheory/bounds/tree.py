@@ -53,8 +53,8 @@ def to_tree(expr: sp.Basic) -> Tree:
     Raises
     ------
     InputError
-        ``expr`` contains a function that is not in ``TREE_FUNCTIONS``, or a symbol with the
-        name of a quantity of the glossary and other assumptions.
+        ``expr`` contains a function that is not in ``TREE_FUNCTIONS``, or a symbol with
+        the name of a quantity of the glossary and other assumptions.
     """
     if isinstance(expr, sp.Symbol):
         known = GLOSSARY.get(expr.name)
@@ -113,8 +113,8 @@ def from_tree(data: object, symbols: Mapping[str, sp.Symbol] | None = None) -> E
 def from_text(text: str, symbols: Mapping[str, sp.Symbol] | None = None) -> Expr:
     """Return the expression that SymPy prints as ``text``.
 
-    It contains numbers, known symbols, + - * / ** and ``TREE_FUNCTIONS``. Python's grammar
-    parses the text, and nothing of it is run. For ``symbols`` and errors see
+    It contains numbers, known symbols, + - * / ** and ``TREE_FUNCTIONS``. Python's
+    grammar parses the text, and nothing of it is run. For ``symbols`` and errors see
     :func:`from_tree`.
     """
     try:

@@ -23,7 +23,7 @@ from dfltheory.bounds.regions import (
     joint_glossary,
     precise_value,
     smallest_of,
-    values_of,
+    values_at,
 )
 from dfltheory.bounds.registry import REGISTRY, Registry
 from dfltheory.bounds.theorem import Theorem
@@ -151,10 +151,10 @@ def _point_of_difference(
     if glossary is None or sp.simplify(value - definition.bound) == 0:
         return None
     names = {symbol.name for symbol in (value - definition.bound).free_symbols}
-    points = admissible(
-        names, conditions_of(theorem), _POINTS, np.random.default_rng(0), glossary
+    points = admissible_points(
+        names, expanded_conditions(theorem), _POINTS, np.random.default_rng(0), glossary
     )
-    one, other = values_of([value, definition.bound], points)
+    one, other = values_at([value, definition.bound], points)
     relative = _relative_difference(one, other)
     for i in smallest_of(relative > _TOLERANCE, -relative):
         point = at(points, i)
@@ -216,7 +216,7 @@ def _is_less(one: Theorem, other: Theorem, point: Mapping[str, float]) -> bool:
 
 def _smaller_value(
     printed: Theorem, derived: Theorem, points: dict[str, np.ndarray], i: int
-) -> Finding:
+) -> AuditFinding:
     """Return the finding that the printed bound is too small at the point ``i``."""
     mine, theirs = bound_at(printed, points), bound_at(derived, points)
     same = agree_without(printed, derived, points)

@@ -79,7 +79,10 @@ def _is_covered(
 
 @lru_cache(4096)
 def _is_covered_by_products(
-    exponents: QuantityExponents, by: tuple[QuantityExponents, ...], shares: Shares, facts: Facts
+    exponents: QuantityExponents,
+    by: tuple[QuantityExponents, ...],
+    shares: Shares,
+    facts: Facts,
 ) -> bool:
     """Return whether products of powers cover another one.
 

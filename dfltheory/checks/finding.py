@@ -106,7 +106,7 @@ def always(theorem: Theorem) -> bool:
 
 
 def audit_check(name: str) -> Callable[[Check[P]], Check[P]]:
-    """Decorate a function of a theorem as the audit_check ``name``.
+    """Decorate a function of a theorem as the check ``name``.
 
     Its findings get that name, and key and variant of the theorem, unless a nested
     check has set them.

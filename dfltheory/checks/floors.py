@@ -175,7 +175,9 @@ def _random_setting(theorem: Theorem, instance: FloorInstance) -> FamilyConstant
     )
 
 
-def _with_schedule(theorem: Theorem, numbers: FamilyConstants) -> FamilyConstants | None:
+def _with_schedule(
+    theorem: Theorem, numbers: FamilyConstants
+) -> FamilyConstants | None:
     """Return settings with the steps of the schedule and the rounds of the left side.
 
     None if the schedule contains a quantity that the settings do not have.
@@ -310,7 +312,9 @@ def _in_fractions(numbers: FamilyConstants, index: int) -> FamilyConstants:
     return numbers.each(exact)
 
 
-def _exact(theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants) -> Fall | None:
+def _exact(
+    theorem: Theorem, instance: FloorInstance, numbers: FamilyConstants
+) -> Fall | None:
     """Return both sides in fractions if all conditions hold and the bound is too small.
 
     None otherwise, and if a value is irrational.

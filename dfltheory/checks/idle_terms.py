@@ -71,9 +71,9 @@ def _stays_in_range(
     may_shrink = quantity.low <= 0 <= quantity.high
     stays = np.ones(growth.shape, dtype=bool)
     if not may_grow:
-        stays &= growth <= ROUNDING
+        stays &= growth <= IDLE_ROUNDING
     if not may_shrink:
-        stays &= growth >= -ROUNDING
+        stays &= growth >= -IDLE_ROUNDING
     return stays
 
 

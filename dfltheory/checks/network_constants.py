@@ -229,7 +229,9 @@ def formulas_of_m(theorem: Theorem) -> Mapping[str, Formula]:
     return found
 
 
-def _first_refuted(theorem: Theorem, name: str, formula: Formula) -> Iterator[AuditFinding]:
+def _first_refuted(
+    theorem: Theorem, name: str, formula: Formula
+) -> Iterator[AuditFinding]:
     """Yield the smallest network on which the formula of a constant is refuted."""
     constant = _CONSTANTS[name]
     for m in SIZES:

@@ -26,7 +26,9 @@ def has_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
 
 
 @audit_check("neutral")
-def check_neutral(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[AuditFinding]:
+def check_neutral(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[AuditFinding]:
     """Compare a bound in special cases of its algorithm with theorems on these.
 
     Each finding lists the terms that only one of the two has: observations, not errors.

@@ -25,7 +25,9 @@ def has_source(theorem: Theorem, registry: Registry = REGISTRY) -> bool:
 
 
 @audit_check("quoted")
-def check_quoted(theorem: Theorem, registry: Registry = REGISTRY) -> Iterator[AuditFinding]:
+def check_quoted(
+    theorem: Theorem, registry: Registry = REGISTRY
+) -> Iterator[AuditFinding]:
     """Yield a warning for each term that a quoted rate lacks.
 
     It is compared with the most similar rate of another paper, in powers of T, K, m and

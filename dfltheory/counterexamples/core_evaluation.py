@@ -104,7 +104,9 @@ def deterministic_result(
     }, at_T if known_at_T else None
 
 
-def _floor(theorem: Theorem, batch: Batch, values: Values, data: np.ndarray) -> float:
+def _floor(
+    theorem: Theorem, batch: CandidateBatch, values: Values, data: np.ndarray
+) -> float:
     """Return the value below which the measure ``data`` counts as zero."""
     if batch.two_blocks:
         return 0.0
@@ -114,7 +116,7 @@ def _floor(theorem: Theorem, batch: Batch, values: Values, data: np.ndarray) -> 
 
 
 def _last_value(
-    run: History, theorem: Theorem, values: Values, batch: Batch, T: int
+    run: History, theorem: Theorem, values: Values, batch: CandidateBatch, T: int
 ) -> np.ndarray:
     """Return a lower limit (1,) of the measure of a stationary state up to horizon T.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
-from dfltheory.bounds.growth import growth_words, family_order, pacing
+from dfltheory.bounds.growth import family_order, growth_words, pacing
 from dfltheory.counterexamples.divergence import Divergence, enlarged
 from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.problems import RampTask, SplitTask

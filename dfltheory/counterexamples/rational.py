@@ -38,7 +38,7 @@ MOST_ROUNDS, MOST_BITS = 5000, 30000
 """Limits of the computation: rounds, and bits of a number, which grow in each step."""
 OPTIONAL: Mapping[str, float] = {"rho": 0, "Q": 1, "alpha": 0, "lam": 0}
 """Hyperparameters other than eta and K, with their defaults."""
-ALGORITHMS = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
+SUPPORTED = {"dfedsam", "dfedavg", "fedavg", "dfedsgpsm", "dfedadmmsam", "dfedadmm"}
 """Names of the algorithms that are implemented in rational numbers."""
 NO_EFFECT = {"decay": 1, "weight_decay": 0, "participation": 1, "offset": None}
 """Values at which a hyperparameter has no effect."""
@@ -76,7 +76,7 @@ class Exact(NamedTuple):
         return f"in rational numbers {sides}, ratio {ratio}; {values}; {self.why}"
 
 
-class Effort(NamedTuple):
+class Limits(NamedTuple):
     """Limits of a computation: number of rounds, and bits of a denominator."""
 
     rounds: int
@@ -190,7 +190,7 @@ def verify_rationally(
         The instance as plain data.
     theorem : Theorem
         The statement.
-    effort : Effort, optional
+    effort : Limits, optional
         Limits of the computation, ``MOST_ROUNDS`` and ``MOST_BITS`` by default. Unknown
         rounds beyond them count as 0.
 
