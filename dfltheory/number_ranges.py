@@ -40,6 +40,23 @@ class NumberRange:
         below = value < self.high if self.open_high else value <= self.high
         return above and below and math.isfinite(value)
 
+    def example(self) -> float:
+        """Return a number of the range: 1e-3 or, of integers, 1 if it has them."""
+        small = 1 if self.integer else 1e-3
+        candidates = [small]
+        if math.isfinite(self.low):
+            first = math.ceil(self.low) if self.integer else self.low
+            candidates += [first, first + small]
+        if math.isfinite(self.high):
+            last = math.floor(self.high) if self.integer else self.high
+            candidates += [last, last - small]
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            candidates.append(self.low + (self.high - self.low) / 2)
+        for candidate in candidates:
+            if candidate in self:
+                return candidate
+        raise InputError(f"there is no {self}")
+
     def __str__(self) -> str:
         """Describe the range, for instance as ``a number in (0, 1]``."""
         kind = "an integer" if self.integer else "a number"

@@ -6,6 +6,7 @@ It runs locally or on a cluster.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
     from dfltheory.experiments.experiment_file import Experiment
     from dfltheory.experiments.results import CellResult
     from dfltheory.experiments.sweep import Sweep
+
+
+SHOWN_MEASURES = {
+    "grad_norm_sq": "gradient norm²",
+    "loss": "loss",
+    "accuracy": "test accuracy",
+    "client_accuracy": "test accuracy of clients",
+}
+"""Final measurements in the table, with the titles of their columns."""
+ALWAYS_SHOWN = ("grad_norm_sq", "loss")
 
 
 def sweep(
@@ -180,14 +191,15 @@ def _print(done: Sweep) -> None:
     table = Table(
         title=Text(done.results.title), title_justify="left", header_style="bold"
     )
-    columns = [*cells[0].settings, "gradient norm²", "loss"]
+    measures = _measures(cells)
+    columns = [*cells[0].settings, *measures.values()]
     if any(cell.record.get("verdicts") for cell in cells):
         columns += ["variant", "verdict", "measured / bound"]
     for name in columns:
         table.add_column(Text(name), overflow="fold")
     for cell in cells:
         style = "dim" if cell.status != "done" else ""
-        rows = _table_rows(cell, len(columns))
+        rows = _table_rows(cell, measures, len(columns))
         for number, row in enumerate(rows, start=1):
             table.add_row(*map(Text, row), style=style, end_section=number == len(rows))
     console(130).print(table)
@@ -205,7 +217,22 @@ def _print(done: Sweep) -> None:
     print(f"{counts}: {done.results.folder}")
 
 
-def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
+def _measures(cells: Iterable[CellResult]) -> dict[str, str]:
+    """Return the measures in the table and their column titles.
+
+    Measures of test examples are among them if a cell has them.
+    """
+    recorded = {name for cell in cells for name in cell.record.get("final", {})}
+    return {
+        name: title
+        for name, title in SHOWN_MEASURES.items()
+        if name in recorded or name in ALWAYS_SHOWN
+    }
+
+
+def _table_rows(
+    cell: CellResult, measures: Iterable[str], width: int
+) -> list[list[str]]:
     """Return the rows of a cell, one for each variant.
 
     The first row contains the settings.
@@ -216,10 +243,7 @@ def _table_rows(cell: CellResult, width: int) -> list[list[str]]:
     from dfltheory.training.document import short_label
 
     final = cell.record.get("final", {})
-    measured = [
-        format_number(float(final.get(name, "nan")))
-        for name in ("grad_norm_sq", "loss")
-    ]
+    measured = [format_number(float(final.get(name, "nan"))) for name in measures]
     begin = [*(short_label(value) for value in cell.settings.values()), *measured]
     rows = []
     for document in cell.record.get("verdicts", ()):

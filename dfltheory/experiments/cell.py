@@ -156,7 +156,7 @@ class Cell:
         algorithm = parts["algorithm"]
         known = options_of("algorithm", algorithm["name"])
         missing = [name for name in sorted(self.scheduled) if name not in algorithm]
-        placeholders = {name: known[name].small_value for name in missing}
+        placeholders = {name: known[name].placeholder for name in missing}
         parts["algorithm"] = placeholders | algorithm
         with located(self.where):
             instance = Instance.of(parts, self.where, self.folder, own=self.trust)

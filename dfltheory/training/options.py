@@ -137,12 +137,15 @@ class Option:
         Whether the parameter has no default.
     document_type : object
         Its type in documents, with the range of numbers that it declares.
+    allowed : Range or None
+        The range of numbers that it declares.
     """
 
     hint: object
     default: object
     required: bool
     document_type: object
+    allowed: NumberRange | None = None
 
     @classmethod
     def of(
@@ -165,13 +168,24 @@ class Option:
             None if required else default,
             required,
             document_type(hint, allowed),
+            allowed if isinstance(allowed, NumberRange) else _declared_range(hint),
         )
 
     @property
-    def small_value(self) -> float:
-        """A small positive placeholder of the option's type."""
+    def placeholder(self) -> float:
+        """A number that the option may have, small if it may be small."""
+        if self.allowed is not None:
+            return self.allowed.example()
         takes_fractions = float in (self.hint, *typing.get_args(self.hint))
         return 1e-3 if takes_fractions else 1
+
+
+def _declared_range(hint: object) -> NumberRange | None:
+    """Return the range in a type hint, or in one of the types of a union."""
+    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
+        return range_in(hint)
+    ranges = map(range_in, typing.get_args(hint))
+    return next((declared for declared in ranges if declared is not None), None)
 
 
 def _without_ranges(hint: object) -> object:

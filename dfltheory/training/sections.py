@@ -135,9 +135,9 @@ def check_algorithm_section(table: Table, given_later: Collection[str] = ()) -> 
             f"algorithm.{lacking[0]}: is missing: {name} needs {', '.join(lacking)};"
             " set it, or add [theorem] with schedule = true"
         )
-    small_values = {option: about.small_value for option, about in required.items()}
+    placeholders = {option: about.placeholder for option, about in required.items()}
     with located("algorithm"):
-        make_algorithm({**small_values, **table})
+        make_algorithm({**placeholders, **table})
 
 
 def _with_network(document: Mapping[str, object]) -> dict[str, object]:

@@ -9,6 +9,7 @@ import pytest
 from dfltheory import bounds
 from dfltheory.cli import run
 from dfltheory.experiments.results import load_results
+from dfltheory.number_format import format_number
 from dfltheory.verdicts.compare import compare
 from tests.drawing import drawing
 
@@ -62,6 +63,20 @@ def test_the_table_has_a_row_for_each_cell(file, capsys, undrawn):
     assert "complete" in said
     assert "2 cells run, 0 kept from before, 0 failed: here" in said
     assert (file.parent / "here" / "results.csv").is_file()
+
+
+def test_table_shows_the_accuracy_of_cells_with_test_examples(file, capsys, undrawn):
+    digits = TEXT.replace('"quadratic"\nm = 4\nd = 2', '"digits"\nm = 4')
+    file.write_text(
+        digits.replace("rounds = 3", 'rounds = 3\nmetrics = ["client_accuracy"]')
+    )
+    assert run(["sweep", str(file), "--jobs", "1", "--out", "here"]) == 0
+    shown = capsys.readouterr().out
+    cells = load_results("here").cells
+    for name in ("accuracy", "client_accuracy"):
+        for cell in cells:
+            assert format_number(cell.record["final"][name]) in shown
+    assert "test accuracy" in shown
 
 
 def test_a_violated_bound_is_a_failed_check(file, capsys, monkeypatch, undrawn):

@@ -122,7 +122,7 @@ def document_with(section, name, option, value):
     if section == "algorithm":
         for required, about in options_of(section, name).items():
             if about.required:
-                options.setdefault(required, about.small_value)
+                options.setdefault(required, about.placeholder)
     if section == "topology":
         for required, about in options_of(section, name).items():
             if about.required:

@@ -1,13 +1,17 @@
 """Tasks are built from the sections of documents."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
 
 from dfltheory import tasks
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.errors import InputError
-from dfltheory.training.sections import make_task
+from dfltheory.number_ranges import NumberRange
+from dfltheory.training.sections import check_algorithm_section, make_task
 
 
 class FromFile(tasks.Quadratic):
@@ -30,3 +34,18 @@ def test_files_of_a_task_are_relative_to_the_folder_of_its_document(tmp_path):
 def test_document_without_a_folder_names_no_files():
     with pytest.raises(InputError, match=r"task\.path"):
         make_task(dict(TABLE), None)
+
+
+@dataclass(frozen=True)
+class Overrelaxed(Algorithm):
+    """An algorithm whose required hyperparameter exceeds 1."""
+
+    omega: float
+    ranges: ClassVar = {"omega": NumberRange(1, open_low=True)}
+
+
+def test_scheduled_hyperparameter_has_a_placeholder_in_its_own_range():
+    table = {"name": f"{__name__}:Overrelaxed"}
+    check_algorithm_section(table, given_later={"omega"})
+    with pytest.raises(InputError, match=r"algorithm\.omega"):
+        check_algorithm_section(table)
