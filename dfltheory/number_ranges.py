@@ -88,10 +88,10 @@ def checked_number(
         The parameter, for the message.
     value : object
         A finite number of Python or numpy; sweeps over arrays pass the latter.
-    allowed : Range or (description, function)
+    allowed : NumberRange or (description, function)
         The numbers that are allowed.
     integer : bool
-        Whether only integers are allowed, if ``allowed`` is a function; a Range states
+        Whether only integers are allowed, if ``allowed`` is a function; a NumberRange states
         that itself.
 
     Raises

@@ -60,7 +60,7 @@ def document_type(hint: object, allowed: Restriction | None = None) -> object:
     ----------
     hint : object
         Its type hint in Python.
-    allowed : Range or (description, function), optional
+    allowed : NumberRange or (description, function), optional
         The numbers that it may be.
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -137,7 +137,7 @@ class Option:
         Whether the parameter has no default.
     document_type : object
         Its type in documents, with the range of numbers that it declares.
-    allowed : Range or None
+    allowed : NumberRange or None
         The range of numbers that it declares.
     """
 
@@ -159,7 +159,7 @@ class Option:
             Its type hint, possibly annotated with a range.
         default : object
             Its default, or ``inspect.Parameter.empty``.
-        allowed : Range or (description, function), optional
+        allowed : NumberRange or (description, function), optional
             A range that is declared elsewhere.
         """
         required = default is _REQUIRED
