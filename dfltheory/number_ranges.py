@@ -91,8 +91,8 @@ def checked_number(
     allowed : NumberRange or (description, function)
         The numbers that are allowed.
     integer : bool
-        Whether only integers are allowed, if ``allowed`` is a function; a NumberRange states
-        that itself.
+        Whether only integers are allowed, if ``allowed`` is a function; a NumberRange
+        states that itself.
 
     Raises
     ------
