@@ -17,7 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
-from dfltheory.errors import InputError
+from dfltheory.errors import DFLTheoryError, InputError
 
 ReadValue = TypeVar("ReadValue")
 Read: TypeAlias = Callable[[str, object], ReadValue]
@@ -273,11 +273,22 @@ def named(
     return value
 
 
+def build_record(
+    place: str, make: Callable[..., ReadValue], values: Mapping[str, object]
+) -> ReadValue:
+    """Return ``make(**values)``; its errors are reported with their place."""
+    try:
+        return make(**values)
+    except DFLTheoryError as wrong:
+        raise InputError(f"{place}: {wrong}") from None
+
+
 __all__ = [
     "Read",
     "WrittenNumber",
     "any_number",
     "anything",
+    "build_record",
     "line",
     "mapping",
     "maybe",

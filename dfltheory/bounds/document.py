@@ -9,7 +9,6 @@ numerically stable form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, get_args
@@ -33,6 +32,7 @@ from dfltheory.documents import (
     Read,
     ReadValue,
     anything,
+    build_record,
     is_sequence,
     is_table,
     line,
@@ -243,7 +243,7 @@ def _scope(place: str, data: object) -> Scope:
         )
     if change is not None:
         scope_fields["sequence"] = _CHANGES[change]
-    return _build_record(place, Scope, scope_fields)
+    return build_record(place, Scope, scope_fields)
 
 
 _QUANTITY = record(
@@ -356,7 +356,7 @@ def theorem_from_document(document: object) -> Theorem:
         )
     except DFLTheoryError as wrong:
         raise InputError(f"theorem.definitions: {wrong}") from None
-    return _build_record("theorem", Theorem, read_fields)
+    return build_record("theorem", Theorem, read_fields)
 
 
 def _statement_readers(reader: _SymbolReader) -> dict[str, Read[Any]]:
@@ -366,7 +366,7 @@ def _statement_readers(reader: _SymbolReader) -> dict[str, Read[Any]]:
         return Condition(**record(sides)(place, data))
 
     def left_side(place: str, data: object) -> LeftSide:
-        return _build_record(place, LeftSide, record(left)(place, data))
+        return build_record(place, LeftSide, record(left)(place, data))
 
     formula = reader.formula
     sides = {"name": _line, "left": formula, "right": formula, "strict": truth}
@@ -391,13 +391,3 @@ def _statement_readers(reader: _SymbolReader) -> dict[str, Read[Any]]:
         "assumptions": _list(_line),
         "order": truth,
     }
-
-
-def _build_record(
-    place: str, make: Callable[..., ReadValue], values: Mapping[str, object]
-) -> ReadValue:
-    """Return ``make(**values)``; its errors are reported with their place."""
-    try:
-        return make(**values)
-    except DFLTheoryError as wrong:
-        raise InputError(f"{place}: {wrong}") from None

@@ -18,11 +18,11 @@ from dfltheory.checks.effective_steps import (
     DUAL,
     LASTING_MOMENTUM,
     MOMENTUM,
-    PLAIN_STEPS,
     FamilyConstants,
 )
 from dfltheory.checks.finding import AuditFinding, audit_check, error
 from dfltheory.checks.floor_instances import INSTANCES, Constants, FloorInstance
+from dfltheory.checks.floor_scope import cites_push_sum, covers, derived_algorithm
 from dfltheory.errors import InputError
 from dfltheory.graphs import assran_constants
 
@@ -31,8 +31,6 @@ _TRIED = 40  # most violations that are computed again in fractions
 _MOST_CHARACTERS = 24  # of a fraction that is printed in full
 _MOST_CLIENTS = 100_000
 """Largest number of clients that is tried for the smallest one with a violation."""
-_ADAPT_FIRST = {"order": "adapt-then-combine"}
-_NETWORKS = ("symmetric", "definition 1", "doubly stochastic", "column-stochastic")
 _STEPS = ("eta", "lam_admm", "rho")
 _DIGITS = 10**4
 """Cited constants of push-sum are rounded up to a multiple of 1 / _DIGITS."""
@@ -40,7 +38,7 @@ _DIGITS = 10**4
 
 def has_floors(theorem: Theorem) -> bool:
     """Return whether there is an instance inside its scope."""
-    return any(_covers(theorem, instance) for instance in INSTANCES)
+    return any(covers(theorem, instance) for instance in INSTANCES)
 
 
 @audit_check("floors")
@@ -50,79 +48,11 @@ def check_floors(theorem: Theorem) -> Iterator[AuditFinding]:
     An error has a point at which both are fractions.
     """
     for instance in INSTANCES:
-        if not _covers(theorem, instance):
+        if not covers(theorem, instance):
             continue
         fall = _find_violation(theorem, instance)
         if fall is not None:
             yield _finding(theorem, instance, fall)
-
-
-def _covers(theorem: Theorem, instance: FloorInstance) -> bool:
-    """Return whether the instance is certainly in scope, and its left side known."""
-    scope, left = theorem.scope, theorem.lhs
-    if theorem.order or theorem.kind not in ("theorem", "corollary"):
-        return False
-    if scope.participation != "full":
-        return False
-    if not instance.everywhere and (scope.two_blocks or left.start != 0):
-        return False
-    if instance.gossip and _cites_push_sum(theorem):
-        return False
-    if instance.mechanism and not set(instance.mechanism) & set(theorem.needs):
-        return False
-    if left.measure not in instance.measures:
-        return False
-    if left.aggregate not in instance.aggregates:
-        return False
-    return _algorithm(theorem, instance) is not None and _network_in_scope(
-        theorem, instance
-    )
-
-
-def _cites_push_sum(theorem: Theorem) -> bool:
-    """Return whether the bound contains C or q of the cited lemma.
-
-    These are not 1 and 0 for exact averages. The instance then has two clients.
-    """
-    return theorem.scope.push_sum == "cited" and bool({"C", "q"} & set(theorem.needs))
-
-
-def _algorithm(theorem: Theorem, instance: FloorInstance) -> str | None:
-    """Return an algorithm of the scope to which the derivation applies, or None."""
-    names = theorem.scope.algorithms
-    variants = dict(theorem.scope.hyperparameters)
-    if variants.pop("keep_momentum", False) and "DFedAvgM" in names:
-        names = (LASTING_MOMENTUM,)
-    for name in instance.algorithms:
-        if name not in names:
-            continue
-        if instance.everywhere or name not in (
-            *PLAIN_STEPS,
-            *MOMENTUM,
-            LASTING_MOMENTUM,
-            *DUAL,
-        ):
-            return name
-        if any(_ADAPT_FIRST.get(n) != v for n, v in variants.items()):
-            continue
-        if name == "DPSGD" and variants != _ADAPT_FIRST:
-            continue
-        return name
-    return None
-
-
-def _network_in_scope(theorem: Theorem, instance: FloorInstance) -> bool:
-    """Return whether the network of an instance is in scope.
-
-    It is a complete graph of equal weights, or has another eigenvalue.
-    """
-    if instance.everywhere:
-        return True
-    if instance.gossip:
-        known = "lam" in theorem.needs or "q" in theorem.needs
-        fixed = known and "fixed" in theorem.scope.sequence
-        return fixed and theorem.scope.network in _NETWORKS
-    return theorem.scope.network in (*_NETWORKS, "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +71,11 @@ def _random_setting(theorem: Theorem, instance: FloorInstance) -> FamilyConstant
     are exact.
     """
     rng = np.random.default_rng(0)
-    algorithm = _algorithm(theorem, instance)
+    algorithm = derived_algorithm(theorem, instance)
     single = algorithm == "DPSGD" or "K" not in theorem.needs
     K = 4.0 ** rng.integers(0, 1 if single else 4, _COUNT)
     m = 4.0 ** rng.integers(1, 9, _COUNT)
-    if _cites_push_sum(theorem):
+    if cites_push_sum(theorem):
         m = np.full(_COUNT, 2.0)
     T = 4.0 ** rng.integers(0, 26, _COUNT)
     L, size = (2.0 ** rng.integers(-8, 9, _COUNT) for _ in range(2))
@@ -204,7 +134,7 @@ def _constants(
 ) -> Constants:
     """Return the constants of an instance, C and q as the theorem means them."""
     known = instance.constants(numbers, theorem.lhs.measure)
-    if not _cites_push_sum(theorem):
+    if not cites_push_sum(theorem):
         return known
     cited = assran_constants(m=2, D=2, diameter=1)
     for name, value in (("C", cited.C), ("q", cited.q)):
@@ -354,7 +284,7 @@ def _fewest_clients(
 
     None if already the smallest m of the instance has one, or if no such m is found.
     """
-    if "m" not in theorem.needs or _cites_push_sum(theorem):
+    if "m" not in theorem.needs or cites_push_sum(theorem):
         return None
     step = 2 if instance.halves else 1
     clients = np.arange(step, _MOST_CLIENTS + 1, step, dtype=float)
@@ -395,7 +325,7 @@ def _finding(theorem: Theorem, instance: FloorInstance, fall: Fall) -> AuditFind
     cited = (
         "; C and q are those of Assran et al. (2019), Lemma 3, for two clients, rounded"
         " up"
-        if _cites_push_sum(theorem)
+        if cites_push_sum(theorem)
         else ""
     )
     ratio = float(fall.bound / fall.floor)

@@ -251,6 +251,23 @@ def _legend_height(labels: Sequence[str], count: int) -> float:
     return max(heights) + 8
 
 
+def write_above(ax: Axes, lines: Sequence[str]) -> None:
+    """Write lines between the title of a panel and its axes."""
+    if not lines:
+        return
+    ax.annotate(
+        "\n".join(lines),
+        (0, 1),
+        (0, 3),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=TEXT_SIZE,
+        linespacing=1.05,
+        color="0.25",
+        va="bottom",
+    )
+
+
 __all__ = [
     "Entries",
     "axes",
@@ -259,4 +276,5 @@ __all__ = [
     "notes_as_entries",
     "set_text_size",
     "styled_axes",
+    "write_above",
 ]

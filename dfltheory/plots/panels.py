@@ -16,7 +16,7 @@ from dfltheory.plots.groups import (
     refuted_note,
 )
 from dfltheory.plots.labels import formula, gap_label, horizon_label, label_points
-from dfltheory.plots.layout import set_text_size
+from dfltheory.plots.layout import set_text_size, write_above
 from dfltheory.plots.notation import (
     TEXT_SIZE,
     setting_in_symbols,
@@ -337,7 +337,7 @@ def _draw_block(
         used[place] = True
         draw_run(ax, verdicts)
         most = most_lines[place[0]]
-        _write_above(ax, lines + [""] * (most - len(lines)))
+        write_above(ax, lines + [""] * (most - len(lines)))
         title = _title(outcome, width, theorem)
         pad = 4 + _NOTE_LINE * most
         ax.set_title(title, fontsize=TEXT_SIZE, pad=pad)
@@ -354,23 +354,6 @@ def _wrapped_notes(verdicts: Sequence[Verdict], width: float) -> list[str]:
     for note in notes(verdicts, with_ratios=True):
         lines += wrapped(note, width).split("\n")
     return lines
-
-
-def _write_above(ax: Axes, lines: Sequence[str]) -> None:
-    """Write lines between the title of a panel and its axes."""
-    if not lines:
-        return
-    ax.annotate(
-        "\n".join(lines),
-        (0, 1),
-        (0, 3),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=TEXT_SIZE,
-        linespacing=1.05,
-        color="0.25",
-        va="bottom",
-    )
 
 
 def _note_lines(block: PanelOutcomes, width: float) -> int:

@@ -9,7 +9,8 @@ import sympy as sp
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
-from dfltheory.proofs.facts import Fact, over_all, rule, single_moment
+from dfltheory.proofs.averages import over_all
+from dfltheory.proofs.facts import Fact, rule, single_moment
 from dfltheory.proofs.hilbert_rules import HILBERT
 from dfltheory.proofs.moments import (
     DUAL,

@@ -9,7 +9,8 @@ import sympy as sp
 
 from dfltheory.bounds.real_numbers import real_expression
 from dfltheory.bounds.units import Expr
-from dfltheory.proofs.facts import Fact, over_all, rule, single_moment, young_weights
+from dfltheory.proofs.averages import over_all
+from dfltheory.proofs.facts import Fact, rule, single_moment, young_weights
 from dfltheory.proofs.moments import (
     Conclusion,
     Demand,

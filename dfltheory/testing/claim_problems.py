@@ -17,6 +17,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dfltheory import graphs
+from dfltheory.algorithms.base import Algorithm
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.graphs.matrices import to_dense
@@ -25,6 +26,7 @@ from dfltheory.tasks.quadratics import Quadratic
 from dfltheory.tasks.separable import Clipped
 from dfltheory.tasks.synthetic import Synthetic
 from dfltheory.testing.networks import column_stochastic_matrices, mixing_matrices
+from dfltheory.training.instance import Instance
 
 T = TypeVar("T")
 
@@ -265,3 +267,10 @@ def smallest_instance(problem: ClaimProblem, algorithm: object) -> str:
 def needs_bounded_gradients(theorem: Theorem) -> bool:
     """Return whether a theorem assumes bounded gradients or contains S2."""
     return theorem.scope.bounded_gradients or "S2" in theorem.needs
+
+
+def final_models(algorithm: Algorithm, problem: ClaimProblem) -> np.ndarray:
+    """Run an algorithm with one seed and return its final models."""
+    W = problem.W if algorithm.needs_topology else None
+    instance = Instance(problem.task, algorithm, W, problem.rounds, 1, problem.x0)
+    return np.asarray(instance.run(progress=False).x, dtype=float)

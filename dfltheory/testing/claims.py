@@ -33,6 +33,7 @@ from dfltheory.testing.claim_problems import (
     Draw,
     draw_hyperparameters,
     draw_problem,
+    final_models,
     instantiate,
     needs_bounded_gradients,
     network_strategy,
@@ -378,8 +379,8 @@ def _reduction_trial(
         hyperparameters["eta"] = draw(st.sampled_from([0.5, 0.1]))
         first = instantiate(subject, {**hyperparameters, **fixed})
         second = instantiate(other, hyperparameters)
-        models = _final_models(first, problem)
-        expected = _final_models(second, problem)
+        models = final_models(_checked_algorithm(first), problem)
+        expected = final_models(_checked_algorithm(second), problem)
         difference = float(np.abs(models - expected).max())
         if not difference <= 1e-9 * (1 + np.abs(expected).max()):
             instance = smallest_instance(problem, f"{first} against {second}")
@@ -390,14 +391,6 @@ def _reduction_trial(
         return None
 
     return trial
-
-
-def _final_models(algorithm: object, problem: ClaimProblem) -> np.ndarray:
-    """Run an algorithm with one seed and return its final models."""
-    checked = _checked_algorithm(algorithm)
-    W = problem.W if checked.needs_topology else None
-    instance = Instance(problem.task, checked, W, problem.rounds, 1, problem.x0)
-    return np.asarray(instance.run(progress=False).x, dtype=float)
 
 
 __all__ = ["BrokenClaimError", "check_claim"]

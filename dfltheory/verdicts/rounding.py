@@ -17,9 +17,8 @@ gradient steps damp a gradient, so that T is replaced by 1/(1 - lam) or 1/(eta K
 The step sizes of a run may differ from the schedule in their last digits. This relative
 error moves a model by the same fraction of its steps.
 
-Every error is relative to a magnitude of the run (:class:`~.run_sizes.Sizes`), so that
-units do not matter. The only absolute numbers are those of the floating-point format:
-squares below :data:`UNDERFLOW_LIMIT` count as zero.
+Errors are relative to magnitudes of the run (:class:`~.run_sizes.Sizes`), so that units
+do not matter. Squares below :data:`UNDERFLOW_LIMIT` count as zero.
 """
 
 from __future__ import annotations
