@@ -242,7 +242,7 @@ def unknown(theorem: Theorem) -> list[str]:
     drawn = {
         n
         for n in fields_of_algorithm & set(theorem.needs)
-        if n in GLOSSARY or _drawn(theorem.glossary[n])
+        if _drawn(theorem.glossary[n])
     }
     constants = OF_EVERY_CANDIDATE | OF_BLOCKS[theorem.scope.two_blocks]
     computed = constants | set(cls.implied)

@@ -172,7 +172,8 @@ class _Tie:
         self._function = function
 
     def __call__(self, *values: Any) -> Any:
-        return self._function(*values)[0]
+        with np.errstate(all="ignore"):  # such sizes are not admitted
+            return self._function(*values)[0]
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ AT_START = {"x0_sq": "model_sq", "x0_spread": "consensus"}
 """Maps facts of the start to the measure with the same value at round 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Start:
     """The known facts of the start of a run.
 

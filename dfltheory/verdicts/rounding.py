@@ -42,7 +42,7 @@ VALUE_STEPS = 16
 """Number of roundings in a value f(x), by its terms and their sum."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RoundingError:
     """Rounding error of a measured value v >= 0.
 

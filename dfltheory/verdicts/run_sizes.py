@@ -27,7 +27,7 @@ class BlockSteps(NamedTuple):
     L: FloatOrArray | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sizes:
     """Magnitudes of a run that determine its rounding errors.
 

@@ -12,7 +12,7 @@ from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative, positive
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.regions import draw
+from dfltheory.bounds.regions import draw_values
 from dfltheory.bounds.registry import Registry
 from dfltheory.bounds.symbols import with_quantities
 from dfltheory.bounds.theorem import Theorem
@@ -97,7 +97,7 @@ def quantities(draw_value) -> Quantity:
 @given(quantities(), st.integers(0, 1000))
 def test_drawn_values_are_in_the_range_of_their_quantity(quantity, seed):
     glossary = with_quantities((quantity,))
-    points = draw(["own"], 200, np.random.default_rng(seed), glossary)
+    points = draw_values(["own"], 200, np.random.default_rng(seed), glossary)
     quantity.check(points["own"])
     quantity.check(everyday(["own"], glossary)["own"])
 

@@ -145,7 +145,10 @@ def said(place, monkeypatch, capsys):
         (run, "audit"),
     ):
         monkeypatch.setattr(module, name, left_out)
-    for module, name in (("train", "save"), ("topology_report", "draw")):  # pictures
+    for module, name in (
+        ("train", "save_run"),
+        ("topology_report", "draw_topology"),
+    ):  # pictures
         owner = importlib.import_module(f"dfltheory.cli.{module}")
         monkeypatch.setattr(owner, name, lambda *args: None)
     monkeypatch.setattr(loop, "train", short)
