@@ -36,12 +36,9 @@ def ranges(names: str) -> dict[str, NumberRange]:
         If a hyperparameter has no standard range.
     """
     listed = (*names.split(), "decay", "weight_decay")
-    return {
-        checked_name("standard range of a hyperparameter", name, _STANDARD_RANGES): (
-            _STANDARD_RANGES[name]
-        )
-        for name in listed
-    }
+    for name in listed:
+        checked_name("standard range of a hyperparameter", name, _STANDARD_RANGES)
+    return {name: _STANDARD_RANGES[name] for name in listed}
 
 
 @cache

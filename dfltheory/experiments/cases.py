@@ -112,7 +112,7 @@ class Outcome:
 
 
 def perform(case: Case, progress: bool = False, run: History | None = None) -> Outcome:
-    """Run a case, or use its finished ``run``, and compare it with its variants_of."""
+    """Run a case, or use its finished ``run``, and compare it with its variants."""
     against = variants_of(case.key, case.variants) if case.key else ()
     if run is None:
         instance = case.runnable()
