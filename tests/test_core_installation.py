@@ -65,15 +65,6 @@ def test_core_installation_runs_make_validate(tmp_path):
     assert (tmp_path / "out" / "report.html").is_file()
 
 
-@pytest.mark.slow
-def test_core_installation_runs_an_experiment_of_make_validate(tmp_path):
-    finished = run_with_core_only(
-        "validation.run_all", "--only", "crossings", "--out", str(tmp_path / "out")
-    )
-    assert finished.returncode == 0, finished.stderr
-    assert (tmp_path / "out" / "report.html").is_file()
-
-
 def test_core_installation_names_the_missing_extra(tmp_path):
     finished = run_with_core_only(
         *("dfltheory", "bound", "dfedsam.theorem_4_5", "--variant", "corrected"),
