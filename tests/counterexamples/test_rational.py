@@ -4,6 +4,8 @@ and with hand calculations.
 
 import dataclasses
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -279,3 +281,11 @@ def test_clients_that_meet_again_are_not_extrapolated_as_separating(monkeypatch)
 def test_verify_rejects_other_instances_in_one_line(change, words):
     with pytest.raises(InputError, match=words):
         verify_rationally(trap(**change), CORRECTED)
+
+
+def test_the_verifier_does_not_import_torch():
+    code = (
+        "import sys, dfltheory.counterexamples.rational; sys.exit('torch' in"
+        " sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
