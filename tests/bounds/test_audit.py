@@ -108,6 +108,7 @@ def test_what_is_right_reaches_beyond_the_four_papers():
     assert {"lean", "pepit", "khaled2019", "li2020"} <= papers
 
 
+@pytest.mark.slow
 def test_audit_of_a_printed_theorem_finds_errors_with_their_commands():
     findings = audited("dfedsam.theorem_4_5", "printed")
     assert {"floors", "agreement", "units"} <= {f.check for f in errors(findings)}

@@ -630,6 +630,7 @@ def test_powers_of_different_quantities_are_different():
 # -- scripts
 
 
+@pytest.mark.slow
 def test_algorithm_is_compared_by_its_updates_not_by_name():
     theorem, script = stated()
     fact = last_fact()

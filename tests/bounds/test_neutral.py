@@ -45,6 +45,7 @@ def of_algorithm(one, algorithm, **quantities):
     return replace(one, key="own.theorem", variant="printed", scope=scope, **quantities)
 
 
+@pytest.mark.slow
 def test_every_mechanism_is_compared_with_a_registered_theorem():
     compared = {
         name

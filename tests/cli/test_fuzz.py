@@ -314,6 +314,7 @@ def test_odd_task_options(said, task):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_odd_hyperparameters(said):
     base = ["train", "--task=quadratic", "--m=4", "--rounds=1"]
     wrong = []

@@ -200,6 +200,7 @@ def test_without_a_theorem_the_report_shows_the_runs_and_the_failures(
     assert (file.parent / "here" / "figures" / "runs.pdf").is_file()
 
 
+@pytest.mark.slow
 def test_a_refuted_statement_is_never_just_said_to_hold_and_no_label_is_lost(
     file, capsys, undrawn
 ):

@@ -82,6 +82,7 @@ LAST = (
 """Gradient descent after T rounds, but measured at the default round T - 1."""
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("last", "found"), [("", 1), ('last = "T"\n', 0)])
 def test_falsify_finds_a_round_that_is_off_by_one(folder, capsys, last, found):
     text = LAST.replace('aggregate = "last"\n', f'aggregate = "last"\n{last}')

@@ -11,6 +11,7 @@ T, L, ETA, GAP, RHO = (SYMBOL[name] for name in ("T", "L", "eta", "f0_gap", "rho
 DESCENT = (SMALL_STEPS, NO_NOISE, COMPLETE)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("count", "value"), [("T", 5), ("K", 1), ("m", 2)])
 def test_falsify_searches_statements_that_fix_a_count(count, value):
     """Gradient descent: mean ||grad f||^2 <= 2 f0_gap/(eta T), and with eta K."""
@@ -30,6 +31,7 @@ def test_falsify_searches_statements_that_fix_a_count(count, value):
     assert found.instance.algorithm.K == 1
 
 
+@pytest.mark.slow
 def test_falsify_searches_statements_of_dfedsam_without_gossip_steps():
     """The bias of a SAM gradient is at most L rho."""
     theorem = statement(

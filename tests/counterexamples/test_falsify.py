@@ -291,6 +291,7 @@ def trap(path, variant="printed", x0=(0.0, 0.0), rho=1.0):
     return path
 
 
+@pytest.mark.slow
 def test_the_trap_of_sam_by_hand_tends_to_the_ratio_that_is_known(tmp_path):
     found = replay(trap(tmp_path / "trap.json"))
     assert found.violated
@@ -371,6 +372,7 @@ def test_families_of_one_name_are_counted_together():
     )
 
 
+@pytest.mark.slow
 def test_a_condition_without_a_step_size_leaves_the_steps_alone():
     """sum_t
 

@@ -263,6 +263,7 @@ def test_noise_on_gradients_that_bend_is_refused():
         CandidateBatch.of(Instance(task, DFedSAM(0.1, 1, 0.0), np.ones((1, 1)), 3))
 
 
+@pytest.mark.slow
 def test_the_limit_cycle_of_sam_counts_for_ever():
     """With f' = x for x > 0 and k x for x < 0, a step of SAM leads from a to -b, and
     the next one back.

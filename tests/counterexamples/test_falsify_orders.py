@@ -166,6 +166,7 @@ def test_the_printed_orders_that_are_false_diverge(key, variant, name, parameter
     )
 
 
+@pytest.mark.slow
 def test_the_ratio_to_a_theorem_with_the_noise_of_the_heads_does_not_grow():
     theorem, member = (
         dfl.bounds.get("dfedmdc.theorem_2", "appendix"),
@@ -208,6 +209,7 @@ eta = "1/(L*sqrt(K*T))"
 NOISE_ALONE = {"T": 16.0, "K": 2.0, "m": 2.0, "gap": 2.0, "L": 0.5, "sigma": 300.0}
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("formula", "parameter"),
     [
@@ -246,6 +248,7 @@ def test_noisy_clients_have_the_expectation_of_the_closed_form():
     assert values["sigma_l"] == 300.0
 
 
+@pytest.mark.slow
 def test_sam_never_moves_the_clients_of_a_trap_and_their_ratio_grows():
     """As T grows, rho = rho0/sqrt(T) and f - f* shrink together (DFedSAM-E13)."""
     theorem = dfl.bounds.get("dfedsam.corollary_4_6", "printed")

@@ -650,6 +650,7 @@ def test_the_page_publishes_the_power_as_a_bracket():
     assert f"between {100 * low:.0f} % and {100 * high:.0f} %" in text
 
 
+@pytest.mark.slow
 def test_audited_papers_and_controls_are_counted_separately():
     def outcome(key, variant, violated):
         return {"key": key, "variant": variant, "violated": violated}
@@ -685,6 +686,7 @@ def test_the_page_states_by_what_factor_the_search_exceeds_the_core():
     assert f"by a factor of {page.excess(largest):.3g} for `{largest['key']}`" in text
 
 
+@pytest.mark.slow
 def test_what_is_not_known_to_be_false_is_a_planted_version_and_the_reason_holds():
     versions = {
         (theorem.key, name) for theorem in examined() for name, _ in planted(theorem)

@@ -164,6 +164,7 @@ def test_a_copy_of_a_true_theorem_under_another_key_is_searched_and_not_refuted(
     assert finding.evaluations > 0
 
 
+@pytest.mark.slow
 def test_the_averaging_algorithm_with_momentum_is_searched_as_any_other():
     """No registered statement covers DFedAvgM; the scope fixes its momentum."""
     theorem = dpsgd(algorithms=("DFedAvgM",), hyperparameters={"K": 1, "alpha": 0.5})

@@ -90,6 +90,7 @@ def test_sam_is_stationary_in_the_trap(eta, K, Q, w, rho, cube):
         assert width == rho
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=5)
 @given(**STEPS, cube=st.floats(0, 1))
 def test_opposing_gradients_hold_the_mean_up_where_f_has_a_slope(eta, K, Q, w, cube):
@@ -242,6 +243,7 @@ ADMM = {"eta": 0.01, "penalty": 0.05, "K": 3}
 """A penalty that is neither a step size nor eta K."""
 
 
+@pytest.mark.slow
 def test_unbalanced_duals_separate_clients_by_the_closed_form_of_the_penalty():
     eta, penalty, K = ADMM.values()
     at = RoundData(

@@ -135,6 +135,7 @@ def false_statement():
     return replace(theorem, key="mine.theorem", parts=parts)
 
 
+@pytest.mark.slow
 def test_noise_over_a_long_horizon_refutes_a_lost_number_of_steps(tmp_path):
     theorem = false_statement()
     finding = dfl.falsify(theorem, candidates=10)

@@ -28,6 +28,7 @@ def containing(name, two_blocks):
     )
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("two_blocks", [False, True])
 def test_candidates_have_each_quantity_or_the_statement_is_refused(two_blocks):
     searched = set()

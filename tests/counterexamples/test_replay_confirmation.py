@@ -248,6 +248,7 @@ STILL_MOVING = {
 """A run that is not stationary when the core ends it."""
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("aggregate", "violated"), [("max", True), ("mean", False), ("min", False)]
 )
@@ -264,6 +265,7 @@ def test_first_rounds_refute_a_bound_on_the_maximum_at_any_horizon(aggregate, vi
     assert seen == (exact if violated else None)
 
 
+@pytest.mark.slow
 def test_unknown_rounds_of_a_measure_with_a_sign_do_not_count_as_zero(monkeypatch):
     theorem = bounds.get("dfedadmm.theorem_1", "corrected_no_bounded_gradients")
     changed = replace(theorem, lhs=replace(theorem.lhs, aggregate="max"))

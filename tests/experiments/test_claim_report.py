@@ -81,6 +81,7 @@ def test_outcome_follows_from_search_and_status(searched, outcome):
     assert report.outcome(refuted) == "REFUTED"
 
 
+@pytest.mark.slow
 def test_false_statement_is_reported_as_refuted(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = PAIRS / "convex_constant.toml"

@@ -264,6 +264,7 @@ def test_terminal_lists_the_first_of_many_reasons(study, capsys):
     assert "and 8 more reasons" in out
 
 
+@pytest.mark.slow
 def test_no_panel_cuts_off_what_it_shows():
     """Panels share their axes, so the last panel must not set limits for all."""
     outcomes = [

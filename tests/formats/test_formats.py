@@ -156,6 +156,7 @@ def test_refuting_instance_of_a_version_is_replayed(file):
     assert finding.ratio == pytest.approx(document["ratio"], rel=1e-9)
 
 
+@pytest.mark.slow
 @saved("growing_family.json")
 def test_growing_family_of_a_version_is_replayed(file):
     family = read_document(file)["divergence"]

@@ -148,6 +148,7 @@ def test_golden_table_random_out_degree_10_of_100():
 # -- the definition
 
 
+@pytest.mark.slow
 @given(column_stochastic_matrices())
 def test_constants_of_a_matrix_are_the_definition(P):
     c = graphs.push_sum_constants(P)

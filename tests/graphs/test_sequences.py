@@ -286,6 +286,7 @@ def test_large_losses_are_safe(scale):
     assert P[0, 3] == 0.5
 
 
+@pytest.mark.slow
 def test_the_draw_is_sequential_sampling_without_replacement():
     """Compares the frequencies of client 0's pairs with Eq. 2 applied twice, within 5
     standard deviations.

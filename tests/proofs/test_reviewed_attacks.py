@@ -95,6 +95,7 @@ def answer_to_child(monkeypatch, parent, child, script):
     return comparison.check(child, CHILD, {script.claim: script})
 
 
+@pytest.mark.slow
 def test_corollary_has_no_mechanism_that_its_parent_lacks(monkeypatch):
     parent = without_sam()
     small = s.L**2 * s.rho**2 / 10**12
@@ -305,6 +306,7 @@ def test_a_proof_gives_an_upper_bound(kind):
     assert answer.missing == (f"a proof gives an upper bound, not a {kind}",)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "scope",
     [
@@ -322,6 +324,7 @@ def test_a_proof_covers_special_cases_of_its_rounds_alone(scope):
     assert len(comparison.check(wider, SCRIPT).missing) == 1
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "hyperparameters", [{"Q": 1}, {"rho": "any"}, {"alpha": 0.0}, {"K": 1}]
 )

@@ -200,6 +200,7 @@ def test_step_size_that_an_equality_fixes_is_used():
     assert "exceeds the bound" in message
 
 
+@pytest.mark.slow
 def test_theorem_with_two_step_sizes_passes():
     mine = type("Mine", (dfl.algorithms.DFedADMM,), {})
     check(
@@ -324,6 +325,7 @@ def collected(folder, monkeypatch, capsys, *files):
     return [line for line in lines if "::" in line]
 
 
+@pytest.mark.slow
 def test_claim_of_imported_class_is_collected_once_where_it_is_defined(
     tmp_path, monkeypatch, capsys
 ):
@@ -335,6 +337,7 @@ def test_claim_of_imported_class_is_collected_once_where_it_is_defined(
     assert only.startswith("test_claim_z.py::Mine")
 
 
+@pytest.mark.slow
 def test_claim_of_class_outside_of_tests_is_collected_by_the_first_importing_module(
     tmp_path, monkeypatch, capsys
 ):

@@ -89,6 +89,7 @@ def test_minibatches_are_independent_uniform_draws():
     assert stats.chisquare(observed, list(expected.values())).pvalue > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("participation", [0.5, 0.75])
 def test_every_group_of_clients_is_sampled_equally_often(participation):
     """The server's model after two rounds names both groups."""

@@ -246,6 +246,7 @@ assert not [n for n in set(sys.modules) - before if n.startswith(("scipy.dataset
 """
 
 
+@pytest.mark.slow
 def test_names_of_algorithms_import_nothing_that_a_module_would_fetch():
     ended = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -101,6 +101,7 @@ def test_what_is_replaced_is_what_the_document_says():
         other.document()
 
 
+@pytest.mark.slow
 def test_every_run_of_the_registry_has_a_document():
     for name, kind in dfl.algorithms.ALGORITHMS.items():
         made = dfl.Instance.of(

@@ -79,6 +79,7 @@ def test_only_those_that_were_sampled_are_asked_for_gradients(
     assert max(asked) == min(most, clients)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", SERVER)
 @pytest.mark.parametrize("case", ["mlp", "convolution"])
 def test_sampled_clients_several_at_a_time_work_as_one_at_a_time(

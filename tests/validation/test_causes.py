@@ -154,6 +154,7 @@ def test_every_witness_is_cited_and_every_cited_witness_is_saved():
     assert saved == cited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", WITNESSED, ids=lambda mistake: mistake.id)
 def test_a_saved_witness_refutes_again_and_its_erratum_alone_excludes_it(mistake):
     file = DOCS / "witnesses" / f"{mistake.id}.json"

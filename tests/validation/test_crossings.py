@@ -49,6 +49,7 @@ def test_the_o_of_dfedsmdc_grows_and_the_corrected_bound_is_never_reached(family
     assert max(corrected.ratios) < 1
 
 
+@pytest.mark.slow
 def test_the_trap_holds_sam_and_not_plain_descent():
     case = experiment.cases()[0].with_run(rounds=600)
     outcome = perform(case)

@@ -162,6 +162,7 @@ def test_stated_values_and_gaps():
     assert found["gap of the directed_exponential"].verdict == "holds"
 
 
+@pytest.mark.slow
 def test_the_suite_writes_its_claims_and_ends_in_the_scorecard(
     tmp_path, capsys, monkeypatch, undrawn
 ):

@@ -103,6 +103,7 @@ def test_rule_that_ignores_its_hyperparameter_shows_no_effect(
     assert {claim.verdict for claim in claims_of(True)}.isdisjoint({"holds"})
 
 
+@pytest.mark.slow
 def test_one_noise_for_all_clients_shows_no_speed_up(monkeypatch):
     """If the floor were the same for every m, the claim that it decreases as 1/m would
     be violated.

@@ -116,6 +116,7 @@ def test_program_with_noise_gets_verdict_of_train_and_overlapping_interval(
     assert trained.measured.low <= high
 
 
+@pytest.mark.slow
 def test_program_in_float32_is_compared_with_its_own_rounding(tmp_path, capsys):
     """Digits that only float64 has cannot decide a verdict on a float32 run."""
     task, W = problem(0.0)

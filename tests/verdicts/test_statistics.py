@@ -389,6 +389,7 @@ SEPARATE = {
 }
 
 
+@pytest.mark.slow
 @few_and_many(sorted(SEPARATE), ["a dip, 8 seeds"])
 def test_coverage_where_one_round_is_far_below_the_others(case, trials):
     """The upper end is sharp and fails in about 2.5 percent; the lower one is
@@ -445,6 +446,7 @@ def test_limits_of_student_fail_the_minimum():
     assert students > 0.3
 
 
+@pytest.mark.slow
 def test_measured_coverage_of_limits_at_several_horizons():
     rng, fails = np.random.default_rng(4), np.zeros(24)
     for _ in range(100):

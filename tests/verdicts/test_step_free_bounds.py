@@ -113,6 +113,7 @@ def test_compare_judges_contraction_of_algorithm_without_step_size():
     assert dfl.compare(run, contraction(1e-6)).kind == "violated"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("algorithm", [Gossip, GossipDescent])
 def test_falsify_searches_bound_without_step_size(algorithm):
     changes = DESCENT if algorithm is GossipDescent else {}
