@@ -68,11 +68,12 @@ def competitors(
 
     Registered statements are theorems, corollaries, rates and lower bounds.
     """
-    statements: list[Theorem] = []
-    for reference in theorems or ():
-        statements += load_all(reference)
-    if not theorems:
+    if theorems is None:
         statements = [t for t in registry.statements() if t.kind in COMPARED_KINDS]
+    elif theorems:
+        statements = [t for reference in theorems for t in load_all(reference)]
+    else:
+        raise InputError("theorems is empty: name at least one, or leave it out")
     selected = tuple(t for t in statements if t.lhs.measure == measure)
     if not selected:
         raise UnknownNameError(

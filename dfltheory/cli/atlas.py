@@ -71,9 +71,9 @@ def atlas(
     from dfltheory.bounds.reference import load_all
 
     values: dict[str, Any] = {**assigned_values(context, set_)}  # checked below
-    theorems = [
-        theorem for name in key or () for theorem in load_all(name, trust=trust)
-    ]
+    theorems = None
+    if key:
+        theorems = [t for name in key for t in load_all(name, trust=trust)]
     check_constants(values, engine.competitors(measure, theorems))
     network = None
     if topology is not None:
@@ -90,7 +90,7 @@ def atlas(
     result = engine.atlas(
         run,
         measure=measure,
-        theorems=theorems or None,
+        theorems=theorems,
         topology=network,
         truth=truth,
         **values,

@@ -291,6 +291,8 @@ def test_unknown_words_are_refused():
         dfl.atlas(measure="two_block", theorems=[DESCENT])
     with pytest.raises(UnknownNameError, match="grad_norm_sq"):
         competitors("grad_norm")
+    with pytest.raises(InputError):
+        dfl.atlas(theorems=[])
     with pytest.raises(UnknownNameError, match="constant"):
         dfl.atlas(lamb=0.5)
     with pytest.raises(InputError, match="must be"):
