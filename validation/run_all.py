@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dfltheory.cli.guard import ended
+from dfltheory.cli.guard import exit_status
 from dfltheory.experiments.report import Study
 from dfltheory.files import check_writable
 from validation import (
@@ -190,4 +190,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(ended(main))
+    sys.exit(exit_status(main))

@@ -98,7 +98,7 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = {
 """Algorithms by their lower-case names."""
 
 
-SPOKEN: dict[str, tuple[type[Algorithm[Any]], dict[str, int], str | None]] = {
+ALIASES: dict[str, tuple[type[Algorithm[Any]], dict[str, int], str | None]] = {
     "dfedsammgs": (DFedSAM, {"Q": 4}, None),
     "asyng": (OSGP, {}, None),
     "dfedsgpsms": (DFedSGPSM, {}, "loss_driven"),
@@ -140,7 +140,7 @@ def register(kind: AlgorithmKind) -> AlgorithmKind:
         )
     check_class(kind)
     key = _key(kind.__name__)
-    is_built_in = key in ALGORITHMS or key in SPOKEN
+    is_built_in = key in ALGORITHMS or key in ALIASES
     if is_built_in or not _is_same_class(_REGISTERED.get(key, kind), kind):
         raise InputError(
             f"there is already an algorithm called {key}: rename {kind.__qualname__}"
@@ -184,13 +184,15 @@ def get(name: str) -> type[Algorithm[Any]]:
         If there is no such algorithm.
     """
     key = _key(name)
-    kind = ALGORITHMS.get(key) or _REGISTERED.get(key) or spoken(name)[0]
+    kind = ALGORITHMS.get(key) or _REGISTERED.get(key) or resolve_alias(name)[0]
     if kind is None:
         raise UnknownNameError("algorithm", name, set(names()))
     return kind
 
 
-def spoken(name: str) -> tuple[type[Algorithm[Any]] | None, dict[str, int], str | None]:
+def resolve_alias(
+    name: str,
+) -> tuple[type[Algorithm[Any]] | None, dict[str, int], str | None]:
     """Resolve an alias from papers, for example DFedSAM-MGS.
 
     Parameters
@@ -207,7 +209,7 @@ def spoken(name: str) -> tuple[type[Algorithm[Any]] | None, dict[str, int], str 
     network : str or None
         Name of the network that the alias implies, for example "loss_driven".
     """
-    return SPOKEN.get(_key(name), (None, {}, None))
+    return ALIASES.get(_key(name), (None, {}, None))
 
 
 def _key(name: str) -> str:

@@ -99,7 +99,7 @@ class DisPFL(Algorithm[MaskedState]):
         """True, because masks are random."""
         return True
 
-    def living(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    def active_weights(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """Return the number of active weights of each layer, equal for all clients."""
         density = 1 - self.sparsity
         return _active_counts(tuple(map(tuple, shapes)), density, self.density == "erk")
@@ -110,7 +110,7 @@ class DisPFL(Algorithm[MaskedState]):
         scores = sum_over_clients(uniform) if self.first == "common" else uniform
         mask = torch.zeros_like(scores, dtype=torch.uint8)
         clients = max(1, 10**6 // x0.shape[-1])  # at a time, to limit memory
-        counts = self.living(grad.shapes)
+        counts = self.active_weights(grad.shapes)
         for first in range(0, scores.shape[1], clients):
             part = mask[:, first : first + clients]
             part_scores = scores[:, first : first + clients]
@@ -166,10 +166,10 @@ class DisPFL(Algorithm[MaskedState]):
         else:
             scores = grad(y, grad.sample()).abs_()
         new_mask = mask.clone()
-        for block, active in zip(grad.blocks, self.living(grad.shapes)):
+        for block, active in zip(grad.blocks, self.active_weights(grad.shapes)):
             if active < block.stop - block.start:  # full layers do not change
                 count = math.ceil(rate * active * (1 - _ROUNDING))
-                new_mask[..., block] = reborn(
+                new_mask[..., block] = exchanged_mask(
                     y[..., block], scores[..., block], mask[..., block], count
                 )
         return new_mask
@@ -190,7 +190,7 @@ class DisPFL(Algorithm[MaskedState]):
         return replace(state, x=x, sent=None)
 
 
-def reborn(y: Tensor, promise: Tensor, mask: Tensor, count: int) -> Tensor:
+def exchanged_mask(y: Tensor, promise: Tensor, mask: Tensor, count: int) -> Tensor:
     """Exchange active weights of one layer.
 
     Parameters

@@ -30,9 +30,9 @@ from dfltheory.cli.guard import (
     TRAINING,
     Command,
     Group,
-    ended,
+    escape_unencodable,
+    exit_status,
     flushed,
-    lenient,
     print_errors,
     usage_message,
 )
@@ -135,8 +135,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command, by default that of ``sys.argv``, and return its exit status."""
-    lenient()
-    return ended(partial(_run, arguments))
+    escape_unencodable()
+    return exit_status(partial(_run, arguments))
 
 
 def _pipe_is_closed(stop: SystemExit) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, TrustOption, emit, leave
+from dfltheory.cli.output import AsJson, TrustOption, emit, exit_unless
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def audit(
     )
     text = "\n".join([*(str(f) for f in shown), summary])
     emit(document, text, json)
-    leave(not counts["error"])
+    exit_unless(not counts["error"])
 
 
 def _unregistered(key: str, variant: str | None, trust: bool) -> list[Theorem]:

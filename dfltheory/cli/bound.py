@@ -17,7 +17,7 @@ from dfltheory.cli.output import (
     assigned_values,
     check_picture,
     emit,
-    leave,
+    exit_unless,
 )
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
@@ -384,4 +384,4 @@ def _evaluate(
         lines.append(f"  {word}  {condition.name}  (slack {slack:.4g})")
     lines.append(f"status: {theorem.status}")
     emit(document, "\n".join(lines), as_json)
-    leave(holds)
+    exit_unless(holds)

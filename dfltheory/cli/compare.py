@@ -16,7 +16,7 @@ from dfltheory.cli.output import (
     assigned_values,
     check_picture,
     emit,
-    leave,
+    exit_unless,
     on_the_line,
 )
 from dfltheory.errors import InputError, checked_name
@@ -161,7 +161,7 @@ def compare(
         text += f"\nwrote {written}"
     document = verdict.to_dict() | {"run": str(run), "written": written}
     emit(document, text, as_json)
-    leave(verdict.kind != "violated")
+    exit_unless(verdict.kind != "violated")
 
 
 def _report(verdict: Verdict, history: History, path: Path) -> Study:
@@ -254,7 +254,7 @@ def _divided(
 
     kind = builder("algorithm", name)
     by_name = {kind.glossary.get(f.name, f.name): f.name for f in fields(kind)}
-    hyperparameters: dict[str, Any] = dict(algorithms.spoken(name)[1])
+    hyperparameters: dict[str, Any] = dict(algorithms.resolve_alias(name)[1])
     others = {}
     for key, value in values.items():
         if key in by_name:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dfltheory.cli.guard import Command
-from dfltheory.cli.output import AsJson, console, emit, leave
+from dfltheory.cli.output import AsJson, console, emit, exit_unless
 
 if TYPE_CHECKING:
     from dfltheory.tasks.images import ImageSet
@@ -131,7 +131,7 @@ def verify(
         "\n".join([f"data root {root}", *lines]),
         json,
     )
-    leave(not failed)
+    exit_unless(not failed)
 
 
 @app.command("show", cls=Command)

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dfltheory.cli.guard import keeping
-from dfltheory.cli.output import AsJson, TrustOption, Variant, emit, leave, on_the_line
+from dfltheory.cli.output import (
+    AsJson,
+    TrustOption,
+    Variant,
+    emit,
+    exit_unless,
+    on_the_line,
+)
 from dfltheory.cli.simplification import (
     AUTOMATIC,
     show_stored,
@@ -264,7 +271,7 @@ def _search(
     simplify_hit(finding, file, seconds, checks, as_json)
     if not as_json:
         print(f"{_describe_contents(finding)}: {file}")
-    leave(not finding.violated)
+    exit_unless(not finding.violated)
 
 
 def _warnings(theorem: Theorem) -> list[str]:
@@ -292,7 +299,7 @@ def _replay(file: Path, theorem: Theorem | None, as_json: bool) -> None:
         print(f"{_describe_contents(finding)}: {file}")
     if finding.undecided:
         raise typer.Exit(2)
-    leave(not finding.violated)
+    exit_unless(not finding.violated)
 
 
 def _control(theorem: Theorem, name: str) -> Theorem:
@@ -324,7 +331,7 @@ def _replay_exactly(file: Path, given: Theorem | None, as_json: bool) -> None:
     }
     document = sides | {"why": comparison.why, "values": fields}
     emit(document, str(comparison), as_json)
-    leave(comparison.left <= comparison.right)
+    exit_unless(comparison.left <= comparison.right)
 
 
 def _save(

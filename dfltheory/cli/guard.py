@@ -351,7 +351,7 @@ def keeping(kept: str) -> Iterator[None]:
         raise
 
 
-def ended(work: Callable[[], int]) -> int:
+def exit_status(work: Callable[[], int]) -> int:
     """Run ``work`` and return its exit status.
 
     An error is printed as one line, or one for each of its problems; the status is 2.
@@ -376,7 +376,7 @@ def print_errors(*messages: str) -> int:
     return 2
 
 
-def lenient() -> None:
+def escape_unencodable() -> None:
     """Escape characters that the encoding of a stream lacks.
 
     An example is Greek characters on an ASCII terminal.

@@ -99,7 +99,7 @@ def emit(
         sys.stdout.write(text.rstrip("\n") + "\n")
 
 
-def leave(ok: bool) -> None:
+def exit_unless(ok: bool) -> None:
     """Exit with status 1 if a check failed."""
     if not ok:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, TrustOption, emit, leave
+from dfltheory.cli.output import AsJson, TrustOption, emit, exit_unless
 from dfltheory.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def prove(
         "export": None if export is None or not answer.proved else str(export),
     }
     emit(document, str(answer), json)
-    leave(answer.proved)
+    exit_unless(answer.proved)
 
 
 def _flat(theorem: Theorem, script: Proof, others: Mapping[str, Proof]) -> str:

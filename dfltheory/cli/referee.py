@@ -10,7 +10,14 @@ from typing import Annotated
 
 import typer
 
-from dfltheory.cli.output import AsJson, TrustOption, Variant, emit, leave, on_the_line
+from dfltheory.cli.output import (
+    AsJson,
+    TrustOption,
+    Variant,
+    emit,
+    exit_unless,
+    on_the_line,
+)
 from dfltheory.errors import InputError
 
 
@@ -125,4 +132,4 @@ def referee(
     if written.counterexample is not None:
         lines.append(f"counterexample: {written.counterexample}")
     emit(document, "\n".join(lines), json)
-    leave(written.outcome != "REFUTED" and not written.errors)
+    exit_unless(written.outcome != "REFUTED" and not written.errors)

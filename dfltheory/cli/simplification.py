@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dfltheory.cli.output import emit, leave
+from dfltheory.cli.output import emit, exit_unless
 from dfltheory.errors import DFLTheoryError, InputError
 from dfltheory.files import alone, check_writable
 
@@ -39,7 +39,7 @@ def simplify_file(
     document = finding.to_dict() | {"file": str(target)}
     contents = "family of problems" if finding.growing else "counterexample"
     emit(document, "\n".join([*lines, f"{contents}: {target}"]), as_json)
-    leave(ok=finding.growing)
+    exit_unless(ok=finding.growing)
 
 
 def _simplified(file: Path, given: Theorem | None) -> tuple[Finding, list[str]]:
@@ -131,7 +131,7 @@ def show_stored(reference: str, as_json: bool) -> None:
     if simple:
         document["simplified"] = list(simple)
     emit(document, "\n".join(lines), as_json)
-    leave(not status.refuted)
+    exit_unless(not status.refuted)
 
 
 __all__ = ["AUTOMATIC", "show_stored", "simplify_file", "simplify_hit"]

@@ -22,7 +22,7 @@ from dfltheory.cli.output import (
     assignments,
     console,
     emit,
-    leave,
+    exit_unless,
 )
 from dfltheory.errors import InputError
 from dfltheory.files import check_writable
@@ -144,7 +144,9 @@ def sweep(
     report = write_report(done.results, tuple(axis.fields for axis in experiment.axes))
     if not as_json:
         print(f"report: {report}")
-    leave(not done.count("failed") and not any(map(_has_violation, done.results.cells)))
+    exit_unless(
+        not done.count("failed") and not any(map(_has_violation, done.results.cells))
+    )
 
 
 def _cell_document(cell: CellResult) -> dict[str, object]:

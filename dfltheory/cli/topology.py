@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from dfltheory.cli.guard import Command
-from dfltheory.cli.output import AsJson, assignments, check_picture, emit, leave
+from dfltheory.cli.output import AsJson, assignments, check_picture, emit, exit_unless
 from dfltheory.errors import InputError
 
 
@@ -156,7 +156,7 @@ def show_topology(
     emit(document, description_text(document), as_json)
     if plot is not None and network is not None:
         draw_topology(*network, document["weights"], plot)
-    leave(document["ok"])
+    exit_unless(document["ok"])
 
 
 @app.command("check", cls=Command)
@@ -225,7 +225,7 @@ def check_matrix_file(
         | report_document(report)
     )
     emit(document, str(report) + _numbering(names), as_json)
-    leave(report.ok)
+    exit_unless(report.ok)
 
 
 def _numbering(names: list[str] | None) -> str:

@@ -21,7 +21,7 @@ from dfltheory.cli.output import (
     assigned_values,
     changes,
     emit,
-    leave,
+    exit_unless,
     network_field,
     on_the_line,
 )
@@ -251,7 +251,7 @@ def train(
     if on_the_line(context, "dirichlet"):
         take_dirichlet_partition(given, config)
     if on_the_line(context, "topology") or (
-        config is None and algorithms.spoken(algorithm)[2] is None
+        config is None and algorithms.resolve_alias(algorithm)[2] is None
     ):
         folder = Path() if config is None else config.parent
         field, network = network_field(topology, folder)
@@ -303,4 +303,4 @@ def _print_and_save(
         save_run(history, document, out)
         if not as_json:
             print(f"written to {out}")
-    leave(history.diverged_at is None)
+    exit_unless(history.diverged_at is None)

@@ -20,8 +20,8 @@ from dfltheory.cli.output import (
     assignments,
     changes,
     emit,
+    exit_unless,
     first_task,
-    leave,
     network_field,
     on_the_line,
 )
@@ -368,4 +368,4 @@ def _print_and_save(study: Study, out: Path | None, as_json: bool) -> None:
         study.save(out)
         if not as_json:
             print(f"report: {report}")
-    leave(all(verdict.kind != "violated" for _, verdict in study.verdicts))
+    exit_unless(all(verdict.kind != "violated" for _, verdict in study.verdicts))

@@ -12,7 +12,7 @@ from dfltheory.errors import DFLTheoryError, GraphError, InputError, MissingExtr
 from dfltheory.graphs.adjacency_weights import with_diagonal
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.graph_types import Graph
-from dfltheory.graphs.matrices import Matrix, adjacency, real, settle
+from dfltheory.graphs.matrices import Matrix, adjacency, as_sparse_or_dense, real
 
 
 def fastest_mixing(
@@ -59,11 +59,11 @@ def fastest_mixing(
             f"least = {least} must be in [0, {largest:.6g}] (1/(1 + largest degree))"
         )
     if m == 1:
-        return settle(sp.csr_array(np.ones((1, 1))), sparse)
+        return as_sparse_or_dense(sp.csr_array(np.ones((1, 1))), sparse)
     i, j = sp.coo_array(sp.triu(A, 1)).coords
     optimum = _solve_fastest_mixing(i, j, m, least)
     W = with_diagonal(np.r_[i, j], np.r_[j, i], np.r_[optimum, optimum], m)
-    return settle(W, sparse)
+    return as_sparse_or_dense(W, sparse)
 
 
 def _solve_fastest_mixing(

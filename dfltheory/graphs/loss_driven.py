@@ -9,7 +9,7 @@ import numpy as np
 
 from dfltheory.errors import InputError
 from dfltheory.graphs.adjacency_weights import column_stochastic_of
-from dfltheory.graphs.matrices import Matrix, settle
+from dfltheory.graphs.matrices import Matrix, as_sparse_or_dense
 from dfltheory.graphs.round_matrices import arcs_to, check_links
 from dfltheory.number_ranges import PositiveInt
 
@@ -61,7 +61,7 @@ class LossDriven:
             noisy = self._logits(f, rows)
             noisy += rng.gumbel(size=noisy.shape)
             targets[rows] = np.argpartition(-noisy, k - 1, axis=1)[:, :k]
-        return settle(column_stochastic_of(arcs_to(targets)), None)
+        return as_sparse_or_dense(column_stochastic_of(arcs_to(targets)), None)
 
     def probabilities(self, losses: np.ndarray) -> np.ndarray:
         """Return the probabilities of the first draw of each client (rows).

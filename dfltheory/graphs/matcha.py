@@ -13,7 +13,13 @@ from dfltheory.errors import DFLTheoryError, GraphError, InputError
 from dfltheory.graphs.connectivity import check_connected
 from dfltheory.graphs.convex_weights import convex_solver
 from dfltheory.graphs.graph_types import Graph, colored_nodes, line_graph
-from dfltheory.graphs.matrices import Matrix, adjacency, is_graph, real, settle
+from dfltheory.graphs.matrices import (
+    Matrix,
+    adjacency,
+    as_sparse_or_dense,
+    is_graph,
+    real,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +105,7 @@ class Matcha:
         for k in np.flatnonzero(is_active):
             laplacian = laplacian + self._laplacian(int(k))
         W = sp.csr_array(sp.eye_array(self.m) - self.alpha * laplacian)
-        return settle(W, None)
+        return as_sparse_or_dense(W, None)
 
     def contraction_squared(self) -> float:
         """Return lambda^2 for the optimal alpha."""

@@ -154,7 +154,7 @@ def support(W: Matrix) -> sp.csr_array:
     ).tocsr()
 
 
-def settle(W: sp.csr_array, sparse: bool | None) -> Matrix:
+def as_sparse_or_dense(W: sp.csr_array, sparse: bool | None) -> Matrix:
     """Return W as a sparse or a dense matrix.
 
     Parameters

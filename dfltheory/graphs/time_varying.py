@@ -19,6 +19,7 @@ from dfltheory.graphs.graph_types import Graph
 from dfltheory.graphs.matrices import (
     Matrix,
     adjacency,
+    as_sparse_or_dense,
     asymmetry,
     check_clients,
     entry_tolerance,
@@ -26,7 +27,6 @@ from dfltheory.graphs.matrices import (
     line_sums,
     read_matrix,
     real,
-    settle,
 )
 from dfltheory.graphs.random_topologies import random_targets
 from dfltheory.graphs.round_matrices import arcs_to, averaging, check_links
@@ -70,7 +70,7 @@ def one_peer_exponential(m: int) -> Periodic:
         places = (np.r_[senders, receivers], np.r_[senders, senders])
         entries = (np.full(2 * m, 0.5), places)
         P = sp.csr_array(sp.coo_array(entries, shape=(m, m)))
-        rounds.append(settle(P, None))
+        rounds.append(as_sparse_or_dense(P, None))
     return Periodic(tuple(rounds), name=f"one_peer_exponential({m})")
 
 
@@ -110,7 +110,7 @@ class RandomMatching:
     ) -> Matrix:
         """Return a draw of W_t."""
         i, j = self._draw_pairs(rng)
-        return settle(averaging(self.m, np.stack([i, j], axis=1)), None)
+        return as_sparse_or_dense(averaging(self.m, np.stack([i, j], axis=1)), None)
 
     def contraction_squared(self) -> float | None:
         """Return lambda^2 = ||E[W] - 11'/m||, or None with a graph.
@@ -175,10 +175,10 @@ class RandomNeighbors:
         """Return a draw of W_t."""
         A = arcs_to(random_targets(self.m, self.k, rng))
         if self.directed:
-            return settle(column_stochastic_of(A), None)
+            return as_sparse_or_dense(column_stochastic_of(A), None)
         both = sp.csr_array(A + A.T)
         both.data[:] = 1.0
-        return settle(metropolis_of(both), None)
+        return as_sparse_or_dense(metropolis_of(both), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ class ClientSampling:
     ) -> Matrix:
         """Return a draw of W_t."""
         sample = rng.choice(self.m, size=self.k, replace=False)
-        return settle(averaging(self.m, sample[None, :]), None)
+        return as_sparse_or_dense(averaging(self.m, sample[None, :]), None)
 
     def contraction_squared(self) -> float:
         """Return lambda^2 = ||E[W] - 11'/m||.
@@ -298,7 +298,7 @@ class LinkFailures:
         failed = sp.coo_array((w, (i, j)), shape=self.W.shape)
         W = sp.csr_array(self.W - failed + sp.diags_array(returned))
         W.eliminate_zeros()
-        return settle(W, None)
+        return as_sparse_or_dense(W, None)
 
     def contraction_squared(self) -> float | None:
         """Return ||E[W_t^2] - 11'/m||, or None if W is not symmetric.

@@ -30,12 +30,12 @@ from dfltheory.graphs.graph_types import Graph, weights_by_sender
 from dfltheory.graphs.matrices import (
     Matrix,
     adjacency,
+    as_sparse_or_dense,
     call,
     is_graph,
     line_sums,
     nodes_in_order,
     real,
-    settle,
 )
 
 
@@ -61,7 +61,9 @@ def metropolis(graph: Graph, sparse: bool | None = None) -> Matrix:
     ----------
     Xiao, Boyd and Kim (2007).
     """
-    return settle(metropolis_of(_undirected_adjacency(graph, "metropolis")), sparse)
+    return as_sparse_or_dense(
+        metropolis_of(_undirected_adjacency(graph, "metropolis")), sparse
+    )
 
 
 def max_degree(graph: Graph, sparse: bool | None = None) -> Matrix:
@@ -80,7 +82,9 @@ def max_degree(graph: Graph, sparse: bool | None = None) -> Matrix:
         W, with w_ij = 1 / (1 + d_max) on all links.
     """
     A = _undirected_adjacency(graph, "max_degree")
-    return settle(laplacian_weights_of(A, 1 / (1 + np.diff(A.indptr).max())), sparse)
+    return as_sparse_or_dense(
+        laplacian_weights_of(A, 1 / (1 + np.diff(A.indptr).max())), sparse
+    )
 
 
 def laplacian(
@@ -114,7 +118,7 @@ def laplacian(
         alpha = 2 / (low + high) if high > 0 else 0.0
     elif not 0 < real("alpha", alpha) < math.inf:
         raise InputError(f"alpha = {alpha} must be finite and above 0")
-    return settle(laplacian_weights_of(A, alpha), sparse)
+    return as_sparse_or_dense(laplacian_weights_of(A, alpha), sparse)
 
 
 def lazy(graph: Graph, sparse: bool | None = None) -> Matrix:
@@ -136,7 +140,7 @@ def lazy(graph: Graph, sparse: bool | None = None) -> Matrix:
     """
     W = metropolis_of(_undirected_adjacency(graph, "lazy"))
     identity = sp.eye_array(W.shape[0], format="csr")
-    return settle(sp.csr_array((identity + W) / 2), sparse)
+    return as_sparse_or_dense(sp.csr_array((identity + W) / 2), sparse)
 
 
 def uniform(graph: Graph, sparse: bool | None = None) -> Matrix:
@@ -181,7 +185,9 @@ def row_stochastic(
         W; rows sum to 1.
     """
     A = _weighted_adjacency(graph, weight, "row_stochastic")
-    return settle(sp.csr_array(sp.diags_array(1 / line_sums(A, axis=1)) @ A), sparse)
+    return as_sparse_or_dense(
+        sp.csr_array(sp.diags_array(1 / line_sums(A, axis=1)) @ A), sparse
+    )
 
 
 def column_stochastic(
@@ -207,7 +213,9 @@ def column_stochastic(
         push-sum corrects for that.
     """
     A = _weighted_adjacency(graph, weight, "column_stochastic")
-    return settle(sp.csr_array(A @ sp.diags_array(1 / line_sums(A, axis=0))), sparse)
+    return as_sparse_or_dense(
+        sp.csr_array(A @ sp.diags_array(1 / line_sums(A, axis=0))), sparse
+    )
 
 
 def _require_graph(graph: object, rule: str) -> None:

@@ -50,7 +50,7 @@ class Scale:
         self._first_gradient_norm: float | None = None
         self.sizes = [float(np.max(size)) for size in sizes]
 
-    def left(
+    def has_left(
         self,
         measured: dict[str, np.ndarray],
         first: dict[str, np.ndarray],

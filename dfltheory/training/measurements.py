@@ -151,7 +151,9 @@ def algorithm_with(
         )
     kind = algorithms.get(algorithm)
     return kind(
-        **complete_hyperparameters(kind, {**algorithms.spoken(algorithm)[1], **given})
+        **complete_hyperparameters(
+            kind, {**algorithms.resolve_alias(algorithm)[1], **given}
+        )
     )
 
 

@@ -190,7 +190,7 @@ class Recorder:
         """Return whether the last measurement indicates divergence."""
         first = {name: self.values[name][0] for name in JUDGED}
         last = {name: self.values[name][-1] for name in JUDGED}
-        return self.scale.left(last, first, self._size)
+        return self.scale.has_left(last, first, self._size)
 
     def waits_for(self, t: int) -> bool:
         """Return whether a measure of round t still needs the next state."""

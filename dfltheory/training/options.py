@@ -265,7 +265,7 @@ def options_of(section: str, name: str) -> dict[str, Option]:
     hints = _type_hints(build, section)
     if section == "algorithm":
         defaults = {f.name: _default(f) for f in fields(algorithm_class(name))}
-        defaults |= algorithms.spoken(name)[1]
+        defaults |= algorithms.resolve_alias(name)[1]
         declared = algorithm_class(name).ranges
         return {
             option: Option.of(hints.get(option, Any), default, declared.get(option))

@@ -154,7 +154,7 @@ def _with_network(document: Mapping[str, object]) -> dict[str, object]:
         kind = algorithm_class(name)
     except DFLTheoryError:  # reported with the section
         return sections
-    implied = algorithms.spoken(name)[2]
+    implied = algorithms.resolve_alias(name)[2]
     if not kind.needs_topology:
         sections.pop("topology", None)
     elif implied is not None:
@@ -253,7 +253,7 @@ def make_network(table: Table, m: int, folder: Path | None) -> Any:
 def make_algorithm(table: Table) -> Algorithm:
     """Create the algorithm of a validated [algorithm]."""
     hyperparameters = {
-        **algorithms.spoken(table["name"])[1],
+        **algorithms.resolve_alias(table["name"])[1],
         **_options("algorithm", table),
     }
     return algorithm_class(table["name"])(**hyperparameters)

@@ -24,7 +24,7 @@ from dfltheory.errors import (
     whole_number,
 )
 from dfltheory.graphs import Constant, MixingSequence, as_sequence
-from dfltheory.graphs.matrices import Matrix, settle
+from dfltheory.graphs.matrices import Matrix, as_sparse_or_dense
 from dfltheory.graphs.sequences import period_of
 from dfltheory.graphs.weights import column_stochastic_of, metropolis_of
 from dfltheory.randomness import torch_generator
@@ -159,10 +159,12 @@ class EqualWeights:
             (np.ones(links.sum()), (W.row[links], W.col[links])), shape=W.shape
         )
         if self.law == "row-stochastic":
-            return settle(sp.csr_array(column_stochastic_of(sp.csr_array(A.T)).T), None)
+            return as_sparse_or_dense(
+                sp.csr_array(column_stochastic_of(sp.csr_array(A.T)).T), None
+            )
         if self.law == "column-stochastic":
-            return settle(column_stochastic_of(A), None)
-        return settle(metropolis_of(A), None)
+            return as_sparse_or_dense(column_stochastic_of(A), None)
+        return as_sparse_or_dense(metropolis_of(A), None)
 
 
 def network_builders() -> dict[str, NetworkBuilder]:

@@ -224,8 +224,8 @@ def test_ranges_rejects_a_name_without_standard_range():
         ranges("etta K")
 
 
-@pytest.mark.parametrize("alias", sorted(alg.SPOKEN))
+@pytest.mark.parametrize("alias", sorted(alg.ALIASES))
 def test_register_rejects_the_names_by_which_papers_call_other_algorithms(alias):
     with pytest.raises(InputError, match=alias):
         alg.register(type(alias.upper(), (Plain,), {}))
-    assert alg.get(alias) is alg.SPOKEN[alias][0]
+    assert alg.get(alias) is alg.ALIASES[alias][0]

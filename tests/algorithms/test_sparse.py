@@ -9,7 +9,12 @@ import pytest
 import torch
 
 import dfltheory.algorithms as alg
-from dfltheory.algorithms.sparse import MaskedState, erk, reborn, sum_over_clients
+from dfltheory.algorithms.sparse import (
+    MaskedState,
+    erk,
+    exchanged_mask,
+    sum_over_clients,
+)
 from dfltheory.tasks import Supervised
 from tests.algorithms.problems import dense_mix
 
@@ -140,7 +145,7 @@ def test_the_densities_of_layers_are_those_of_erdos_renyi_with_kernels(density):
     counts = [
         max(1, math.floor(share * n)) for share, n in zip(expected, sizes, strict=True)
     ]
-    assert algorithm.living(SHAPES) == tuple(counts)
+    assert algorithm.active_weights(SHAPES) == tuple(counts)
 
 
 def test_the_densities_of_layers_at_their_edges():
@@ -164,7 +169,10 @@ def test_a_networks_layers_have_their_shapes():
     assert task.shapes == ((10, 20), (10,))
     # 0.3 of 210 is 63 = 23 + 40: c = 63/40 > 1 would fill the biases; then 53/30 of (10
     # + 20)/200 each
-    assert alg.DisPFL(eta=0.1, K=1, sparsity=0.7).living(task.shapes) == (53, 10)
+    assert alg.DisPFL(eta=0.1, K=1, sparsity=0.7).active_weights(task.shapes) == (
+        53,
+        10,
+    )
 
 
 @pytest.mark.parametrize("clip", [10.0, 1.0, 0.0])
@@ -323,7 +331,7 @@ def test_growth_at_random_asks_for_uniform_and_not_for_a_gradient():
     local = algorithm.local_update(state, grad)
     assert grad.asked == 1
     uniform = grad.uniform((3, 8))
-    assert torch.equal(local.mask, reborn(local.z, uniform, state.mask, 2))
+    assert torch.equal(local.mask, exchanged_mask(local.z, uniform, state.mask, 2))
 
 
 def test_a_run_of_no_rounds_has_a_schedule():
@@ -364,7 +372,7 @@ def test_in_every_layer_a_share_of_the_living_dies_and_as_many_of_all_dead_are_b
     state = start(algorithm, grad)
     local = algorithm.local_update(state, grad)
     for layer, count, living in zip(
-        layers, dying, algorithm.living(grad.shapes), strict=True
+        layers, dying, algorithm.active_weights(grad.shapes), strict=True
     ):
         before, after = state.mask[..., layer], local.mask[..., layer]
         assert (before.sum(-1) == living).all()
@@ -380,14 +388,14 @@ def test_the_smallest_die_and_the_steepest_dead_are_born():
     y = torch.tensor([[[-5.0, 0.1, 3, -0.2, 0, 0, 0, 0]]], dtype=F64)
     slope = torch.tensor([[[0.0, 0, 9, 0, 1, 4, 3, 2]]], dtype=F64)
     before = mask.clone()
-    assert reborn(y, slope, mask, 0).tolist() == [[[1, 1, 1, 1, 0, 0, 0, 0]]]
-    assert reborn(y, slope, mask, 1).tolist() == [[[1, 0, 1, 1, 0, 1, 0, 0]]]
-    assert reborn(y, slope, mask, 2).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
+    assert exchanged_mask(y, slope, mask, 0).tolist() == [[[1, 1, 1, 1, 0, 0, 0, 0]]]
+    assert exchanged_mask(y, slope, mask, 1).tolist() == [[[1, 0, 1, 1, 0, 1, 0, 0]]]
+    assert exchanged_mask(y, slope, mask, 2).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
     slope[..., :2] = torch.tensor([3.5, 2.5])  # pruned weights count as inactive
-    assert reborn(y, slope, mask, 2).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
-    assert reborn(y, slope, mask, 4).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
+    assert exchanged_mask(y, slope, mask, 2).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
+    assert exchanged_mask(y, slope, mask, 4).tolist() == [[[1, 0, 1, 0, 0, 1, 1, 0]]]
     slope[..., 1] = 3.5
-    assert reborn(y, slope, mask, 2).tolist() == [[[1, 1, 1, 0, 0, 1, 0, 0]]]
+    assert exchanged_mask(y, slope, mask, 2).tolist() == [[[1, 1, 1, 0, 0, 1, 0, 0]]]
     assert torch.equal(mask, before)
 
 
@@ -406,7 +414,7 @@ def test_every_client_of_every_seed_chooses_among_its_own_weights():
         [[0, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 1]],
         [[0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1]],
     ]
-    assert reborn(y, slope, mask, 1).tolist() == expected
+    assert exchanged_mask(y, slope, mask, 1).tolist() == expected
 
 
 @pytest.mark.parametrize("short", [4096, 2])

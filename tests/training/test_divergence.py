@@ -142,8 +142,8 @@ def test_healthy_runs_in_large_units_are_left_alone():
 def test_what_is_not_finite_has_diverged(measure, value):
     measured = {name: np.ones(2) for name in ("grad_norm_sq", "consensus", "loss")}
     scale = Scale(Rows(m=4), torch.ones(2, Rows(m=4).d), np.ones(2))
-    assert not scale.left(measured, measured, np.ones(2))
-    assert scale.left(
+    assert not scale.has_left(measured, measured, np.ones(2))
+    assert scale.has_left(
         measured | {measure: np.array([1.0, value])}, measured, np.ones(2)
     )
 
@@ -152,11 +152,11 @@ def test_models_may_grow_twelve_orders_of_magnitude():
     measured = {name: np.ones(2) for name in ("grad_norm_sq", "consensus", "loss")}
     scale = Scale(Rows(m=4), torch.ones(2, Rows(m=4).d), np.ones(2), np.full(2, 4.0))
     higher = measured | {"loss": np.full(2, 1.1)}
-    assert not scale.left(higher, measured, np.array([1.0, 3.9e24]))
-    assert scale.left(higher, measured, np.array([1.0, 4.1e24]))
-    assert not scale.left(measured, measured, np.array([1.0, 4.1e24]))
+    assert not scale.has_left(higher, measured, np.array([1.0, 3.9e24]))
+    assert scale.has_left(higher, measured, np.array([1.0, 4.1e24]))
+    assert not scale.has_left(measured, measured, np.array([1.0, 4.1e24]))
     large_consensus = measured | {"consensus": np.array([1.0, 4.1e24])}
-    assert scale.left(large_consensus, measured, np.array([1.0, 4.1e24]))
+    assert scale.has_left(large_consensus, measured, np.array([1.0, 4.1e24]))
 
 
 def test_the_scale_outlives_a_checkpoint(tmp_path):
@@ -212,17 +212,17 @@ def test_what_a_start_without_slope_is_held_against(b, sigma):
     """
     start = torch.full((1, 3), b, dtype=torch.float64)
     scale = Scale(Quadratic(1.0, np.full((4, 3), b), sigma), start, np.ones(1))
-    assert not scale.left(quiet(1e22, loss=2.0), quiet(0.0), np.ones(1))
-    assert scale.left(quiet(1e26, loss=2.0), quiet(0.0), np.ones(1))
+    assert not scale.has_left(quiet(1e22, loss=2.0), quiet(0.0), np.ones(1))
+    assert scale.has_left(quiet(1e26, loss=2.0), quiet(0.0), np.ones(1))
 
 
 def test_gradients_may_grow_twelve_orders_of_magnitude():
     start = torch.ones((1, 3), dtype=torch.float64)
     scale = Scale(Quadratic(1.0, np.ones((4, 3))), start, np.ones(1), np.ones(1))
     first = quiet(12.0)
-    assert not scale.left(quiet(11e24, loss=2.0), first, np.ones(1))
-    assert scale.left(quiet(13e24, loss=2.0), first, np.ones(1))
-    assert not scale.left(quiet(13e24), first, np.ones(1))
+    assert not scale.has_left(quiet(11e24, loss=2.0), first, np.ones(1))
+    assert scale.has_left(quiet(13e24, loss=2.0), first, np.ones(1))
+    assert not scale.has_left(quiet(13e24), first, np.ones(1))
 
 
 def test_models_that_begin_next_to_zero_are_held_against_their_first_steps():
@@ -231,9 +231,9 @@ def test_models_that_begin_next_to_zero_are_held_against_their_first_steps():
         torch.zeros(1, 3, dtype=torch.float64),
         np.full(1, 1e-60),
     )
-    assert not scale.left(quiet(), quiet(), np.ones(1))
-    assert not scale.left(quiet(loss=2.0), quiet(), np.full(1, 9e23))
-    assert scale.left(quiet(loss=2.0), quiet(), np.full(1, 1.1e24))
+    assert not scale.has_left(quiet(), quiet(), np.ones(1))
+    assert not scale.has_left(quiet(loss=2.0), quiet(), np.full(1, 9e23))
+    assert scale.has_left(quiet(loss=2.0), quiet(), np.full(1, 1.1e24))
 
 
 def test_a_start_whose_gradient_is_no_number_hides_no_later_one():

@@ -67,7 +67,7 @@ def test_every_algorithm_counts_what_it_sends(name, dtype, width):
     scalars = SCALARS.get(name, D)
     if name == "dispfl":
         # neither inactive weights nor the mask are sent
-        scalars = sum(algorithm.living(((3,), (3,))))
+        scalars = sum(algorithm.active_weights(((3,), (3,))))
     if name == "chocosgd":  # half of the numbers, with their positions among six
         scalars = (width + 3) * (D // 2) / width
     each, every = messages(algorithm) * scalars, EVERY.get(name, lambda a: 1)(algorithm)

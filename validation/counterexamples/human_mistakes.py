@@ -168,7 +168,7 @@ def _exact_ratio(instance: Instance, theorem: Theorem) -> float:
     return 0.0 if obstacles else float(exact["ratio"])
 
 
-def looked(theorem: Theorem, seconds: float, seed: int = 0) -> Search:
+def search_result(theorem: Theorem, seconds: float, seed: int = 0) -> Search:
     """Return the result of one search, with the instance if it refutes the version."""
     result = searched_once(theorem, seconds, seed)
     row: Search = {
@@ -210,7 +210,7 @@ def main(arguments: list[str]) -> int:
             row["for ever"], row["closed form"] = known_without_search(theorem)
             print(name, known_false(row), flush=True)
         elif "search" not in row:
-            row["search"] = looked(theorem, options.seconds)
+            row["search"] = search_result(theorem, options.seconds)
             print(name, row["search"]["refuted"], flush=True)
         write_json(options.file, rows)
     return 0
@@ -219,4 +219,10 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 
-__all__ = ["drawn", "hand_made_witness", "known_false", "looked", "saved_witness"]
+__all__ = [
+    "drawn",
+    "hand_made_witness",
+    "known_false",
+    "search_result",
+    "saved_witness",
+]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from dfltheory.cli.guard import ended
+from dfltheory.cli.guard import exit_status
 from dfltheory.errors import UnknownNameError
 from dfltheory.files import write_text
 from dfltheory.markdown import table
@@ -21,7 +21,7 @@ from validation.reproduce.scales import SCALES
 def main(arguments: Sequence[str] | None = None) -> int:
     """List, show or run tables and figures; return the exit status."""
     options = _parser().parse_args(arguments)
-    return ended(partial(_perform, options))
+    return exit_status(partial(_perform, options))
 
 
 def _perform(options: argparse.Namespace) -> int:
