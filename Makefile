@@ -109,7 +109,7 @@ notebooks: $(DEV) ## execute the notebooks again and keep what they show
 		../$(BIN)/jupyter execute --inplace *.ipynb
 
 power: $(DEV) ## search false versions of the corrected theorems; goes on where it was stopped
-	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.counterexamples.power docs/power.json --seconds 60
+	@OMP_NUM_THREADS=1 $(BIN)/python -m validation.counterexamples.power docs/power.json --seconds 60 --jobs -1
 	@$(BIN)/python -m validation.pages.power docs/counterexamples docs/power.md
 
 docs: $(DEV) ## the documentation, built strictly into site/

@@ -755,11 +755,13 @@ def test_a_planted_version_is_searched_and_written_and_not_searched_again(
 def test_what_survived_another_search_or_a_shorter_one_is_searched_again(
     tmp_path, monkeypatch
 ):
-    from validation.counterexamples import power
+    from validation.counterexamples import planted_search, power
 
     asked = []
     monkeypatch.setattr(
-        power, "search", lambda theorem, *more, **kind: asked.append(str(theorem)) or []
+        planted_search,
+        "search",
+        lambda theorem, *more, **kind: asked.append(str(theorem)) or [],
     )
     theorem = next(examined())
     name, _ = next(planted(theorem))

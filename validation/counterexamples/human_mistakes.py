@@ -36,7 +36,10 @@ from dfltheory.errors import DFLTheoryError
 from dfltheory.files import read_json, write_json
 from validation.counterexamples.hand_made import HAND_MADE
 from validation.counterexamples.mistakes import Version, versions
-from validation.counterexamples.power import known_without_search, searched_once
+from validation.counterexamples.planted_search import (
+    known_without_search,
+    searched_once,
+)
 from validation.searched import FOLDER, Outcome, outcomes
 
 if TYPE_CHECKING:

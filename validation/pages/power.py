@@ -27,7 +27,7 @@ from validation.counterexamples.planted_reasons import (
     unproved,
     unshown,
 )
-from validation.counterexamples.power import all_planted
+from validation.counterexamples.planted_search import all_planted
 from validation.pages.falsify import outcomes_of
 from validation.pages.templates import filled
 from validation.searched import Outcome
