@@ -224,6 +224,16 @@ def signed_symbol(name: str, sign: str) -> sp.Symbol:
     return sp.Symbol(name, **dict.fromkeys((sign,), True))
 
 
+def sign_is_shown(symbol: sp.Symbol, formula: Expr) -> bool:
+    """Return whether SymPy knows of a formula what its symbol's assumptions say."""
+    said_and_known = [
+        (symbol.is_positive, formula.is_positive),
+        (symbol.is_nonnegative, formula.is_nonnegative),
+        (symbol.is_integer, formula.is_integer),
+    ]
+    return all(known or not said for said, known in said_and_known)
+
+
 __all__ = [
     "RuleError",
     "count",
@@ -233,4 +243,5 @@ __all__ = [
     "lag",
     "need",
     "reality",
+    "sign_is_shown",
 ]

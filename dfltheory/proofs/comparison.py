@@ -13,7 +13,7 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.real_numbers import need, real_expression
+from dfltheory.bounds.real_numbers import need, real_expression, sign_is_shown
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Condition, Theorem
@@ -26,7 +26,7 @@ from dfltheory.proofs.algorithm_rounds import (
     same_round,
 )
 from dfltheory.proofs.covered_runs import is_of_package, uncovered_runs
-from dfltheory.proofs.facts import foreign_steps
+from dfltheory.proofs.facts import foreign_steps, symbols_in_proof
 from dfltheory.proofs.hypotheses import Hypothesis
 from dfltheory.proofs.implication import not_implied
 from dfltheory.proofs.kernel import RULES, Fact, genuine
@@ -172,6 +172,7 @@ def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
         missing.append("the kernel covers only full participation")
     missing += _algorithm(stated, fact)
     missing += _meanings(stated, script, fact)
+    missing += _declared_signs(stated, script, fact)
     if not fact.left or fact.left != left_moments(stated, fact):
         missing.append("the last fact is about another left-hand side")
     region = ScriptRegion(stated, script)
@@ -273,6 +274,22 @@ def _meanings(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
     for r in script.ranges:
         if str(r.symbol) in in_proof:
             missing.append(f"the range of {r.symbol} is not that of a new quantity")
+    return missing
+
+
+def _declared_signs(theorem: Theorem, script: Script, fact: Fact) -> list[str]:
+    """Return messages for abbreviations whose sign is declared, but not shown.
+
+    A theorem declares the sign of an abbreviation, and rules take it as known. The
+    symbols of sums of weights have the sign of the weights.
+    """
+    of_sums = {symbol for weights in script.lags for symbol in weights.meanings}
+    in_proof = symbols_in_proof(fact)
+    missing = []
+    for symbol in (d.symbol for d in theorem.definitions):
+        is_shown = sign_is_shown(symbol, theorem.expand(symbol))
+        if symbol in in_proof - of_sums and not is_shown:
+            missing.append(f"the sign of {symbol} is not shown: use its formula")
     return missing
 
 

@@ -21,7 +21,7 @@ from dfltheory.bounds.proof_steps import (
     proof_step_names,
     read_claim,
 )
-from dfltheory.bounds.real_numbers import RuleError, k
+from dfltheory.bounds.real_numbers import RuleError, k, sign_is_shown
 from dfltheory.bounds.regions import expanded_conditions, relations_of
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -87,9 +87,8 @@ class DeclaredProof:
         self.names = proof_step_names(theorem.steps)
         self._round = round_of(theorem)
         self._neutral = _neutral_values(theorem)
-        definitions = {d.symbol.name: d.symbol for d in theorem.definitions}
         quantities = {name: entry.symbol for name, entry in theorem.glossary.items()}
-        self._symbols: dict[str, Expr] = {**quantities, **definitions}
+        self._symbols: dict[str, Expr] = {**quantities, **_definitions(theorem)}
         self.moments = self._named_moments()
         self.claims = self._read_claims()
         self._facts: list[list[LinearFact] | str] = []
@@ -323,6 +322,19 @@ class DeclaredProof:
         named = {other: name for name, other in self.moments.items()}
         single = self._round is not None and self._round.single
         return named.get(moment) or text_of(moment, single)
+
+
+def _definitions(theorem: Theorem) -> dict[str, Expr]:
+    """Return the symbols of a statement's definitions by name.
+
+    Where the sign that one declares is not shown, it is its formula.
+    """
+    by_name: dict[str, Expr] = {}
+    for symbol in (d.symbol for d in theorem.definitions):
+        formula = theorem.expand(symbol)
+        shown = sign_is_shown(symbol, formula)
+        by_name[symbol.name] = symbol if shown else formula
+    return by_name
 
 
 def _neutral_values(theorem: Theorem) -> dict[Expr, Expr]:

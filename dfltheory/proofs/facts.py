@@ -309,6 +309,19 @@ def foreign_steps(fact: Fact) -> list[str]:
     ]
 
 
+def symbols_in_proof(fact: Fact) -> set[sp.Symbol]:
+    """Return the symbols in a fact, in those that it follows from, and in arguments."""
+    symbols: set[sp.Symbol] = set()
+    for step in fact.trail():
+        given = (step.arguments.args, step.arguments.kwargs)
+        for part in _parts_of(({**step.left}, {**step.right}, given)):
+            if isinstance(part, sp.Basic):
+                symbols |= part.free_symbols
+        for demand in step.demands:
+            symbols |= demand.expr.free_symbols
+    return symbols
+
+
 def size_demand(c: Expr) -> Demand:
     """Demand that an expression, up to its visible sign, is not negative."""
     return Demand(without_sign(real_expression(c)), "the size of a coefficient")
@@ -350,6 +363,7 @@ __all__ = [
     "rule",
     "single_moment",
     "size_demand",
+    "symbols_in_proof",
     "without_sign",
     "young_weights",
 ]

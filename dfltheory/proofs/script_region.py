@@ -71,6 +71,7 @@ class ScriptRegion:
         self._check_new_symbols(theorem, script)
         for declared in script.ranges:
             self._check_range(declared, script)
+        self._check_weights(theorem, script)
         self.complaints += [
             f"{old} = {new} may divide by 0"
             for old, new in self._values.items()
@@ -173,6 +174,26 @@ class ScriptRegion:
             first_weight = weights.weight.subs(lag, 1)
             if self.holds(first_weight, strict=True) and self.holds(weights.weight):
                 self._totals[total] = sp.Symbol(total.name, positive=True)
+
+    def _check_weights(self, theorem: Theorem, script: Script) -> None:
+        """Check that weights are not negative, as the symbols of their sums are not.
+
+        The conditions are without these symbols: their signs are what is to be proved.
+        """
+        sums = list(self._sum_formulas.items())
+        conditions = []
+        if self._has_one_phase:
+            conditions.append(Condition("steps", lag, _K))
+        for c in theorem.conditions:
+            slack = theorem.expand(c.slack).subs(sums)
+            if not slack.free_symbols & self._sum_formulas.keys():
+                conditions.append(Condition(c.name, sp.S.Zero, slack, c.strict))
+        region = Region(conditions, glossary=self.glossary)
+        for weights in script.lags:
+            weight = weights.weight
+            in_sums = weight.free_symbols & self._sum_formulas.keys()
+            if weights.meanings and (in_sums or not region.holds(weight)):
+                self.complaints.append(f"the weight {weight} of a sum may be negative")
 
     def _check_new_symbols(self, theorem: Theorem, script: Script) -> None:
         """Check that a range names a new quantity, or a positive total of weights."""
