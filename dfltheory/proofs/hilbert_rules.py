@@ -38,7 +38,8 @@ HILBERT = "Rudin, Real and Complex Analysis, ch. 3 and 4 (L^2 is a Hilbert space
 def minkowski(*parts: tuple[Expr, Vec]) -> Conclusion:
     """Bound the root of a sum by a sum of roots.
 
-    root(sum_j c_j U_j) <= sum_j |c_j| root(U_j).
+    root(sum_j c_j U_j) <= sum_j |c_j| root(U_j). |c_j| is c_j without its minus sign,
+    and must not be negative.
     """
     sizes = tuple(size_demand(c) for c, _ in parts)
     roots = [root(v) for _, v in parts]
@@ -142,8 +143,9 @@ def steps_max(
 ) -> Conclusion:
     """Bound a weighted sum over steps by the largest step.
 
-    root(sum_{j<n} c(n-j) U_j) <= (sum of the weights) root[max k](U), n = k or K; for n
-    = k the weights of all k, or no less: of ``upto`` = K - 1 or K steps.
+    root(sum_{j<n} c(n-j) U_j) <= (c(1) + ... + c(n)) root[max k](U), n = k or K, for
+    weights c >= 0. For n = k, ``upto`` = K - 1 or K gives the sum of so many weights,
+    which is no smaller and does not depend on k.
     """
     K = v.count
     need(

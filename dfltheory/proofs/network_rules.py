@@ -197,8 +197,8 @@ def convolution(fact: Fact) -> Conclusion:
 def invariant(fact: Fact, start: Fact) -> Conclusion:
     """Bound a root in every round by induction.
 
-    root[next](U) <= p root(U) + c in every round and root[start](U) <= 0 give root(U)
-    <= c/(1 - p).
+    root[next](U) <= p root(U) + c in every round, 0 <= p < 1 and c >= 0, and
+    root[start](U) <= 0 give root(U) <= c/(1 - p).
     """
     recursion = _recursion(fact)
     now, rest = recursion.moment, recursion.rest

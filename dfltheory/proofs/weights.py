@@ -71,8 +71,9 @@ def factored(expr: Expr) -> Expr:
 class Lag:
     """Weights of a sum over steps, and closed forms of their sums.
 
-    The sum is ``sum_{j<n} c(n - j) U_j`` with c >= 0. The closed forms are proved by
-    induction on n when the weights are made.
+    The sum is ``sum_{j<n} c(n - j) U_j``. The closed forms are proved by induction on n
+    when the weights are made. That c >= 0 is not: rules that need it demand it, and
+    ``script_region`` shows it where the sums have symbols, which are nonnegative.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel.
 
-Each call applies a rule. The last fact implies the theorem. Parts (i) to (iv) are as in
-the proof on paper.
+Each call applies a rule. The last fact implies the theorem. The parts are the functions
+descent (i), drift (ii), spread (iii) and theorem_a (iv).
 """
 
 from __future__ import annotations
@@ -54,18 +54,19 @@ error = MEAN - own
 class Weights:
     """Weights of the terms of a sum when it is squared; they sum to at most 1.
 
-    The terms are written with E and e^2, the mean and the largest over the steps of
-    ``sq(offset)``; Xi, the disagreement ``sq(X.dev())``; G = ``sq(g)``; zeta = sigma_g
-    + L rho; and V = (sigma_l + L rho)^2.
+    The terms are written with D and M, the mean and the largest over the steps of
+    ``sq(offset)``; Xi, the disagreement ``sq(X.dev())``; ``root(g)``; and the roots of
+    the theorem's Z and V, sigma_g + L rho and sigma_l + L rho. The constants with the
+    labels Z and V have these roots as coefficients.
 
     Attributes
     ----------
-    bias : of sqrt(E) and rho, which bound the error of the mean step
-    drift : of sqrt(Xi), L e, zeta, sqrt(G) and sqrt(V), which bound the offset at step
-        k, for the mean over k
+    bias : of sqrt(D) and rho, which bound the error of the mean step
+    drift : of sqrt(Xi), sqrt(M), sqrt(Z), root(g) and sqrt(V), which bound the offset
+        at step k, for the mean over k
     most : of the same five, for the largest k
-    spread : of the start (where the clients start at different models), sqrt(E), zeta
-        and sqrt(V), which bound the disagreement
+    spread : of the start (where the clients start at different models), sqrt(D),
+        sqrt(Z) and sqrt(V), which bound the disagreement
     noise : of the mean step and its noise
     """
 
@@ -127,11 +128,11 @@ def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
 def descent(w: Weights) -> r.Fact:
     """(i) Bound the mean over rounds of E||grad f(xbar)||^2 by the offsets."""
     bias, _, noise = steps()
-    U, V = MEAN.mean().sum(K) * (1 / K), NOISE.mean().sum(K)
-    mean_step, noise_step = (-eta * K, U), (-eta, V)
+    U, noise_sum = MEAN.mean().sum(K) * (1 / K), NOISE.mean().sum(K)
+    mean_step, noise_step = (-eta * K, U), (-eta, noise_sum)
     noise_of_clients = r.chain(r.clients(A, NOISE), r.square(noise))
     round_ = r.chain(
-        r.descent(A, xbar, -eta * K * U - eta * V),
+        r.descent(A, xbar, -eta * K * U - eta * noise_sum),
         r.bilinear(g, mean_step, noise_step),
         r.unbiased(A, g, NOISE.mean()),
         r.polarization(g, U),
@@ -151,7 +152,7 @@ def descent(w: Weights) -> r.Fact:
 
 
 def drift(w: Weights) -> r.Fact:
-    """(ii) Lemma A1: bound the offsets by the disagreement, noise and gradient."""
+    """(ii) Bound the offsets by the disagreement, noise and gradient."""
     _, deviation, noise = steps()
     most, start = root(offset).at(steps="max"), X.dev()
     size = r.largest(r.chain(r.minkowski((1, MEAN - g), (1, g)), deviation))
@@ -180,7 +181,7 @@ def drift(w: Weights) -> r.Fact:
 
 
 def spread(w: Weights, start: r.Fact) -> r.Fact:
-    """(iii) Lemma A2: bound the disagreement over the rounds by the offsets."""
+    """(iii) Bound the disagreement over the rounds by the offsets."""
     _, deviation, noise = steps()
     mean_steps, noise_steps = (MEAN - g).sum(K), NOISE.sum(K)
     sent = r.chain(
