@@ -42,6 +42,8 @@ lag = sp.Symbol("lag", integer=True, positive=True)
 """Difference of two local steps: 0 < lag <= K."""
 count = sp.Symbol("count", integer=True, nonnegative=True)
 """Number of local steps: 0 <= count <= K."""
+STEP_SYMBOLS = frozenset({k, lag, count})
+"""Symbols that proofs bind: what holds of them holds for each of their values."""
 
 _NUMBERS = (sp.Integer, sp.Rational, Zero, One, NegativeOne, Half)
 _OPERATIONS = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min)
@@ -235,6 +237,7 @@ def sign_is_shown(symbol: sp.Symbol, formula: Expr) -> bool:
 
 
 __all__ = [
+    "STEP_SYMBOLS",
     "RuleError",
     "count",
     "real_expression",

@@ -26,6 +26,7 @@ from dfltheory.bounds.clauses import (
 )
 from dfltheory.bounds.proof_steps import ProofStep, step_problems
 from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.real_numbers import STEP_SYMBOLS
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import NEUTRAL, with_quantities
 from dfltheory.bounds.units import Expr
@@ -118,6 +119,11 @@ class Statement:
                 raise InputError(
                     f"{self}: definitions: {definition.symbol} is already a quantity of"
                     " the glossary: choose another name"
+                )
+            if definition.symbol in STEP_SYMBOLS:
+                raise InputError(
+                    f"{self}: definitions: {definition.symbol} is the symbol of a local"
+                    " step in proofs: choose another name"
                 )
             self._check_formula(str(definition.symbol), definition.expr, defined)
             defined.append(definition.symbol)

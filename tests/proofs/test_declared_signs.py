@@ -16,10 +16,11 @@ from dfltheory.bounds.clauses import Definition, LeftSide
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Theorem
+from dfltheory.errors import InputError
 from dfltheory.proofs import comparison, kernel
 from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.declared_steps import judge_steps
-from dfltheory.proofs.moments import Lag, count, sq
+from dfltheory.proofs.moments import Lag, count, k, lag, sq
 from validation.papers.dfedsam.proof import SCRIPTS
 
 SCRIPT = SCRIPTS[0]
@@ -121,3 +122,10 @@ def outcome_of_step(formula: sp.Expr) -> str:
 @pytest.mark.parametrize("formula", [-s.m, s.m])
 def test_declared_step_with_a_weight_of_either_sign_does_not_follow(formula):
     assert outcome_of_step(formula) == "does not follow"
+
+
+@pytest.mark.parametrize("symbol", [k, lag, count])
+def test_local_step_is_no_abbreviation(symbol):
+    """With k = 0, the demand that the weight -k of a fact is nonnegative would hold."""
+    with pytest.raises(InputError, match=f"definitions: {symbol}"):
+        with_definition(symbol, sp.S.Zero, dict(THEOREM.parts))
