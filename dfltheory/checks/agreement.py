@@ -15,6 +15,7 @@ from dfltheory.bounds.rates import (
     range_rows,
     with_schedule,
 )
+from dfltheory.bounds.real_numbers import sign_is_shown
 from dfltheory.bounds.regions import (
     admissible_points,
     at,
@@ -57,6 +58,7 @@ def check_agreement(
 ) -> Iterator[AuditFinding]:
     """Compare a printed statement with its variants, and check its definitions."""
     yield from unused_definitions(theorem)
+    yield from wrong_signs(theorem)
     yield from twice_defined(theorem, registry)
     for name, other in _compared(theorem, registry, variants).items():
         if name.startswith("corrected"):
@@ -116,6 +118,38 @@ def unused_definitions(theorem: Theorem) -> Iterator[AuditFinding]:
                 f"{d.latex} is defined ({d.meaning}) and used nowhere",
                 definition=str(d.expr),
             )
+
+
+@audit_check("agreement")
+def wrong_signs(theorem: Theorem) -> Iterator[AuditFinding]:
+    """Yield definitions that are negative at an admissible point against their sign.
+
+    Formulas are simplified by the sign that a definition declares: sqrt(D^2) to D.
+    """
+    for definition in theorem.definitions:
+        symbol, formula = definition.symbol, theorem.expand(definition.symbol)
+        if not symbol.is_nonnegative or sign_is_shown(symbol, formula):
+            continue
+        names = {quantity.name for quantity in formula.free_symbols}
+        points = admissible_points(
+            names,
+            expanded_conditions(theorem),
+            _POINTS,
+            np.random.default_rng(0),
+            theorem.glossary,
+        )
+        (values,) = values_at([formula], points)
+        for i in smallest_of(values < 0, values)[:1]:
+            point = {name: at(points, i)[name] for name in sorted(names)}
+            if precise_value(formula, point) < 0:
+                sign = "positive" if symbol.is_positive else "nonnegative"
+                yield warning(
+                    f"definition {symbol}",
+                    f"{definition.latex} is declared {sign}, and is negative at"
+                    f" {point_text(point)}, where all conditions hold: formulas that"
+                    " are simplified by the sign are wrong there",
+                    point=point,
+                )
 
 
 @audit_check("agreement")

@@ -22,6 +22,7 @@ from dfltheory.checks.agreement import (
     compare_values,
     twice_defined,
     unused_definitions,
+    wrong_signs,
 )
 from dfltheory.checks.corollaries import (
     _describe_nearest,
@@ -522,6 +523,21 @@ def test_definitions_without_use_and_with_two_meanings():
         printed, definitions=(replace(kappa, expr=sp.Rational(1, 2) - s.L * s.eta),)
     )
     assert [f.severity for f in twice_defined(other, LARGER)] == ["error"]
+
+
+def test_a_definition_without_its_declared_sign_is_reported_where_conditions_hold():
+    """GOOD has 10 K eta L <= 1."""
+    symbol = sp.Symbol("room", positive=True)
+
+    def found(formula):
+        definition = Definition(symbol, formula, "r", "what a step leaves")
+        definitions = (*GOOD.definitions, definition)
+        return list(wrong_signs(replace(GOOD, definitions=definitions)))
+
+    assert found(2 - s.K * s.eta * s.L) == []
+    (finding,) = found(sp.Rational(1, 20) - s.K * s.eta * s.L)
+    assert finding.place == "definition room"
+    assert finding.evidence["point"].keys() == {"K", "L", "eta"}
 
 
 def test_the_slowest_part_for_large_T():
