@@ -13,7 +13,12 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import registry
-from dfltheory.bounds.real_numbers import need, real_expression, sign_is_shown
+from dfltheory.bounds.real_numbers import (
+    STEP_SYMBOLS,
+    need,
+    real_expression,
+    sign_is_shown,
+)
 from dfltheory.bounds.regions import joint_glossary
 from dfltheory.bounds.symbols import GLOSSARY, NEUTRAL
 from dfltheory.bounds.theorem import Condition, Theorem
@@ -164,6 +169,8 @@ def _check_script(script: Script) -> None:
 
 def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     """Return the last fact of one case, and why it does not imply the theorem there."""
+    named = [symbol for symbol in STEP_SYMBOLS if symbol.name in stated.glossary]
+    need(not named, "rename the quantity {}: proofs use this name for steps", named)
     fact = script.prove(**script.weights)
     if not genuine(fact):
         raise RuleError("prove of a script must return a fact of the kernel")

@@ -14,6 +14,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.clauses import Definition, LeftSide
 from dfltheory.bounds.proof_steps import ProofStep
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
@@ -129,3 +130,12 @@ def test_local_step_is_no_abbreviation(symbol):
     """With k = 0, the demand that the weight -k of a fact is nonnegative would hold."""
     with pytest.raises(InputError, match=f"definitions: {symbol}"):
         with_definition(symbol, sp.S.Zero, dict(THEOREM.parts))
+
+
+def test_proof_of_a_theorem_with_a_quantity_called_k_is_rejected():
+    unit = s.GLOSSARY["K"].unit
+    more = Quantity("k", "k", unit, "a number that is kept", integer=True, low=1)
+    parts = {**THEOREM.parts, "more": more.symbol}
+    theorem = replace(THEOREM, quantities=(more,), parts=parts)
+    with pytest.raises(InputError):
+        comparison.check(theorem, SCRIPT)
