@@ -98,15 +98,6 @@ def _series(over: sp.Poly, under: sp.Poly, order: int) -> Expr:
     )
 
 
-def slowest_in_t(expr: Expr, order: int = 8) -> Expr:
-    """Return the part of ``expr`` with the largest power of T, for large T."""
-    by_power: dict[Expr, Expr] = {}
-    for term in sp.Add.make_args(expand_in_t(expr, order)):
-        power = term.as_powers_dict()[_T]
-        by_power[power] = by_power.get(power, sp.S.Zero) + term
-    return sp.factor(by_power[max(by_power)])
-
-
 def with_schedule(
     theorem: Statement, expr: Expr, schedule: Mapping[str, Expr] | None = None
 ) -> Expr:

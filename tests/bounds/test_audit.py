@@ -15,7 +15,7 @@ from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.by_form import monotone
 from dfltheory.bounds.monomials import Monomial
-from dfltheory.bounds.rates import leading, slowest_in_t
+from dfltheory.bounds.rates import leading
 from dfltheory.bounds.theorem import Condition, Definition
 from dfltheory.checks.agreement import (
     compare_orders,
@@ -538,14 +538,6 @@ def test_a_definition_without_its_declared_sign_is_reported_where_conditions_hol
     (finding,) = found(sp.Rational(1, 20) - s.K * s.eta * s.L)
     assert finding.place == "definition room"
     assert finding.evidence["point"].keys() == {"K", "L", "eta"}
-
-
-def test_the_slowest_part_for_large_T():
-    root = sp.sqrt(s.T)
-    assert slowest_in_t(
-        s.K / (2 * s.L * root) - s.K / (s.L * root) + s.lam / s.T
-    ) == -s.K / (2 * s.L * root)
-    assert slowest_in_t(1 / (1 + s.L / root)) == 1
 
 
 # -- corollaries
