@@ -13,8 +13,12 @@ from dfltheory.bounds.units import Expr
 
 
 def quantity_of(base: Expr, glossary: Glossary = GLOSSARY) -> Quantity | None:
-    """Return the glossary's entry of a symbol; None for any other expression."""
-    return glossary.get(base.name) if isinstance(base, sp.Symbol) else None
+    """Return the glossary's entry of a symbol; None for any other expression.
+
+    A symbol with the name of a quantity and other assumptions is not the quantity.
+    """
+    entry = glossary.get(base.name) if isinstance(base, sp.Symbol) else None
+    return entry if entry is not None and entry.symbol == base else None
 
 
 def monotone(term: Expr, name: str, up: bool, glossary: Glossary = GLOSSARY) -> bool:
@@ -77,7 +81,7 @@ def _direction_of_power(
         if exponent.is_nonnegative:
             return inner
         return _reverse(inner) if exponent.is_negative else None
-    if exponent.has(symbol) and share(base, glossary):
+    if exponent.has(symbol) and base != symbol and share(base, glossary):
         return _reverse(_direction(exponent, symbol, glossary))
     return None
 
@@ -177,7 +181,7 @@ def _sum_nonnegative(total: Expr, glossary: Glossary) -> bool:
             low += _least(term, glossary)
         else:
             return False
-    return bool(low >= 0)
+    return bool(low.is_nonnegative)
 
 
 def _least(term: Expr, glossary: Glossary) -> Expr:

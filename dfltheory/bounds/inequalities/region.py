@@ -8,16 +8,20 @@ by induction over a whole number.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import sympy as sp
-from sympy import QQ
-from sympy.external.gmpy import MPQ
 from sympy.polys.polyerrors import BasePolynomialError
 
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.by_form import Glossary, nonnegative, positive
+from dfltheory.bounds.inequalities.exact_expressions import (
+    MOST_DEGREE,
+    degree,
+    exact_condition,
+    exact_expression,
+)
 from dfltheory.bounds.inequalities.polynomials import (
     Box,
     SignFact,
@@ -29,6 +33,7 @@ from dfltheory.bounds.inequalities.polynomials import (
 from dfltheory.bounds.inequalities.rewriting import (
     NoProofError,
     Rewriting,
+    is_whole,
     least_value,
 )
 from dfltheory.bounds.inequalities.samples import (
@@ -38,14 +43,13 @@ from dfltheory.bounds.inequalities.samples import (
     region_points,
     relative_values,
 )
-from dfltheory.bounds.real_numbers import has_poles
+from dfltheory.bounds.inequalities.tightening import tightened
+from dfltheory.bounds.real_numbers import RuleError, reality
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
 _MOST_OPERATIONS = 2000
 """Operations of the longest expression that is tried."""
-_GRID = QQ(1, 2**20)
-"""Roots are rounded to multiples of this."""
 _FIRST = 20
 """Values of a whole number that are tried one by one, before all others together."""
 
@@ -81,8 +85,8 @@ class Region:
 
     Parameters
     ----------
-    conditions : in the glossary's symbols; one that is not an exact, real expression,
-        such as NaN, is not used
+    conditions : in the glossary's symbols; one whose sides are not exact, real
+        expressions, such as NaN, is not used
     intervals : those of symbols that are not quantities of the glossary, or have other
         ends
     inductions : how many inductions a proof may nest
@@ -99,9 +103,7 @@ class Region:
         glossary: Glossary = GLOSSARY,
         allowance: Allowance | None = None,
     ):
-        self.conditions = tuple(
-            c for c in conditions if _exact_expression(c.slack) is not None
-        )
+        self.conditions = tuple(filter(None, map(exact_condition, conditions)))
         self.intervals = intervals
         self.inductions = inductions
         self.glossary = glossary
@@ -120,7 +122,7 @@ class Region:
         """
         if self.allowance is not None:
             self.allowance.use()
-        exact = _exact_expression(expr)
+        exact = exact_expression(expr)
         if exact is None:
             return False
         if positive(exact, self.glossary) or (
@@ -157,6 +159,8 @@ class Region:
         )
 
     def _by_factors(self, expr: Expr, strict: bool) -> bool:
+        if degree(expr) > MOST_DEGREE:
+            return False
         try:
             return _Quotient(expr, self).has_sign(strict)
         except (NoProofError, BasePolynomialError):
@@ -198,7 +202,12 @@ class Region:
         if len(counts) != 1:
             return False
         (n,) = counts
-        first = least_value(n, self.glossary)
+        if not is_whole(n, self.glossary):
+            return False
+        try:
+            first = least_value(n, self.glossary)
+        except NoProofError:
+            return False
         later = Condition("later", sp.Integer(first + _FIRST), n)
         beyond = self.under((*self.conditions, later))
         return beyond._by_factors(expr, strict=False) and all(
@@ -238,7 +247,7 @@ class _Quotient:
         facts = [
             SignFact(terms, strict) for terms, strict in terms_and_strictness if terms
         ]
-        intervals = [_tighten(x, i, facts) for i, x in enumerate(intervals)]
+        intervals = [tightened(x, i, facts) for i, x in enumerate(intervals)]
         on_box = box_points(intervals)
         for fact in facts:
             points = points[relative_values(fact.terms, points) >= -SAMPLE_ROUNDING]
@@ -291,20 +300,27 @@ class _Quotient:
         """Prove a sign by induction over the whole number in an exponent.
 
         From its least value on, the polynomial does not decrease from n to n + 1. Only
-        conditions that do not depend on n are used, as they hold for all n.
+        conditions that do not depend on n are used, as they hold for all n. No value of
+        n is left out because the expression is not defined there.
         """
         expr = self.rewriting.back(poly.as_expr())
         counts = {n for p in _powers(expr) for n in p.exp.free_symbols}
         if not self.region.inductions or len(counts) != 1:
             return False
         (n,) = counts
+        if not is_whole(n, self.region.glossary):
+            return False
         growth = sp.expand(expr.subs(n, n + 1) - expr)
         conditions = (
             c for c in self.region.conditions if n not in c.slack.free_symbols
         )
         free = self.region.under(conditions, self.region.inductions - 1)
         least = sp.Integer(least_value(n, self.region.glossary))
-        return free.holds(expr.subs(n, least), strict) and free.holds(growth)
+        return (
+            free.holds(expr.subs(n, least), strict)
+            and free.holds(growth)
+            and _is_defined(expr, n, free)
+        )
 
     def _poly(self, expr: Expr) -> sp.Poly:
         if expr.has(sp.Float):
@@ -332,57 +348,23 @@ class _Quotient:
         return rest.as_dict(native=True)
 
 
-def _tighten(
-    interval: VariableRange, i: int, facts: Iterable[SignFact]
-) -> VariableRange:
-    """Return the interval of variable ``i`` with the ends that follow from facts.
-
-    Facts have the form a x^d + b >= 0.
-    """
-    for fact in (fact.terms for fact in facts):
-        powers = {exponents[i] for exponents in fact} - {0}
-        if (
-            len(fact) > 2
-            or len(powers) != 1
-            or any(sum(e) not in (0, e[i]) for e in fact)
-        ):
+def _is_defined(expr: Expr, n: sp.Symbol, region: Region) -> bool:
+    """Return whether every power with ``n`` in it is proved to be a real number."""
+    for power in expr.atoms(sp.Pow):
+        if n not in power.free_symbols:
             continue
-        (degree,) = powers
-        slope = next(c for exponents, c in fact.items() if exponents[i])
-        start = next((c for exponents, c in fact.items() if not exponents[i]), QQ(0))
-        bound = -start / slope
-        if bound < 0 or interval.low < 0:
-            continue
-        below = _root_below(bound, degree)
-        exact = below**degree == bound
-        if slope > 0 and below > interval.low:
-            interval = replace(interval, low=below, open_low=not exact)
-        above = below if exact else below + _GRID
-        if slope < 0 and (interval.high is None or above < interval.high):
-            interval = replace(interval, high=above, open_high=not exact)
-    return interval
+        try:
+            requirements = reality(power)
+        except RuleError:
+            return False
+        if not all(region.holds(sign, strict) for sign, strict in requirements):
+            return False
+    return True
 
 
 def _is_rational(condition: Condition) -> bool:
     """Return whether a condition has no roots and no symbolic exponents."""
     return all(power.exp.is_Integer for power in condition.slack.atoms(sp.Pow))
-
-
-def _root_below(number: MPQ, degree: int) -> MPQ:
-    """Return the largest multiple of the grid whose power is at most ``number``."""
-    root, _ = sp.integer_nthroot(int(number / _GRID**degree), degree)
-    return QQ(int(root)) * _GRID
-
-
-def _exact_expression(given: object) -> Expr | None:
-    """Return ``given`` as an exact real expression, else None."""
-    try:
-        expr = sp.sympify(given)
-    except sp.SympifyError:
-        return None
-    if not isinstance(expr, sp.Expr) or expr.is_real is False:
-        return None
-    return None if has_poles(expr) or expr.has(sp.Float) else expr
 
 
 def _powers(expr: Expr) -> list[sp.Pow]:

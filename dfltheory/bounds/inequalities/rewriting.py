@@ -279,10 +279,13 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> VariableRan
     Raises
     ------
     NoProofError
-        The symbol may be negative and is not a quantity.
+        The range of the quantity has no lower end, or the symbol is no quantity and may
+        be negative.
     """
     entry = quantity_of(symbol, glossary)
-    if entry is not None and entry.symbol == symbol:
+    if entry is not None:
+        if math.isinf(entry.low):
+            raise NoProofError(f"{symbol} has no least value")
         high = None if math.isinf(entry.high) else rational(entry.high)
         return VariableRange(rational(entry.low), high, entry.open_low, entry.open_high)
     if symbol.is_integer and symbol.is_positive:
@@ -293,7 +296,15 @@ def interval_of(symbol: sp.Symbol, glossary: Glossary = GLOSSARY) -> VariableRan
 
 
 def rational(number: Expr | float) -> MPQ:
-    """Return a rational number of SymPy as an element of ``QQ``."""
+    """Return a rational number of SymPy as an element of ``QQ``.
+
+    Raises
+    ------
+    NoProofError
+        The number is infinite or NaN, which ``sp.Rational`` takes for 0.
+    """
+    if sp.sympify(number).is_finite is not True:
+        raise NoProofError(f"{number} is not a number")
     exact = sp.Rational(number)
     return QQ(int(exact.p), int(exact.q))
 
@@ -333,9 +344,7 @@ def is_whole(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> bool:
     Its assumptions or the glossary state this.
     """
     entry = quantity_of(n, glossary)
-    return bool(n.is_integer) or (
-        entry is not None and entry.integer and entry.symbol == n
-    )
+    return bool(n.is_integer) or (entry is not None and entry.integer)
 
 
 def least_value(n: sp.Symbol, glossary: Glossary = GLOSSARY) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import sympy as sp
+from sympy.external.gmpy import MPQ
 
 from dfltheory.bounds.inequalities.polynomials import Terms, VariableRange
 from dfltheory.bounds.inequalities.rewriting import Rewriting, is_whole
@@ -29,8 +31,11 @@ def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndar
         _draw(rewriting.interval(symbol), is_whole(symbol, rewriting.glossary), rng)
         for symbol in free
     ]
+    # different symbols may have the same name
+    dummies = {symbol: sp.Dummy(real=True) for symbol in free}
+    formulas = [meaning.xreplace(dummies) for meaning in meanings]
     with np.errstate(all="ignore"):
-        columns = sp.lambdify(free, meanings, modules="numpy")(*drawn)
+        columns = sp.lambdify([*dummies.values()], formulas, modules="numpy")(*drawn)
         points = np.stack(
             [np.broadcast_to(column, _POINTS) for column in columns], axis=1
         )
@@ -39,9 +44,9 @@ def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndar
 
 def _draw(interval: VariableRange, whole: bool, rng: np.random.Generator) -> np.ndarray:
     """Return ``_POINTS`` random values in an interval, many near its ends."""
-    low = float(interval.low)
+    low = _rounded(interval.low)
     if interval.high is not None:
-        return low + (float(interval.high) - low) * rng.beta(0.5, 0.5, _POINTS)
+        return low + (_rounded(interval.high) - low) * rng.beta(0.5, 0.5, _POINTS)
     values = low + 10.0 ** rng.uniform(-3, 4, _POINTS)
     return np.floor(values) if whole else values
 
@@ -71,8 +76,17 @@ def relative_values(terms: Terms, points: np.ndarray) -> np.ndarray:
     exponents = np.array([*terms]).reshape(len(terms), points.shape[1])
     with np.errstate(all="ignore"):
         powers = points[:, None, :] ** exponents  # (points, terms, variables)
-        products = powers.prod(axis=2) * np.array([float(c) for c in terms.values()])
+        coefficients = np.array([_rounded(c) for c in terms.values()])
+        products = powers.prod(axis=2) * coefficients
         return np.nan_to_num(products.sum(axis=1) / np.abs(products).sum(axis=1))
+
+
+def _rounded(number: MPQ) -> float:
+    """Return a rational number in floating point, infinity if it is too large."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 __all__ = [
