@@ -10,6 +10,7 @@ import sympy as sp
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.inequalities.roots import with_roots
 from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.real_numbers import RuleError, real_expression, reality
 from dfltheory.bounds.regions import expanded_conditions
 from dfltheory.bounds.theorem import Theorem
 from dfltheory.bounds.units import Expr
@@ -23,7 +24,9 @@ def not_implied(
 
     It follows if three things are proved under the theorem's conditions: the schedule
     is in the ranges of its quantities, it satisfies the conditions of the source, and
-    with it the bound of the source is at most that of the theorem.
+    with it the bound of the source is at most that of the theorem. The conditions and
+    the bound of the source must be real numbers there: where they are not, the source
+    states nothing.
 
     Parameters
     ----------
@@ -53,7 +56,8 @@ def not_implied(
     for condition in source.conditions:
         slack = scheduled(condition.slack)
         regions = (region, region_with_roots)
-        if not any(r.holds(slack, condition.strict) for r in regions):
+        is_met = any(r.holds(slack, condition.strict) for r in regions)
+        if not (is_met and _is_real(region, slack)):
             missing.append(f"not shown: {condition.name}, a condition of {source}")
     terms = {name: theorem.expand(part) for name, part in theorem.parts.items()}
     source_terms = {name: scheduled(part) for name, part in source.parts.items()}
@@ -61,18 +65,29 @@ def not_implied(
         differences = [terms[name] - source_terms[name] for name in terms]
     else:
         differences = [sp.Add(*terms.values()) - sp.Add(*source_terms.values())]
-    if not all(map(region.holds, differences)):
+    is_real = all(_is_real(region, part) for part in source_terms.values())
+    if not (is_real and all(map(region.holds, differences))):
         missing.append(f"not shown: the bound of {source} is at most that of {theorem}")
     return missing
+
+
+def _is_real(region: Region, expr: Expr) -> bool:
+    """Return whether it is proved that an expression is a real number."""
+    try:
+        signs = reality(real_expression(expr))
+    except RuleError:
+        return False
+    return all(region.holds(sign, strict) for sign, strict in signs)
 
 
 def _in_range(region: Region, quantity: Quantity, value: Expr) -> bool:
     """Return whether a quantity of a schedule is proved to be in its range."""
     if quantity.integer and not value.is_Integer:
         return False
-    low = sp.Rational(quantity.low)
-    if not region.holds(value - low, strict=quantity.open_low):
-        return False
+    if math.isfinite(quantity.low):
+        low = sp.Rational(quantity.low)
+        if not region.holds(value - low, strict=quantity.open_low):
+            return False
     if math.isinf(quantity.high):
         return True
     high = sp.Rational(quantity.high)

@@ -153,14 +153,27 @@ class ScriptRegion:
         equations = list(dict.fromkeys(x for x, y in pairs if sp.expand(x + y) == 0))
         for old, new in script.values.items():
             back = _merge_powers(new.subs(meanings))
-            solutions = [sp.solve(equation, old) for equation in equations]
-            solved = any(
-                len(roots) == 1 and is_zero(back - roots[0]) for roots in solutions
-            )
-            if solved or is_zero(back - old):
+            if is_zero(back - old) or any(
+                self._is_only_solution(back, equation, old) for equation in equations
+            ):
                 self._values[old] = new
             else:
                 self.complaints.append(f"{old} = {new} is not an identity")
+
+    def _is_only_solution(
+        self, value: Expr, equation: Expr, unknown: sp.Symbol
+    ) -> bool:
+        """Return whether ``equation = 0`` gives an unknown this value.
+
+        The equation must be linear in the unknown, with a slope that is not 0 wherever
+        the conditions hold: rho eta = rho c does not give eta = c, as rho may be 0.
+        """
+        slope = sp.factor(sp.diff(equation, unknown))
+        if unknown in slope.free_symbols | value.free_symbols:
+            return False
+        return is_zero(equation.subs(unknown, value)) and (
+            self.holds(slope, strict=True) or self.holds(-slope, strict=True)
+        )
 
     def _find_positive_totals(self, script: Script) -> None:
         """Note which totals of weights are positive.

@@ -14,6 +14,7 @@ import sympy as sp
 from dfltheory.bounds.clauses import Condition
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.quantity import Quantity
+from dfltheory.bounds.real_numbers import RuleError, reality
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs.step_points import Point, rational_points, value_at
 
@@ -72,15 +73,24 @@ class StepRegion:
         return region.holds(sp.factor(expr))
 
     def is_defined(self, expr: Expr) -> bool:
-        """Return whether it is proved that nothing divides by 0."""
+        """Return whether it is proved that all powers are real numbers.
+
+        Nothing divides by 0, and no root is that of a negative number.
+        """
         for power in sp.sympify(expr).atoms(sp.Pow):
-            base = power.base
-            if power.exp.is_nonnegative or base.is_positive:
+            if self._is_real(power):
                 continue
-            positive = self.holds(base, strict=True)
-            if not positive and not self.holds(-base, strict=True):
+            if not (power.exp.is_integer and self.holds(-power.base, strict=True)):
                 return False
         return True
+
+    def _is_real(self, power: sp.Pow) -> bool:
+        """Return whether it is proved that a power is a real number."""
+        try:
+            requirements = reality(power)
+        except RuleError:
+            return False
+        return all(self.holds(sign, strict) for sign, strict in requirements)
 
     @cached_property
     def points(self) -> list[Point]:
