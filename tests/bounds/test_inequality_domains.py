@@ -99,6 +99,21 @@ def test_true_inequality_in_these_ranges_is_proved(expr):
     assert REGION.holds(expr)
 
 
+@pytest.mark.parametrize(
+    ("base", "is_below_one"),
+    [
+        (1 - 1 / sp.sqrt(K), True),
+        (1 / (1 + sigma), False),
+        (s.delta, False),
+        (1 - L, False),
+        (share_or_less, False),
+    ],
+)
+def test_power_of_a_number_below_one_is_below_one(base, is_below_one):
+    assert REGION.holds(1 - base**K, strict=True) is is_below_one
+    assert REGION.holds((1 - base**K) ** 2, strict=True) is is_below_one
+
+
 # -- symbols
 
 
@@ -158,6 +173,11 @@ MUCH = sp.Integer(10) ** 320
         L ** R(1, 10**30) + L - alpha,
         (1 + L**900) ** 900 - 1 - K * L,
         "1 + L**2",
+        sp.sqrt(sp.Pow(sp.Add(L, -L, evaluate=False), -1, evaluate=False)),
+        sp.sqrt(sp.Function("f")(L)),
+        sp.sqrt(sp.O(L)) + L,
+        sp.sqrt(sp.AccumBounds(-1, 1)) + L,
+        sp.Piecewise((L, L > 1), (-L, True)) + L,
     ],
     ids=str,
 )

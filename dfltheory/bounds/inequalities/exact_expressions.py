@@ -6,27 +6,30 @@ from dataclasses import replace
 
 import sympy as sp
 
-from dfltheory.bounds.clauses import Condition
+from dfltheory.bounds.clauses import REAL_FUNCTIONS, Condition
 from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.units import Expr
 
+_PARTS = (sp.Symbol, sp.Rational, sp.NumberSymbol, *REAL_FUNCTIONS)
 MOST_DEGREE = 1000
 """Degree above which no polynomial is examined."""
 
 
 def exact_expression(given: object) -> Expr | None:
-    """Return ``given`` as an exact expression of real parts, else None."""
+    """Return ``given`` as an exact expression of real parts, else None.
+
+    The functions are those of a theorem's formulas.
+    """
     try:
         expr = sp.sympify(given, strict=True)
     except sp.SympifyError:
         return None
-    if not isinstance(expr, sp.Expr) or has_poles(expr) or expr.has(sp.Float):
+    if not isinstance(expr, sp.Expr) or has_poles(expr):
         return None
     if not all(symbol.is_real for symbol in expr.free_symbols):
         return None
     for part in sp.preorder_traversal(expr):
-        # a part of a piecewise formula is no expression and has no sign
-        if getattr(part, "is_real", None) is False:
+        if not isinstance(part, _PARTS) or part.is_real is False:
             return None
     return expr
 

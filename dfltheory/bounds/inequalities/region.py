@@ -134,6 +134,7 @@ class Region:
         return (
             self._by_factors(exact, strict)
             or (not strict and self._one_by_one(exact))
+            or self._is_one_minus_power(exact)
             or self._by_parts(exact, strict)
         )
 
@@ -185,6 +186,16 @@ class Region:
         ]
         return len(uncertain_terms) < len(expr.args) and self.holds(
             sp.Add(*uncertain_terms), strict
+        )
+
+    def _is_one_minus_power(self, expr: Expr) -> bool:
+        """Return whether it is 1 - b^n with 0 <= b < 1 and n > 0, which is positive."""
+        power = 1 - expr
+        return (
+            isinstance(power, sp.Pow)
+            and bool(power.exp.is_positive)
+            and self.holds(power.base)
+            and self.holds(1 - power.base, strict=True)
         )
 
     def _one_by_one(self, expr: Expr) -> bool:

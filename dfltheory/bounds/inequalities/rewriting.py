@@ -19,6 +19,7 @@ from sympy.external.gmpy import MPQ
 
 from dfltheory.bounds.inequalities.by_form import Glossary, quantity_of
 from dfltheory.bounds.inequalities.polynomials import VariableRange
+from dfltheory.bounds.real_numbers import has_poles
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.bounds.units import Expr
 
@@ -78,6 +79,8 @@ class Rewriting:
                 self.facts = [fact.xreplace(replacements) for fact in self.facts]
                 self._replaced.append(replacements)
                 replacements = replace_some([*parts, *self.facts])
+        if any(map(has_poles, (*parts, *self.facts, *self.meanings.values()))):
+            raise NoProofError("an expression divides by 0")
 
     def of(self, expr: Expr) -> Expr:
         """Return an expression in the new variables."""
