@@ -10,7 +10,12 @@ import sympy as sp
 from sympy.external.gmpy import MPQ
 
 from dfltheory.bounds.inequalities.polynomials import Terms, VariableRange
-from dfltheory.bounds.inequalities.rewriting import Rewriting, is_whole
+from dfltheory.bounds.inequalities.rewriting import (
+    NoProofError,
+    Rewriting,
+    is_whole,
+)
+from dfltheory.bounds.real_numbers import has_poles
 
 _POINTS = 300
 _FIRST_POINTS = 20
@@ -23,6 +28,11 @@ def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndar
     """Return random points of the region, (points, variables).
 
     A variable that stands for an expression has the value of that expression.
+
+    Raises
+    ------
+    NoProofError
+        Such an expression divides by 0 everywhere.
     """
     meanings = [rewriting.back(symbol) for symbol in symbols]
     free = sorted({x for meaning in meanings for x in meaning.free_symbols}, key=str)
@@ -34,6 +44,8 @@ def region_points(rewriting: Rewriting, symbols: Sequence[sp.Symbol]) -> np.ndar
     # different symbols may have the same name
     dummies = {symbol: sp.Dummy(real=True) for symbol in free}
     formulas = [meaning.xreplace(dummies) for meaning in meanings]
+    if any(map(has_poles, formulas)):
+        raise NoProofError("an expression divides by 0")
     with np.errstate(all="ignore"):
         columns = sp.lambdify([*dummies.values()], formulas, modules="numpy")(*drawn)
         points = np.stack(
