@@ -150,11 +150,8 @@ def algorithm_with(
             " hyperparameters, such as DFedAvg(eta=0.1, K=5), or the name of a class"
         )
     kind = algorithms.get(algorithm)
-    return kind(
-        **complete_hyperparameters(
-            kind, {**algorithms.resolve_alias(algorithm)[1], **given}
-        )
-    )
+    of_alias = algorithms.resolve_alias(algorithm)[1]
+    return kind(**complete_hyperparameters(kind, {**of_alias, **given}))
 
 
 def complete_hyperparameters(
