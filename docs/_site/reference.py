@@ -26,6 +26,9 @@ PACKAGES = (
 )
 
 
+SHARED = ("dfltheory.constants", "dfltheory.errors", "dfltheory.files")
+"""Modules that one page documents as a whole."""
+
 FURTHER = {
     "bounds": (
         "dfltheory.bounds.units.unit",
@@ -69,7 +72,7 @@ def pages() -> dict[str, str]:
     """reference/<package>.md with one mkdocstrings block a name, and the top level."""
     made = {f"reference/{package}.md": _page(package) for package in PACKAGES}
     shared = ["# Constants and errors", ""]
-    for path in ("dfltheory.constants", "dfltheory.errors", "dfltheory.files"):
+    for path in SHARED:
         shared += [f"::: {path}", "    options:", "      show_root_full_path: true", ""]
     top = {"reference/dfltheory.md": _top_page()}
     return {**top, **made, "reference/constants.md": "\n".join(shared)}
@@ -78,7 +81,7 @@ def pages() -> dict[str, str]:
 def _top_page() -> str:
     """The functions and classes that ``import dfltheory`` offers directly.
 
-    Those of a package page are links, because a name has one place on the site.
+    Those of another page are links, because a name has one place on the site.
     """
     import dfltheory
 
@@ -89,7 +92,7 @@ def _top_page() -> str:
         if inspect.ismodule(thing):
             continue
         path = f"{thing.__module__}.{name}"
-        if path in documented:
+        if path in documented or thing.__module__ in SHARED:
             lines += [f"[`dfltheory.{name}`][{path}]", ""]
         else:
             lines += [f"::: {path}", ""]

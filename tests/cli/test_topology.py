@@ -134,7 +134,7 @@ def test_topology_lists_its_names(cli):
             ("ring", "--option", "m=4"),
             "topology ring does not take m: it takes no options",
         ),
-        (("grid", "--option", "sides=ab", "--m", 10), "two whole numbers"),
+        (("grid", "--option", "sides=ab", "--m", 10), "two integers"),
         (("directed-ring", "--weights", "metropolis"), "links in both directions"),
         (("ring", "--wieghts", "x"), "--wieghts"),
         (("compare", "--m", 16), "NAMES|names"),

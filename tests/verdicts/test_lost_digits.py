@@ -85,8 +85,11 @@ def test_difference_that_cancels_is_compared_with_its_value(eta):
     values = {name: values[name] for name in theorem.needs}
     bound = theorem.evaluate(**values)
     is_too_small = eta == 1.4e-16
-    reason = lost_digits(theorem, values, bound, bound * (1 + 1e-15))
-    assert (reason is not None) == is_too_small
+    high = bound * (1 + 1e-15)
+    of_starts = np.full(16, high)  # as for starts that differ by rounding alone
+    for ends in (high, of_starts):
+        reason = lost_digits(theorem, values, bound, ends)
+        assert (reason is not None) == is_too_small
 
 
 def test_condition_that_only_an_underflow_meets_covers_no_run():
