@@ -22,14 +22,18 @@ GUIDES = [
 
 @pytest.fixture(scope="module")
 def documented():
-    """Return the dotted paths of the objects on the API pages."""
+    """Return the ids of the objects on the API pages."""
     sys.path.insert(0, str(ROOT / "docs/_site"))
     try:
         import reference
     finally:
         sys.path.pop(0)
     text = "\n".join(reference.pages().values())
-    return {id(resolve(path)) for path in re.findall(r"^::: (\S+)$", text, re.M)}
+    shown = [resolve(path) for path in re.findall(r"^::: (\S+)$", text, re.M)]
+    for path in reference.SHARED:  # shown with all their public names
+        module = importlib.import_module(path)
+        shown += [getattr(module, name) for name in module.__all__]
+    return {id(thing) for thing in shown}
 
 
 def resolve(path):
