@@ -130,26 +130,39 @@ def wrong_signs(theorem: Theorem) -> Iterator[AuditFinding]:
         symbol, formula = definition.symbol, theorem.expand(definition.symbol)
         if not symbol.is_nonnegative or sign_is_shown(symbol, formula):
             continue
-        names = {quantity.name for quantity in formula.free_symbols}
-        points = admissible_points(
-            names,
-            expanded_conditions(theorem),
-            _POINTS,
-            np.random.default_rng(0),
-            theorem.glossary,
-        )
-        (values,) = values_at([formula], points)
-        for i in smallest_of(values < 0, values)[:1]:
-            point = {name: at(points, i)[name] for name in sorted(names)}
-            if precise_value(formula, point) < 0:
-                sign = "positive" if symbol.is_positive else "nonnegative"
-                yield warning(
-                    f"definition {symbol}",
-                    f"{definition.latex} is declared {sign}, and is negative at"
-                    f" {point_text(point)}, where all conditions hold: formulas that"
-                    " are simplified by the sign are wrong there",
-                    point=point,
-                )
+        point = _point_of_negative_value(theorem, formula)
+        if point is not None:
+            sign = "positive" if symbol.is_positive else "nonnegative"
+            yield warning(
+                f"definition {symbol}",
+                f"{definition.latex} is declared {sign}, and is negative at"
+                f" {point_text(point)}, where all conditions hold: formulas that are"
+                " simplified by the sign are wrong there",
+                point=point,
+            )
+
+
+def _point_of_negative_value(
+    theorem: Theorem, formula: Expr
+) -> dict[str, float] | None:
+    """Return an admissible point at which a formula is negative.
+
+    None where it is negative at no point that is tried.
+    """
+    names = {symbol.name for symbol in formula.free_symbols}
+    points = admissible_points(
+        names,
+        expanded_conditions(theorem),
+        _POINTS,
+        np.random.default_rng(0),
+        theorem.glossary,
+    )
+    (values,) = values_at([formula], points)
+    for i in smallest_of(values < 0, values):
+        point = {name: at(points, i)[name] for name in sorted(names)}
+        if precise_value(formula, point) < 0:
+            return point
+    return None
 
 
 @audit_check("agreement")

@@ -169,8 +169,12 @@ def _check_script(script: Script) -> None:
 
 def _proof(stated: Theorem, script: Script) -> tuple[Fact, list[str]]:
     """Return the last fact of one case, and why it does not imply the theorem there."""
-    named = [symbol for symbol in STEP_SYMBOLS if symbol.name in stated.glossary]
-    need(not named, "rename the quantity {}: proofs use this name for steps", named)
+    for symbol in STEP_SYMBOLS:
+        need(
+            symbol.name not in stated.glossary,
+            "rename the quantity {}: proofs use this name for steps",
+            symbol,
+        )
     fact = script.prove(**script.weights)
     if not genuine(fact):
         raise RuleError("prove of a script must return a fact of the kernel")

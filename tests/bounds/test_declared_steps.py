@@ -13,18 +13,17 @@ import sympy as sp
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.inequalities.region import Region
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.reference import load
 from dfltheory.bounds.regions import expanded_conditions
-from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.theorem import Condition, Theorem
+from dfltheory.bounds.theorem import Condition
 from dfltheory.checks.run import audit_statement
 from dfltheory.cli import run
 from dfltheory.errors import InputError
 from dfltheory.proofs.declared_steps import judge_steps
 from dfltheory.proofs.step_points import value_at
+from tests.proofs.own_theorems import theorem_with_steps
 
 FILES = Path(__file__).parent / "proof_files"
 TRUE, SLIPS = str(FILES / "proof.toml"), str(FILES / "three_slips.toml")
@@ -51,26 +50,16 @@ def last_judged(theorem):
 
 def algebra(claim, *premises, moments="abc", conditions=(), by=("algebra",)):
     """Return the verdict on a claim between the author's own quantities."""
-    theorem = Theorem(
-        key="own.theorem",
-        variant="stated",
-        kind="theorem",
-        title="t",
-        source="s",
-        lhs=LeftSide("grad_norm_sq"),
-        parts={"x": s.eta * s.L},
-        scope=Scope(
-            ("DPSGD",), "symmetric", hyperparameters={"order": "adapt-then-combine"}
-        ),
-        conditions=conditions,
+    names = tuple(f"p{i}" for i in range(len(premises)))
+    assumed = [
+        ProofStep(premise, (), ("assumption",), name)
+        for name, premise in zip(names, premises, strict=True)
+    ]
+    theorem = theorem_with_steps(
+        *assumed,
+        ProofStep(claim, names, by, "last"),
         moments=dict.fromkeys(moments, "nonnegative"),
-        steps=(
-            *(
-                ProofStep(premise, (), ("assumption",), f"p{i}")
-                for i, premise in enumerate(premises)
-            ),
-            ProofStep(claim, tuple(f"p{i}" for i in range(len(premises))), by, "last"),
-        ),
+        conditions=conditions,
     )
     return last_judged(theorem)
 

@@ -12,16 +12,15 @@ import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.clauses import Definition, LeftSide
+from dfltheory.bounds.clauses import Definition
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.theorem import Theorem
 from dfltheory.errors import InputError
 from dfltheory.proofs import comparison, kernel
 from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.declared_steps import judge_steps
 from dfltheory.proofs.moments import Lag, count, k, lag, sq
+from tests.proofs.own_theorems import theorem_with_steps
 from validation.papers.dfedsam.proof import SCRIPTS
 
 SCRIPT = SCRIPTS[0]
@@ -101,20 +100,11 @@ def outcome_of_step(formula: sp.Expr) -> str:
         ("young([(1 + m)/2, (1 + m)/2, D], x, g, 0*x)",),
         "step",
     )
-    theorem = Theorem(
-        key="own.theorem",
-        variant="stated",
-        kind="theorem",
-        title="t",
-        source="s",
-        lhs=LeftSide("grad_norm_sq"),
+    theorem = theorem_with_steps(
+        step,
+        moments={"a": "sq(x)", "b": "sq(g)", "c": "sq(x + g)"},
         parts={"x": s.eta * s.L * SIGNED**2},
         definitions=(Definition(SIGNED, formula, "D"),),
-        scope=Scope(
-            ("DPSGD",), "symmetric", hyperparameters={"order": "adapt-then-combine"}
-        ),
-        moments={"a": "sq(x)", "b": "sq(g)", "c": "sq(x + g)"},
-        steps=(step,),
     )
     (judged,) = judge_steps(theorem)
     return judged.outcome

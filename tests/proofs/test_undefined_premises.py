@@ -12,14 +12,13 @@ import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.bounds import symbols as s
-from dfltheory.bounds.clauses import LeftSide
 from dfltheory.bounds.proof_steps import ProofStep
 from dfltheory.bounds.quantity import Quantity
-from dfltheory.bounds.scope import Scope
-from dfltheory.bounds.theorem import Condition, Theorem
+from dfltheory.bounds.theorem import Condition
 from dfltheory.proofs.declared_steps import judge_steps
 from dfltheory.proofs.implication import not_implied
 from dfltheory.proofs.script_region import ScriptRegion
+from tests.proofs.own_theorems import theorem_with_steps
 from validation.papers import scripts
 
 STEP = s.eta * s.K * s.L
@@ -103,20 +102,7 @@ def outcomes(*claims):
     steps = [ProofStep(claims[0], (), ("assumption",), "s0")]
     for i, claim in enumerate(claims[1:]):
         steps.append(ProofStep(claim, (f"s{i}",), ("algebra",), f"s{i + 1}"))
-    theorem = Theorem(
-        key="own.theorem",
-        variant="stated",
-        kind="theorem",
-        title="t",
-        source="s",
-        lhs=LeftSide("grad_norm_sq"),
-        parts={"x": s.eta * s.L},
-        scope=Scope(
-            ("DPSGD",), "symmetric", hyperparameters={"order": "adapt-then-combine"}
-        ),
-        moments=dict.fromkeys("ab", "nonnegative"),
-        steps=tuple(steps),
-    )
+    theorem = theorem_with_steps(*steps, moments=dict.fromkeys("ab", "nonnegative"))
     return [judged.outcome for judged in judge_steps(theorem)]
 
 

@@ -9,7 +9,7 @@ import sympy as sp
 from sympy import QQ
 from sympy.external.gmpy import MPQ
 
-from dfltheory.bounds.inequalities.polynomials import SignFact, VariableRange
+from dfltheory.bounds.inequalities.polynomials import SignFact, Terms, VariableRange
 
 _GRID = QQ(1, 2**20)
 """Roots are rounded to multiples of this."""
@@ -20,17 +20,12 @@ def tightened(
 ) -> VariableRange:
     """Return the interval of variable ``i`` with the ends that follow from facts.
 
-    Facts have the form a x^d + b >= 0.
+    Facts of the form a x^d + b >= 0 are used.
     """
     for fact in (fact.terms for fact in facts):
-        powers = {exponents[i] for exponents in fact} - {0}
-        if (
-            len(fact) > 2
-            or len(powers) != 1
-            or any(sum(e) not in (0, e[i]) for e in fact)
-        ):
+        degree = _degree_in_one(fact, i)
+        if degree is None:
             continue
-        (degree,) = powers
         slope = next(c for exponents, c in fact.items() if exponents[i])
         start = next((c for exponents, c in fact.items() if not exponents[i]), QQ(0))
         bound = -start / slope
@@ -44,6 +39,15 @@ def tightened(
         if slope < 0 and (interval.high is None or above < interval.high):
             interval = replace(interval, high=above, open_high=not exact)
     return interval
+
+
+def _degree_in_one(fact: Terms, i: int) -> int | None:
+    """Return d if a polynomial has the form a x^d + b for the variable ``i``."""
+    degrees = {exponents[i] for exponents in fact} - {0}
+    in_x_alone = all(sum(exponents) in (0, exponents[i]) for exponents in fact)
+    if len(fact) > 2 or len(degrees) != 1 or not in_x_alone:
+        return None
+    return degrees.pop()
 
 
 def _root_below(number: MPQ, degree: int) -> MPQ:
