@@ -19,7 +19,7 @@ from dfltheory.bounds.units import Expr
 
 Shares = frozenset[str]
 FRACTION_QUANTITIES: Shares = frozenset(
-    name for name, entry in GLOSSARY.items() if entry.high == 1
+    name for name, entry in GLOSSARY.items() if entry.is_share
 )
 """Quantities between 0 and 1."""
 

@@ -53,6 +53,11 @@ class Quantity:
     point: str = field(default="", compare=False)
 
     @property
+    def is_share(self) -> bool:
+        """Whether its values are between 0 and 1, and 1 is an end of its range."""
+        return self.low >= 0 and self.high == 1
+
+    @property
     def symbol(self) -> sp.Symbol:
         """SymPy symbol of the quantity: real, nonnegative or positive, as its range."""
         if self.low < 0:

@@ -122,12 +122,12 @@ def _values(entry: Quantity, size: int, rng: np.random.Generator) -> np.ndarray:
 def _has_usual_range(entry: Quantity) -> bool:
     """Return whether the values that are drawn for glossary quantities are in a range.
 
-    These are counts from 1 on, numbers between 0 and 1, and positive numbers.
+    These are counts from 1 on, numbers between 0 and 1, and nonnegative numbers.
     """
     if entry.integer:
         starts_at_one = entry.low == 1 and not entry.open_low
         return math.isinf(entry.high) and (starts_at_one or entry.name == "t")
-    return entry.low <= 0 and (entry.high == 1 or math.isinf(entry.high))
+    return entry.low == 0 and (entry.high == 1 or math.isinf(entry.high))
 
 
 def _values_in_range(
@@ -139,15 +139,18 @@ def _values_in_range(
     """
     if entry.integer:
         return _whole_values_in_range(entry, size, rng)
+    inner = 0.0
+    distances = 10.0 ** rng.uniform(-2, 2, size)
     if math.isfinite(entry.low) and math.isfinite(entry.high):
         shares = rng.beta(0.5, 0.5, size)
         values = entry.low + (entry.high - entry.low) * shares
         inner = 1e-3 * (entry.high - entry.low)
+    elif math.isfinite(entry.low):
+        values = entry.low + distances
+    elif math.isfinite(entry.high):
+        values = entry.high - distances
     else:
-        distances = 10.0 ** rng.uniform(-2, 2, size)
-        from_low = math.isfinite(entry.low)
-        values = entry.low + distances if from_low else entry.high - distances
-        inner = 0.0
+        values = distances * rng.choice((-1.0, 1.0), size)
     lowest = entry.low + inner if entry.open_low else entry.low
     highest = entry.high - inner if entry.open_high else entry.high
     return np.clip(values, lowest, highest)

@@ -188,9 +188,9 @@ class Statement:
 
     @cached_property
     def shares(self) -> frozenset[str]:
-        """Names of the quantities that are at most 1, which it may contain."""
+        """Names of the quantities between 0 and 1 that it may contain."""
         return frozenset(
-            name for name, quantity in self.glossary.items() if quantity.high == 1
+            name for name, quantity in self.glossary.items() if quantity.is_share
         )
 
     @cached_property

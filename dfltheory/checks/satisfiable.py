@@ -8,6 +8,7 @@ no witness, a warning says so: the region may be thin.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -153,14 +154,15 @@ def small_steps(
     """
     equal, rest = equalities(conditions, glossary)
     free = {n for c in conditions for n in _names(c.slack)}
-    every_step = step_names(glossary)
+    every_step = [name for name in step_names(glossary) if glossary[name].low == 0]
     steps = [n for n in every_step if n in free and n not in equal]
     demands = tuple(
         c
         for c in rest
         if c.slack.free_symbols and not _names(c.slack) & {*every_step, "T"}
     )
-    moving = [c for c in rest if c not in demands]
+    in_range = [c for name in equal for c in _range_conditions(name, glossary)]
+    moving = [*(c for c in rest if c not in demands), *in_range]
     for ratios in itertools.product(_RATIOS, repeat=max(len(steps) - 1, 0)):
         way = {n: r * _e for n, r in zip(steps, (sp.S.One, *ratios), strict=False)}
         put = {glossary[n].symbol: v for n, v in way.items()}
@@ -174,6 +176,22 @@ def small_steps(
     return None
 
 
+def _range_conditions(name: str, glossary: Glossary) -> Iterator[Condition]:
+    """Yield the ends of the range of a quantity as conditions.
+
+    An end at 0 counts as closed: a value that is 0 for some constants is common.
+    """
+    quantity = glossary[name]
+    text = f"range of {name}"
+    if quantity.low > -math.inf:
+        low = sp.nsimplify(quantity.low)
+        is_open = quantity.open_low and low != 0
+        yield Condition(text, low, quantity.symbol, strict=is_open)
+    if quantity.high < math.inf:
+        high = sp.nsimplify(quantity.high)
+        yield Condition(text, quantity.symbol, high, strict=quantity.open_high)
+
+
 def _names(expr: Expr) -> set[str]:
     return {s.name for s in expr.free_symbols}
 
@@ -181,8 +199,11 @@ def _names(expr: Expr) -> set[str]:
 def _holds_for_small_steps(slack: Expr, strict: bool, glossary: Glossary) -> bool:
     """Return whether a slack is positive (not negative) for every small e > 0.
 
-    The coefficients of the slack as a polynomial in e decide.
+    The coefficients of the slack as a polynomial in e decide, unless the slack has
+    this sign for all e > 0.
     """
+    if positive(slack, glossary) or (nonnegative(slack, glossary) and not strict):
+        return True
     over, under = sp.fraction(sp.together(sp.expand(slack)))
     power = sp.Poly(under, _e).degree() if under.is_polynomial(_e) else 0
     if under.has(_e) and sp.expand(under / _e**power).has(_e):

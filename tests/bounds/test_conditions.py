@@ -13,6 +13,7 @@ import sympy as sp
 
 from dfltheory import bounds
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import (
     admissible_points,
     draw_values,
@@ -20,6 +21,7 @@ from dfltheory.bounds.regions import (
     points_of,
     values_at,
 )
+from dfltheory.bounds.symbols import with_quantities
 from dfltheory.bounds.theorem import Condition
 from dfltheory.checks.conditions import check_conditions
 from dfltheory.checks.everyday import everyday
@@ -131,6 +133,22 @@ def test_a_condition_that_no_small_step_meets_is_not_proved():
     assert small_steps((Condition("1 + eta L <= K", 1 + s.eta * s.L, s.K),)) is None
     # K may be 1
     assert small_steps((Condition("2 eta <= K eta", 2 * s.eta, s.K * s.eta),)) is None
+
+
+@pytest.mark.parametrize(("low", "proved"), [(0.0, True), (0.5, False)])
+def test_a_step_with_a_positive_least_value_is_not_small(low, proved):
+    own = Quantity("own", "x", s.GLOSSARY["eta"].unit, "a step", low=low, step=True)
+    glossary = with_quantities((own,))
+    small = Condition("own L <= 1", own.symbol * s.L, ONE)
+    way = small_steps((small,), glossary)
+    assert way is not None
+    assert (small in way.demands) is not proved
+    assert ("own" in way.steps) is proved
+    equal = [
+        Condition("eta <= own", s.eta, own.symbol),
+        Condition("own <= eta", own.symbol, s.eta),
+    ]
+    assert (small_steps((STEP, *equal), glossary) is not None) is proved
 
 
 def test_demands_on_the_constants_alone_are_named():

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfltheory
+from dfltheory import bounds
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.inequalities.by_form import monotone, nonnegative, positive
 from dfltheory.bounds.inequalities.region import Region
@@ -100,6 +101,27 @@ def test_drawn_values_are_in_the_range_of_their_quantity(quantity, seed):
     points = draw_values(["own"], 200, np.random.default_rng(seed), glossary)
     quantity.check(points["own"])
     quantity.check(everyday(["own"], glossary)["own"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-5.0, 1.0), (-np.inf, np.inf), (-2.0, np.inf), (0.0, 1.0)]
+)
+def test_drawn_values_are_in_every_part_of_a_range(low, high):
+    own = Quantity("own", "x", ONE, "a number", low=low, high=high)
+    rng = np.random.default_rng(0)
+    values = draw_values(["own"], 400, rng, with_quantities((own,)))["own"]
+    for middle in np.linspace(max(low, -5), min(high, 5), 5)[1:-1]:
+        assert np.mean(values < middle) > 0.05
+        assert np.mean(values > middle) > 0.05
+
+
+@pytest.mark.parametrize("low", [-5.0, -1.0, 0.0])
+def test_only_numbers_that_are_not_negative_are_shares(low):
+    own = Quantity("own", "x", ONE, "x", low=low, high=1)
+    theorem = replace(bounds.get("dfedsam.theorem_4_5", "corrected"), quantities=(own,))
+    assert ("own" in theorem.shares) is (low == 0)
+    assert "lam" in theorem.shares
+    assert "lam_min" not in theorem.shares
 
 
 @pytest.mark.parametrize(
