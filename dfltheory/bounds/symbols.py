@@ -93,7 +93,10 @@ _ENTRIES = (
     Quantity("f0_gap", r"\Delta_0", VALUE, "f at the start minus its infimum"),
     Quantity("x0_sq", r"X_0", LENGTH_SQ, "mean over clients of ||x_i^0||^2"),
     Quantity(
-        "x0_spread", r"\Xi_0", LENGTH_SQ, "mean over clients of ||x_i^0 - xbar^0||^2"
+        "x0_spread",
+        r"\Xi_0",
+        LENGTH_SQ,
+        "mean over clients of ||x_i^0 - xbar^0||^2; of two blocks, of the shared part",
     ),
     # -- the network
     _contraction(

@@ -115,11 +115,16 @@ def second_moment(alg: AlgorithmRound) -> Conclusion:
     return upper_bound(root(SAMPLED), {one("moment"): sp.sqrt(s.S2)})
 
 
-@rule("the assumption itself", h.VARIANCE)
+@rule(
+    "the assumption itself; given the past, the point is fixed: Williams, Probability"
+    " with Martingales, 9.7",
+    h.VARIANCE,
+)
 def variance(alg: AlgorithmRound, part: Vec = N) -> Conclusion:
     """Bound the noise of a sample.
 
-    root(n_k) <= sigma_l; of blocks sigma_v and sigma_u.
+    root(n_k) <= sigma_l; of blocks sigma_v and sigma_u. The sample of step k is fresh,
+    so that its variance is bounded at the random point of step k.
     """
     need(part == N.within(part.block), "{} is not the noise of a sample", part)
     return upper_bound(root(part), {one("noise"): BLOCKS[part.block].noise})

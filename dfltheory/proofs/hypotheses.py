@@ -30,7 +30,11 @@ _GOSSIP = {"fixed", "periodic", FRESH_STEP, FRESH_ROUND}
 """The kinds of sequences of which one gossip step contracts by lam, the worst norm or
 that in mean square.
 """
-SMOOTH = Hypothesis("smooth", "every f_i is L-smooth")
+SMOOTH = Hypothesis(
+    "smooth",
+    "every f_i is L-smooth; of two blocks, the gradient in block b is L_b-Lipschitz in"
+    " b and chi sqrt(L_b L_c)-Lipschitz in the other block c",
+)
 SAMPLE_SMOOTH = Hypothesis(
     "sample smooth",
     "F_i(.; xi) is L-smooth for almost every xi; SAM steps by rho at most",
@@ -40,12 +44,18 @@ UNBIASED = Hypothesis(
     "unbiased",
     "E[grad F_i(y; xi) | past] = grad f_i(y): a fresh sample in every local step",
 )
-VARIANCE = Hypothesis("variance", "E||grad F_i(y; xi) - grad f_i(y)||^2 <= sigma_l^2")
+VARIANCE = Hypothesis(
+    "variance",
+    "E[||grad F_i(y; xi) - grad f_i(y)||^2 | past] <= sigma_l^2, of two blocks"
+    " sigma_u^2 and sigma_v^2: a fresh sample in every local step",
+)
 INDEPENDENT = Hypothesis(
     "independent", "given the past, the clients' samples of a step are independent"
 )
 DIVERSITY = Hypothesis(
-    "diversity", "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2"
+    "diversity",
+    "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2; of two blocks, delta_u^2"
+    " for the shared gradients at (mean of u, V^{t+1})",
 )
 BOUNDED = Hypothesis("bounded", "(1/m) sum_i E||grad f_i||^2 <= B^2 along the run")
 MOMENT = Hypothesis("moment", "(1/m) sum_i E||g_{i,k}||^2 <= S2 along the run")

@@ -52,7 +52,8 @@ class AlgorithmRound:
     ----------
     local : the point at which the gradients of step k are taken
     sent : what the network mixes: x <- W sent
-    mean_model : the point of the theorem's gradient
+    mean_model : the point at which the decrease of f is summed over the rounds; of one
+        block, that of the theorem's gradient
     dual : the next value of a second state, which starts at 0
     gossips : how often the network mixes in a round
     personal : of two blocks, the point at which the gradients of the personal part are

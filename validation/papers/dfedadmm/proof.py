@@ -1,6 +1,8 @@
 """Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel.
 
-Each call is a rule, the last a theorem.
+The functions here return facts. The last fact of a script implies its theorem: B0 is
+``by_moment(bounded_moment)``, B1 ``by_steps``, B1' ``by_moment(assumed_moment)`` and B2
+``theorem_b2``.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def bounded_moment() -> r.Fact:
 def estimate(*far: r.Fact) -> r.Fact:
     """Bound root(grad f(w) less its estimate by the mean step).
 
-    ``far`` bounds root(y_k - w).
+    ``far`` bounds root(y_k - w), the distance of the local model y_k from w.
     """
     bias = MEAN - own
     bias_of_step = r.chain(
@@ -83,6 +85,7 @@ def estimate(*far: r.Fact) -> r.Fact:
         r.sam(A, EHAT),
     )
     return r.chain(
+        # grad f(w) - MEAN_STEPS/gamma, because the weights sum to gamma
         r.minkowski((-1 / gamma, bias.mean().sum(K, WEIGHTS))),
         r.steps_max(bias.mean(), K, WEIGHTS),
         r.largest(r.mean_of(bias)),
@@ -93,7 +96,8 @@ def estimate(*far: r.Fact) -> r.Fact:
 def distances(moment: r.Fact) -> r.Fact:
     """Bound sq(grad f(w) less its estimate by the mean step), mean over rounds.
 
-    The terms of the bound are dual, consensus, steps and SAM.
+    The bound is (L lam_admm S (lam/(1 - lam) + 2 p + theta) + L rho)^2: consensus,
+    local steps, dual, SAM.
     """
     size = r.largest(moment)
     dual_parts = ((1 - gamma, DUAL), (1, SENT))
@@ -103,6 +107,7 @@ def distances(moment: r.Fact) -> r.Fact:
         r.steps_max(SAMPLED, K, WEIGHTS),
         size,
     )
+    # the dual is at most S, because S = (1 - gamma) S + gamma S
     dual = r.label(r.invariant(next_dual, r.dual_start(A)), "S")
     new = r.chain(
         r.minkowski(*dual_parts), r.steps_max(SAMPLED, K, WEIGHTS), size, dual
@@ -124,20 +129,22 @@ def distances(moment: r.Fact) -> r.Fact:
 
 
 def descended(square_of_step: Bounds, *distances: r.Fact) -> r.Fact:
-    """Return the descent at w, without the square of the estimate of grad f(w).
+    """Sum the descent at w over the rounds, and solve for sq[mean t](grad f(w)).
 
+    The square of the estimate U of grad f(w) is dropped, since its factor is at most 0.
     ``square_of_step`` bounds the square of the step, and ``distances`` those of the
     points at which gradients are taken.
     """
-    U, V = MEAN_STEPS * (1 / gamma), NOISE_STEPS * (1 / gamma)
+    U, noise = MEAN_STEPS * (1 / gamma), NOISE_STEPS * (1 / gamma)
     round_ = r.chain(
-        r.descent(A, w, -pen * U - pen * V),
+        r.descent(A, w, -pen * U - pen * noise),
         r.bilinear(g, (-pen, U), (-pen / gamma, NOISE_STEPS)),
         r.unbiased(A, g, NOISE.mean(), WEIGHTS),
         r.polarization(g, U),
         *square_of_step,
     )
     summed = r.chain(r.telescope(A, round_), *distances)
+    # with equal weights its factor is L lam_admm^2 - lam_admm/2 <= 0
     without_square = r.weaken(summed, {sq(U).at(rounds="mean"): sp.S.Zero})
     return r.solve(without_square, {sq(g).at(rounds="mean"): sp.S.One})
 
@@ -149,14 +156,17 @@ def noise_of_a_step() -> r.Fact:
 
 
 def split(weights: Weights, size: sp.Expr = -pen) -> Bounds:
-    """Bound ||size (U + N)||^2 by ||U||^2 and the noise of m clients and K steps."""
+    """Bound sq(size (U + noise)) by sq(U) and the noise of m clients and K steps.
+
+    U is MEAN_STEPS/gamma, the estimate of grad f(w), and noise is NOISE_STEPS/gamma.
+    """
     parts = ((size, MEAN_STEPS * (1 / gamma)), (size / gamma, NOISE_STEPS))
     noise = r.chain(r.clients(A, NOISE), r.square(noise_of_a_step()))
     return r.young(weights, *parts), r.martingale(noise, K, WEIGHTS)
 
 
 def whole(moment: r.Fact) -> Bounds:
-    """Bound ||pen (U + N)||^2 by the second moment of the stochastic gradients."""
+    """Bound sq(pen (U + noise)) by the second moment of the stochastic gradients."""
     step = SAMPLED.mean()
     size = r.chain(
         r.minkowski((-pen / gamma, step.sum(K, WEIGHTS))),
@@ -168,12 +178,12 @@ def whole(moment: r.Fact) -> Bounds:
 
 
 def by_steps(moment: Callable[[], r.Fact], noise: Weights) -> r.Fact:
-    """Return the descent at w with the distances in it, and the noise of the steps."""
+    """Bound sq[mean t](grad f(w)) by the distances and the noise of the steps."""
     return descended(split(noise), distances(moment()))
 
 
 def by_moment(moment: Callable[[], r.Fact]) -> r.Fact:
-    """Return the descent at w with the distances in it, and noise below the moment."""
+    """Bound sq[mean t](grad f(w)) by the distances and the second moment."""
     return descended(whole(moment()), distances(moment()))
 
 
@@ -185,8 +195,8 @@ own_bar, g_bar, apart = A.grad(xbar), A.full(xbar), A.local - xbar
 
 def evenly(fact: r.Fact) -> r.Fact:
     """Return the square of a root: n times the sum of the squares of its n terms."""
-    share = sp.Rational(1, len(fact.right))
-    return r.square(fact, dict.fromkeys(fact.right, share))
+    weight = sp.Rational(1, len(fact.right))
+    return r.square(fact, dict.fromkeys(fact.right, weight))
 
 
 def dual_by(part: Vec, part_of_sum: Vec) -> r.Fact:
@@ -347,12 +357,16 @@ WITHOUT = (
     },
 )
 Box = tuple[tuple[Range, ...], dict[sp.Symbol, sp.Expr]]
+"""Ranges of new quantities, and the theorem's quantities as formulas in them.
+
+In SMALL, c = L lam_admm <= 1/2, ratio = eta/lam_admm <= 1 and gamma <= 1.
+"""
 
 
 def script(
     variant: str, prove: Callable[..., r.Fact], box: Box, **weights: Weights
 ) -> Script:
-    """Return the proof of a variant in r = eta/lam_admm <= 1, gamma and L lam_admm."""
+    """Return the proof of a variant whose inequalities are examined in a box."""
     claim = f"dfedadmm.theorem_1:{variant}"
     return Script(claim, prove, GRANTS, *box, (WEIGHTS,), NAMES, weights=weights)
 

@@ -1,11 +1,10 @@
 """Theorem M of DFedMDC and DFedSMDC as a script of the kernel.
 
-A call applies a rule. The last fact implies the theorem.
+The methods of :class:`Proof` return facts. The last fact of a script implies its
+theorem.
 
-A round moves the personal parts v with the clients' u_i fixed, then the shared parts u
-with the new v fixed, and mixes u. The script follows the proof on paper, but expands
-the product of the gradient e at the mean of u with the mean gradient d + f of the
-personal steps exactly (``Proof.first``). This allows twice the personal step size.
+A round moves the personal parts v with the clients' u_i fixed (first phase), then the
+shared parts u with the new v fixed (second phase), and mixes u.
 """
 
 from __future__ import annotations
@@ -47,14 +46,18 @@ WEIGHTS: Weights = {
     "step": HALVES,
     # the shared step of a round: its mean and its noise
     "noise": HALVES,
-    # the error of the shared gradients: the drift, the disagreement and SAM
+    # the error of the shared gradients: the drift, the disagreement and SAM (without
+    # SAM its weight is not used)
     "near": THIRDS,
-    # the drift of the shared part: the disagreement, the gradient and the samples
+    # the drift of the shared part: the disagreement, the gradient and s
     "way": THIRDS,
-    # the disagreement: the start, the gradient and the samples
+    # the disagreement: the start, the gradient and s
     "spread": tuple(sp.Rational(n, 4) for n in (2, 1, 1)),
 }
-"""Weights of the terms of a sum when it is squared, by what the sum bounds."""
+"""Weights of the terms of a sum when it is squared, by what the sum bounds.
+
+s is sigma_u + delta_u, with SAM sigma_u + delta_u + L_u rho.
+"""
 V_SAMPLED = G_V + N_V
 V_STEP, V_NEXT = X_V - V_SAMPLED.sum(k) * eta_v, X_V - V_SAMPLED.sum(K_v) * eta_v
 
@@ -113,8 +116,9 @@ class Proof:
         )
         bent = r.chain(r.lipschitz(A, A.personal, X_U + X_V, "v"), drift)
         parts = r.minkowski((1, G_V - self.d), (1, self.d), (1, N_V))
+        # the largest sample bounds the change, and the change the largest sample
         sample = r.chain(parts, bent, r.variance(A, N_V))
-        size = r.solve(r.largest(sample))
+        size = r.solve(r.largest(sample))  # as b < 1
         step = r.chain(
             r.minkowski((-eta_v, V_SAMPLED.sum(K_v))),
             r.steps_max(V_SAMPLED, K_v),
@@ -146,6 +150,8 @@ class Proof:
             r.descent(A, A.mean_model, V_NEXT - X_V),
             r.bilinear(e, step_of_d, step_of_f, step_of_noise),
             r.unbiased(A, e, N_V),
+            # -<e, d> + <e, -f> without sq(e), which cancels:
+            # (sq(e - d) + sq(f) - sq(d) - sq(e + f))/2; the last square is dropped
             r.polarization(e, d),
             r.polarization(e, -f),
             r.square(off_mean),
@@ -158,7 +164,7 @@ class Proof:
     def shared(self) -> tuple[r.Fact, r.Fact]:
         """Bound the drift of the shared part, and the largest sample.
 
-        Both are bounded by the disagreement, gradient and noise.
+        Both are bounded by the disagreement, the gradient and s.
         """
         A = self.A
         drift = r.chain(
@@ -175,7 +181,8 @@ class Proof:
             r.variance(A, N_U),
             *self.bounds_of_sam(),
         )
-        size = r.solve(r.largest(r.label(sample, "s")))
+        # the largest sample bounds the drift, and the drift the largest sample
+        size = r.solve(r.largest(r.label(sample, "s")))  # as a < 1
         return r.chain(r.largest(drift), size), size
 
     def second(self, w: Weights) -> r.Fact:
@@ -217,7 +224,7 @@ class Proof:
     def spread(self, w: Weights) -> r.Fact:
         """Bound the disagreement of u over the rounds.
 
-        It is bounded by the start, the gradient and the noise.
+        It is bounded by the start, the gradient and s.
         """
         A = self.A
         _, size = self.shared()
@@ -283,7 +290,8 @@ class Proof:
 
 lam, chi = s.lam, s.chi
 A_, B_ = sp.Symbol("A", positive=True), sp.Symbol("b_", positive=True)
-x, SIZE = sp.Symbol("x", nonnegative=True), sp.Symbol("size", nonnegative=True)
+x, S_U = sp.Symbol("x", nonnegative=True), sp.Symbol("size", nonnegative=True)
+# x = lam/(1 - lam), so that 1 - lam = 1/(1 + x); S_U is s
 RANGES = (
     Range(x, lam / (1 - lam)),
     Range(A_, a / (1 - lam), high=sp.Rational(1, 32)),
@@ -310,7 +318,7 @@ def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
     """Theorem M for one of the two algorithms, and its rate."""
     name = f"dfedmdc.theorem_{number}"
     of_sam = L_u * s.rho if proof.sam else 0
-    sizes = Range(SIZE, s.sigma_u + s.delta_u + of_sam)
+    sizes = Range(S_U, s.sigma_u + s.delta_u + of_sam)
     x_range, A_range, B_range = RANGES
 
     def equal_steps(variant: str, prove: Callable[..., r.Fact]) -> Script:
