@@ -1,7 +1,7 @@
 """Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel.
 
-Each call applies a rule. The last fact implies the theorem. The parts are the functions
-descent (i), drift (ii), spread (iii) and theorem_a (iv).
+The functions return facts: descent (i), drift (ii), spread (iii) and theorem_a (iv).
+The last fact implies the theorem.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Theorems A and B of DFedSGPSM and the minimal repair as scripts of the kernel.
 
-Each call is a rule, the last fact a theorem.
+The functions return facts. The last fact of a script implies its theorem: A is
+``theorem_a`` or, sharper, ``theorem_a_sharper``, and B is ``theorem_b``. The minimal
+repair is ``theorem_a`` where eta L at <= 1/2, and ``long_steps`` where this fails.
 """
 
 from __future__ import annotations
@@ -54,6 +56,10 @@ PARTIAL = (WITHOUT_MOMENTUM - DECREASE) / (1 - alpha) ** 2
 summed with the weights of these.
 """
 path = sp.Symbol("path", nonnegative=True)
+"""The sum of at(k) with the weights of the steps k < K.
+
+The theorem's dbar is path/at.
+"""
 MOMENTUM = Lag(
     weight=(1 - alpha**lag) / (1 - alpha),
     total=total_form(count),
@@ -71,14 +77,14 @@ A = AlgorithmRound(
     mean_model=XBAR,
 )
 own, g = A.grad(XBAR), A.full(XBAR)
+"""The clients' gradients at the weighted mean model, grad f_i(xbar), and their mean."""
 biased = G + E
-
-
+"""The gradient of a local step, with what SAM adds, without the noise."""
 Weights = Sequence[sp.Expr]
 
 
 def gradients() -> r.Fact:
-    """Return G, the root of the largest stochastic gradient of a round."""
+    """Bound the largest root(g_k + n_k + e_k) by G = L rho + sqrt(B^2 + sigma_l^2)."""
     plain = r.pythagoras(A, G, N)
     square = r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A)))
     plain_root = r.take_root(r.label(square, "B"))
@@ -89,7 +95,8 @@ def gradients() -> r.Fact:
 def drift(upto: sp.Expr | None = None) -> r.Fact:
     """Bound root(y_k - x) by the largest stochastic gradient of the steps.
 
-    They are the steps before step k, or ``upto`` steps.
+    y_k is the local model of step k, and x the start of the round. The weights are
+    those of the steps before step k, or of ``upto`` steps, which are more.
     """
     moved = SAMPLED.sum(k, MOMENTUM)
     change = r.chain(r.minkowski((-eta, moved.pushed())), r.unweigh(moved))
@@ -113,9 +120,9 @@ def consensus(windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
 
 
 def near(moved: r.Fact) -> r.Fact:
-    """Bound root(g_k + e_k - grad f_i(xbar)).
+    """Bound root(g_k + e_k - grad f_i(xbar)) by the distance of y_k from xbar and SAM.
 
-    It is bounded by the steps, the distance from xbar and SAM.
+    ``moved`` bounds root(y_k - x), how far the local model of step k has moved.
     """
     from_xbar = X - XBAR
     return r.chain(
@@ -135,6 +142,7 @@ def estimate() -> r.Fact:
     """
     bias = biased - own
     error = r.chain(
+        # grad f(xbar) less its estimate, because the weights sum to at
         r.minkowski((-1 / at, bias.mean().sum(K, MOMENTUM))),
         r.steps_max(bias.mean(), K, MOMENTUM),
         r.largest(r.mean_of(bias)),
@@ -143,9 +151,11 @@ def estimate() -> r.Fact:
 
 
 def descended(squared: r.Fact, noise: Weights) -> r.Fact:
-    """Return the descent at the mean, with a bound of the estimate's square.
+    """Sum the descent at xbar over the rounds, and solve for sq[mean t](grad f(xbar)).
 
-    It has the noise of m clients.
+    ``squared`` bounds the square of grad f(xbar) less its estimate by the mean step.
+    The square of the estimate itself is dropped: with equal weights ``noise`` its
+    factor is eta^2 at^2 L - eta at/2, which is at most 0.
     """
     mean = biased.mean().sum(K, MOMENTUM) * (1 / at)
     mean_step, noise_step = (-eta * at, mean), (-eta, N.mean().sum(K, MOMENTUM))
@@ -165,9 +175,11 @@ def descended(squared: r.Fact, noise: Weights) -> r.Fact:
 def theorem_a(
     far: Weights, noise: Weights, windows: bool = False, size: sp.Symbol = s.x0_spread
 ) -> r.Fact:
-    """Return Theorem A: the distances under bounded gradients, squared.
+    """Return Theorem A.
 
-    They are the distances of the steps, the disagreement, the start and SAM.
+    The error of the estimate of grad f(xbar) is squared with the weights ``far`` of its
+    terms: the drift of the local steps, the consensus, the start and SAM. ``size`` is
+    the square of the disagreement at the start, or what is at least as large.
     """
     terms = map(one, ("drift", "consensus", "start", "sam"))
     steps = r.label(r.chain(drift(K - 1), gradients()), "drift")
@@ -178,9 +190,9 @@ def theorem_a(
 
 
 def long_steps(far: Weights) -> r.Fact:
-    """Bound the gradient at xbar where the step is long.
+    """Bound sq[mean t](grad f(xbar)) where eta L at > 1/2, without any descent.
 
-    It is bounded by the gradients at the states, below G, and the disagreement.
+    It is bounded by G and the consensus.
     """
     terms = map(one, ("gradient", "consensus", "start"))
     largest, radius = one("gradient"), sp.sqrt(s.B**2 + s.sigma_l**2)
@@ -188,6 +200,7 @@ def long_steps(far: Weights) -> r.Fact:
     square_at_states = r.weaken(
         r.square(r.bounded(A, first=True)), {largest: radius**2}
     )
+    # B <= sqrt(B^2 + sigma_l^2) <= G, the constant of the theorem
     gradients_at_states = r.weaken(
         r.take_root(square_at_states), {largest: radius + L * s.rho}
     )
@@ -204,9 +217,10 @@ def long_steps(far: Weights) -> r.Fact:
 
 
 def theorem_a_sharper(noise: Weights) -> r.Fact:
-    """Bound each step's drift by the steps before it, and take one square."""
+    """Bound each step's drift by the steps before it; square the sum as one term."""
     bias = biased - own
     error = r.chain(
+        # grad f(xbar) less its estimate, because the weights sum to at
         r.minkowski((-1 / at, bias.mean().sum(K, MOMENTUM))),
         r.mean_of(bias.sum(K, MOMENTUM)),
         r.steps_sum(near(drift()), MOMENTUM),
@@ -217,9 +231,10 @@ def theorem_a_sharper(noise: Weights) -> r.Fact:
 
 
 def unbounded() -> r.Fact:
-    """Bound the distances without bounded gradients.
+    """Bound the largest root(g_k + e_k - grad f_i(xbar)) without bounded gradients.
 
-    The drift is bounded by itself, the consensus by its own recursion.
+    The largest stochastic gradient bounds the drift, and the drift the largest
+    stochastic gradient; this is solved for the latter (``size``).
     """
     steps, from_xbar = SAMPLED.sum(k, MOMENTUM), X - XBAR
     moved = r.chain(
@@ -250,10 +265,10 @@ def unbounded() -> r.Fact:
 
 
 def theorem_b(far: Weights, noise: Weights) -> r.Fact:
-    """Square the distances by chosen weights, and solve for the gradient.
+    """Return Theorem B.
 
-    The distances are those of the gradient, SAM, the start, the samples and the
-    disagreement.
+    The error of the estimate of grad f(xbar) is squared with the weights ``far`` of its
+    terms: the gradient, SAM, the start, the stochastic gradients and the consensus.
     """
     constants = map(one, ("sam", "start", "size", "consensus"))
     terms = (root(g).at(rounds="mean"), *constants)
@@ -277,6 +292,7 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     )
 )
 GRANTS[stated.WINDOWS] = (h.KEPT, h.WEIGHTS, h.WINDOWED)
+# a is eta L at; below, 1 - q = 1/(1 + x) and d = sqrt(delta)
 a = sp.Symbol("a", positive=True)
 RANGES = (Range(a, eta * L * at, high=sp.Rational(1, 2)),)
 c, d, x = (
