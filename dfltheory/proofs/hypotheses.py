@@ -54,8 +54,8 @@ INDEPENDENT = Hypothesis(
 )
 DIVERSITY = Hypothesis(
     "diversity",
-    "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2; of two blocks, delta_u^2"
-    " for the shared gradients at (mean of u, V^{t+1})",
+    "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for every x; of two blocks,"
+    " delta_u^2 for the shared gradients at (mean of u, V^{t+1})",
 )
 BOUNDED = Hypothesis("bounded", "(1/m) sum_i E||grad f_i||^2 <= B^2 along the run")
 MOMENT = Hypothesis("moment", "(1/m) sum_i E||g_{i,k}||^2 <= S2 along the run")

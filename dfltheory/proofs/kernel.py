@@ -13,7 +13,8 @@ where u is common and v_i is not. A moment may be taken over the steps (``mean``
 :class:`Fact` ``left <= right`` is linear in moments, with coefficients in the
 glossary's symbols. It holds for every round, and for every step k < K where k is free,
 of every run that has the hypotheses it ``uses``, where its ``demands`` (signs of
-expressions) hold.
+expressions) hold. The *past* of a step is the start, all samples of all clients in
+earlier steps, phases and rounds, and the matrices of earlier rounds.
 
 **Trust.** ``facts.py`` makes a Fact of what a function under ``@rule`` says, from
 arguments that are facts made so. The rules are in ``hilbert_rules.py``,

@@ -239,7 +239,8 @@ class Moment:
         inside = f"{self.vec}, {self.other}" if self.kind == "inner" else str(self.vec)
         steps = f"{self.steps} k" if self.steps else ""
         marks = ", ".join(x for x in (steps, self.rounds) if x)
-        return f"{self.kind}[{marks}]({inside})"
+        kind = f"{self.kind}_w" if self.weighted else self.kind
+        return f"{kind}[{marks}]({inside})"
 
 
 def sq(v: Vec) -> Moment:

@@ -294,8 +294,9 @@ def telescope(alg: AlgorithmRound, fact: Fact) -> Conclusion:
     """
     w = alg.mean_model
     need(
+        # before the first phase, "v", only states are known
         w.known(None, "v") and w.part(alg.shared).common,
-        "the mean model is a mean of states",
+        "the mean model must be a mean of states",
     )
     # the second state starts at 0
     first = Vec.of((a, c) for a, c in w.terms if a.name != "dual")

@@ -159,12 +159,15 @@ def solve(
 ) -> Conclusion:
     """Bring moments to the left-hand side.
 
-    From l <= r to M <= M + c (r - l), c > 0: M one moment (that of l by default) and
-    1/c what it has in l - r, or M and c as given.
+    From l <= r to M <= M + c (r - l), c > 0. With ``times``, c = times, and M =
+    ``left`` is any combination of moments. Without, M is one moment, that of ``left``
+    or of l, and 1/c is its coefficient in l - r, so that M is only on the left.
     """
-    wanted = {m: real_expression(c) for m, c in (left or fact.left).items()}
+    given = fact.left if left is None else left
+    wanted = {m: real_expression(c) for m, c in given.items()}
     rest = form((fact.right, 1), (fact.left, -1))
     if times is None:
+        need(len(wanted) == 1, "without times, left must be one moment")
         ((moment, number),) = wanted.items()
         need(
             number == 1 and moment in rest,

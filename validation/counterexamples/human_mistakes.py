@@ -2,7 +2,7 @@
 
     python -m validation.counterexamples.human_mistakes draw FILE
     python -m validation.counterexamples.human_mistakes known FILE
-    python -m validation.counterexamples.human_mistakes search FILE --seconds 15
+    python -m validation.counterexamples.human_mistakes search FILE --seconds 60
 
 ``draw`` generates all versions of the corrected statements with constants, and of the
 statements of Wang and Joshi (2021), by the rules of :mod:`.mistakes`. It draws
@@ -14,7 +14,8 @@ version on the saved problems of ``docs/counterexamples``, on the problems of
 searches each version that was not searched yet, and stores the counterexample, if any.
 
 A version is *known to be false* if its row contains an instance that the training core
-confirms, or a closed form with a ratio above 1. The others may be true.
+confirms, or a closed form with a ratio above 1. The others may be true. With
+``--again``, ``search`` also searches the versions that the last search did not refute.
 """
 
 from __future__ import annotations
@@ -197,7 +198,10 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("draw", "known", "search"))
     parser.add_argument("file", type=Path)
-    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument(
+        "--again", action="store_true", help="search unrefuted versions again"
+    )
     options = parser.parse_args(arguments)
     if options.action == "draw":
         names = [dict(zip(NAMES, version.name, strict=True)) for version in drawn()]
@@ -212,7 +216,7 @@ def main(arguments: list[str]) -> int:
             row["saved"] = saved_witness(theorem) or hand_made_witness(theorem)
             row["for ever"], row["closed form"] = known_without_search(theorem)
             print(name, known_false(row), flush=True)
-        elif "search" not in row:
+        elif "search" not in row or (options.again and not row["search"]["refuted"]):
             row["search"] = search_result(theorem, options.seconds)
             print(name, row["search"]["refuted"], flush=True)
         write_json(options.file, rows)

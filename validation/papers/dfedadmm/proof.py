@@ -67,6 +67,7 @@ def bounded_moment() -> r.Fact:
     """Bound root(g_k + n_k + e_k) by S, from gradients bounded by B."""
     plain = r.pythagoras(A, G, N)
     square = r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A)))
+    # the label B is for B^2 + sigma_l^2
     plain_root = r.take_root(r.label(square, "B"))
     sampled = r.chain(r.minkowski((1, G + N), (1, E)), plain_root, r.sam(A, E))
     return r.label(sampled, "S")

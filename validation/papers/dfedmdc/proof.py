@@ -116,7 +116,7 @@ class Proof:
         )
         bent = r.chain(r.lipschitz(A, A.personal, X_U + X_V, "v"), drift)
         parts = r.minkowski((1, G_V - self.d), (1, self.d), (1, N_V))
-        # the largest sample bounds the change, and the change the largest sample
+        # the largest stochastic gradient and the change bound each other
         sample = r.chain(parts, bent, r.variance(A, N_V))
         size = r.solve(r.largest(sample))  # as b < 1
         step = r.chain(
@@ -162,7 +162,7 @@ class Proof:
         return r.weaken(round_, {sq(e + f): sp.S.Zero})
 
     def shared(self) -> tuple[r.Fact, r.Fact]:
-        """Bound the drift of the shared part, and the largest sample.
+        """Bound the drift of the shared part, and the largest stochastic gradient.
 
         Both are bounded by the disagreement, the gradient and s.
         """
@@ -181,7 +181,7 @@ class Proof:
             r.variance(A, N_U),
             *self.bounds_of_sam(),
         )
-        # the largest sample bounds the drift, and the drift the largest sample
+        # the largest stochastic gradient and the drift bound each other
         size = r.solve(r.largest(r.label(sample, "s")))  # as a < 1
         return r.chain(r.largest(drift), size), size
 
@@ -259,6 +259,8 @@ class Proof:
         summed = r.chain(r.telescope(self.A, both), self.spread(w))
         g, d = sq(self.g).at(rounds="mean"), sq(self.d).at(rounds="mean")
         kept = r.solve(summed, {g: share_g, d: share_d}, times)
+        # on the right, what sq(g) and sq(d) have besides their shares is at most 0, by
+        # the conditions on a, b and 27 lam^2 chi^2 a b
         return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
     def same_round(self, **w: Sequence[sp.Expr]) -> r.Fact:
@@ -298,6 +300,7 @@ RANGES = (
     Range(B_, b, high=sp.Rational(1, 16)),
 )
 VALUES = {lam: x / (1 + x), eta_u: A_ / ((1 + x) * K_u * L_u), eta_v: B_ / (K_v * L_v)}
+# theorem 1 has the same assumptions in the same words
 GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
     zip(
         registry.get("dfedmdc.theorem_2", "corrected").assumptions,

@@ -2,7 +2,8 @@
 
 The functions return facts. The last fact of a script implies its theorem: A is
 ``theorem_a`` or, sharper, ``theorem_a_sharper``, and B is ``theorem_b``. The minimal
-repair is ``theorem_a`` where eta L at <= 1/2, and ``long_steps`` where this fails.
+repair is ``theorem_a`` where eta L at <= 1/2, and ``long_steps`` where this fails; the
+kernel does not show the last inequality of its first case, which needs sum_c2 <= at^2.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ from validation.papers.dfedsgpsm.notation import (
 
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
 SUM_OF_POWERS = (1 - alpha**count) / (1 - alpha)
+# only the sharper variant needs these; Lag proves the value of PARTIAL by induction.
+# FIRST_ORDER/(1 - alpha) is sum_{j<n} j alpha^(K-j), and SECOND_ORDER/(1 - alpha) is
+# alpha sum_{j<n} (1 - alpha^(K-j)) (1 - alpha^j)/(1 - alpha)
 LATE = alpha ** (K - count + 1) * SUM_OF_POWERS
 FIRST_ORDER = count * alpha ** (K - count + 1) - LATE
 SECOND_ORDER = alpha * (count - SUM_OF_POWERS - LATE + count * alpha**K)
@@ -84,9 +88,13 @@ Weights = Sequence[sp.Expr]
 
 
 def gradients() -> r.Fact:
-    """Bound the largest root(g_k + n_k + e_k) by G = L rho + sqrt(B^2 + sigma_l^2)."""
+    """Bound the largest root(g_k + n_k + e_k) by the theorem's constant G.
+
+    It is L rho + sqrt(B^2 + sigma_l^2); the vector G of the script is g_k.
+    """
     plain = r.pythagoras(A, G, N)
     square = r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A)))
+    # the label B is for B^2 + sigma_l^2
     plain_root = r.take_root(r.label(square, "B"))
     sampled = r.chain(r.minkowski((1, G + N), (1, E)), plain_root, r.sam(A, E))
     return r.largest(r.label(sampled, "G"))
@@ -95,8 +103,9 @@ def gradients() -> r.Fact:
 def drift(upto: sp.Expr | None = None) -> r.Fact:
     """Bound root(y_k - x) by the largest stochastic gradient of the steps.
 
-    y_k is the local model of step k, and x the start of the round. The weights are
-    those of the steps before step k, or of ``upto`` steps, which are more.
+    y_k is the local model of step k, and x the start of the round. The factor is the
+    sum of the weights of the k steps before step k, or of ``upto`` steps, which are not
+    fewer.
     """
     moved = SAMPLED.sum(k, MOMENTUM)
     change = r.chain(r.minkowski((-eta, moved.pushed())), r.unweigh(moved))
@@ -136,9 +145,11 @@ def near(moved: r.Fact) -> r.Fact:
 
 
 def estimate() -> r.Fact:
-    """Bound root(grad f(xbar) less the mean step's estimate of it).
+    """Bound root[mean t](grad f(xbar) - M) by the largest error of a local gradient.
 
-    It is bounded by that of one local gradient.
+    M = (1/at) sum_j c(K - j) mean(g_j + e_j) is the estimate of grad f(xbar): the mean
+    step without noise, over -eta at. The error of step k is root(g_k + e_k - grad
+    f_i(xbar)).
     """
     bias = biased - own
     error = r.chain(
@@ -153,9 +164,10 @@ def estimate() -> r.Fact:
 def descended(squared: r.Fact, noise: Weights) -> r.Fact:
     """Sum the descent at xbar over the rounds, and solve for sq[mean t](grad f(xbar)).
 
-    ``squared`` bounds the square of grad f(xbar) less its estimate by the mean step.
-    The square of the estimate itself is dropped: with equal weights ``noise`` its
-    factor is eta^2 at^2 L - eta at/2, which is at most 0.
+    ``squared`` bounds the square of grad f(xbar) less its estimate M (see
+    :func:`estimate`). The square of M itself is dropped: with equal weights ``noise``
+    of the mean step and its noise, its factor is eta^2 at^2 L - eta at/2, which is at
+    most 0.
     """
     mean = biased.mean().sum(K, MOMENTUM) * (1 / at)
     mean_step, noise_step = (-eta * at, mean), (-eta, N.mean().sum(K, MOMENTUM))
@@ -274,7 +286,7 @@ def theorem_b(far: Weights, noise: Weights) -> r.Fact:
     terms = (root(g).at(rounds="mean"), *constants)
     error = r.chain(estimate(), unbounded())
     squared = r.square(error, dict(zip(terms, far, strict=True)))
-    return r.solve(descended(squared, noise))
+    return descended(squared, noise)
 
 
 GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
