@@ -43,7 +43,8 @@ CORE_ROUNDS = (300, 3000, FULL)
 """Numbers of rounds that the core runs, tried in turn until the bound is exceeded."""
 FIRST_RUNS = (16, 64)
 """Numbers of independent runs of an instance with noise that are tried first. They
-suffice if the bound is exceeded by a wide margin.
+suffice if the bound is exceeded by a wide margin, and the first if the exact
+expectation does not exceed the bound.
 """
 RUN_LIMITS = ((4000, 40000), (20000, 80000))
 """Largest number of further runs, and of their rounds in total. The second pair is used
@@ -216,8 +217,6 @@ def _decisive_evaluation(
     numbers_of_rounds = (T,) if in_full else CORE_ROUNDS
     latest: _Evaluation | None = None
     for rounds, seeds in itertools.product(numbers_of_rounds, numbers_of_runs):
-        if latest is not None and latest.exact["ratio"] <= 1.0 and seeds < enough:
-            continue
         run = _measured_run(instance, theorem, rounds, seeds)
         latest = _evaluation(run, theorem, batch, T, confidence, latest)
         if _decides(latest, batch, T, seeds >= enough):
@@ -258,6 +257,8 @@ def _decides(
     evaluation: _Evaluation, batch: CandidateBatch, T: int, enough_runs: bool
 ) -> bool:
     """Return whether more runs or rounds cannot change the verdict."""
+    if evaluation.exact["ratio"] <= 1.0:
+        return True
     core, at_T = evaluation.core, evaluation.core_at_horizon
     exceeds = max(core.get("low", core["ratio"]), at_T or 0.0) > 1.0
     # the bound must also be exceeded at the instance's horizon if it can be run
