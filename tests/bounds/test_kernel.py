@@ -922,6 +922,8 @@ def test_fact_cannot_be_forged():
         (lambda: r.chain(r.variance(RUN), r.variance(PUSH)), "chain"),
         (lambda: r.chain(r.mean_of(U), r.mean_of(V)), "chain"),
         (lambda: r.solve(r.mean_of(U), {sq(U): 1}), "solve"),
+        (lambda: r.solve(r.mean_of(U), {}), "solve"),
+        (lambda: r.solve(r.mean_of(U), {root(U): 1, root(V): 1}), "solve"),
         (lambda: r.square(r.minkowski((1, U), (1, V)), {root(U): 1}), "square"),
         (lambda: r.young((R(1, 2),), (1, U), (1, V)), "young"),
         (
@@ -961,6 +963,11 @@ def test_rule_rejects_premises_that_do_not_imply_its_conclusion(refused, rule):
     with pytest.raises(RuleError) as rejected:
         refused()
     assert rejected.value.rule == rule
+
+
+def test_roots_with_push_sum_weights_are_printed_as_such():
+    assert str(r.weigh(U)).count("root_w[") == 1
+    assert str(root(U, weighted=True)) != str(root(U))
 
 
 def test_square_of_roots_has_squared_coefficients_over_their_weights():
