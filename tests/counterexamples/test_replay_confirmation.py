@@ -275,3 +275,29 @@ def test_unknown_rounds_of_a_measure_with_a_sign_do_not_count_as_zero(monkeypatc
     certificate = certify.certify(instance, changed)
     assert certificate.core_at_horizon is None
     assert not certificate.violated
+
+
+NOISY = {
+    "task": {
+        "name": "dfltheory.counterexamples.problems:RampTask",
+        "knots": [[-1000.0], [-1000.0]],
+        "widths": [[2000.0], [2000.0]],
+        "slopes": [[1.0], [1.0]],
+        "left": [-1000.0, -1000.0],
+        "sigma": 1.0,
+    },
+    "algorithm": {"name": "dfedsam", "eta": 0.1, "K": 1, "rho": 0.0, "Q": 1},
+    "topology": {"matrix": [[0.5, 0.5], [0.5, 0.5]]},
+    "run": {"rounds": 40, "seed": 0, "seeds": 1, "x0": [[0.0], [0.0]]},
+}
+
+
+@pytest.mark.parametrize(("share", "violated"), [(1, False), (100, True)])
+def test_noise_below_the_bound_in_exact_expectation_is_run_16_times(share, violated):
+    theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
+    parts = {name: part / share for name, part in theorem.parts.items()}
+    instance = built(NOISY, theorem.scope.algorithms)
+    certificate = certify.certify(instance, replace(theorem, parts=parts))
+    assert certificate.violated is violated
+    assert (certificate.exact["ratio"] > 1) is violated
+    assert certificate.core["seeds"] == 16
