@@ -187,8 +187,8 @@ def unbiased(alg: AlgorithmRound, u: Vec, v: Vec, weights: Lag = PLAIN) -> Concl
 def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Conclusion:
     """Bound the square of a weighted sum of noises.
 
-    sq(sum_{j<n} c(n-j) V_j) <= (sum of the squared weights) v for noises with sq(V_j)
-    <= v.
+    sq(sum_{j<n} c(n-j) V_j) <= (sum of the squared weights) v, n = k or K, for noises
+    with sq(V_j) <= v at every step, v a constant. The weights may have any sign.
     """
     v = single_moment(bound, "sq").vec
     need(

@@ -107,7 +107,8 @@ def one_step(fact: Fact) -> Conclusion:
     """Write the only step of a round as the sum over the steps.
 
     A fact about step k gives the same fact about the sums over the steps if K <= 1,
-    because then sum_{j<K} U_j = U_k.
+    because then sum_{j<K} U_j = U_k. Sums over earlier steps are 0, k = 0 and K = 1; of
+    two blocks, K is that of the phase.
     """
     need(len(fact.phases) == 1, "the fact does not depend on a local step: {}", fact)
     (phase,) = fact.phases

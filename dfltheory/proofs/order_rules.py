@@ -110,8 +110,8 @@ def chain(fact: Fact, *others: Fact) -> Conclusion:
 def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Conclusion:
     """Enlarge coefficients on the right.
 
-    The coefficients of ``new`` in place of those on the right, which are not larger,
-    for moments that are not negative.
+    The coefficients on the right are replaced by those of ``new``, which are at least
+    as large (an absent one is 0), for moments that are not negative.
     """
     need(
         all(m.kind in ("sq", "root", "one") for m in new),

@@ -25,6 +25,7 @@ from validation.papers.dfedadmm.notation import gamma
 L, K, pen = s.L, s.K, s.lam_admm
 share = s.eta / pen
 BEFORE = sp.Symbol("p", nonnegative=True)
+"""The sum of the weights of K - 1 steps."""
 decay = 1 - share
 WEIGHTS = Lag(
     weight=share * decay ** (lag - 1),
@@ -34,6 +35,7 @@ WEIGHTS = Lag(
     before=BEFORE,
     squared=share * gamma * (2 - gamma) / (2 - share),
 )
+# the dual of the next round
 NEW = DUAL * (1 - gamma) + SAMPLED.sum(K, WEIGHTS)
 THETA = (1 - gamma) / gamma
 A = AlgorithmRound(
@@ -45,3 +47,4 @@ A = AlgorithmRound(
 )
 w = A.mean_model
 own, g = A.grad(w), A.full(w)
+"""The clients' gradients at w, grad f_i(w), and their mean grad f(w)."""

@@ -2,7 +2,8 @@
 
 The functions here return facts. The last fact of a script implies its theorem: B0 is
 ``by_moment(bounded_moment)``, B1 ``by_steps``, B1' ``by_moment(assumed_moment)`` and B2
-``theorem_b2``.
+``theorem_b2``. The algorithm and its names (pen is lam_admm, share is eta/lam_admm) are
+in ``algorithm.py``.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ from validation.papers.dfedadmm.algorithm import (
 )
 from validation.papers.dfedadmm.notation import gamma
 
+# Young's weights: of two equal terms; of the mean step and its noise, and of the terms
+# of the drift, both for B2
 HALF = (sp.Rational(1, 2), sp.Rational(1, 2))
 PAID = (sp.Rational(25, 59), sp.Rational(34, 59))
 WAY = (sp.Rational(1, 2), *[sp.Rational(1, 8)] * 4)
@@ -129,12 +132,12 @@ def distances(moment: r.Fact) -> r.Fact:
     return r.square(r.label(over_rounds, "path"))
 
 
-def descended(square_of_step: Bounds, *distances: r.Fact) -> r.Fact:
+def descended(square_of_step: Bounds, *errors: r.Fact) -> r.Fact:
     """Sum the descent at w over the rounds, and solve for sq[mean t](grad f(w)).
 
     The square of the estimate U of grad f(w) is dropped, since its factor is at most 0.
-    ``square_of_step`` bounds the square of the step, and ``distances`` those of the
-    points at which gradients are taken.
+    ``square_of_step`` bounds the square of the step. The first of ``errors`` bounds
+    sq[mean t](grad f(w) - U), and the others what this bound contains.
     """
     U, noise = MEAN_STEPS * (1 / gamma), NOISE_STEPS * (1 / gamma)
     round_ = r.chain(
@@ -144,7 +147,7 @@ def descended(square_of_step: Bounds, *distances: r.Fact) -> r.Fact:
         r.polarization(g, U),
         *square_of_step,
     )
-    summed = r.chain(r.telescope(A, round_), *distances)
+    summed = r.chain(r.telescope(A, round_), *errors)
     # with equal weights its factor is L lam_admm^2 - lam_admm/2 <= 0
     without_square = r.weaken(summed, {sq(U).at(rounds="mean"): sp.S.Zero})
     return r.solve(without_square, {sq(g).at(rounds="mean"): sp.S.One})
@@ -179,7 +182,10 @@ def whole(moment: r.Fact) -> Bounds:
 
 
 def by_steps(moment: Callable[[], r.Fact], noise: Weights) -> r.Fact:
-    """Bound sq[mean t](grad f(w)) by the distances and the noise of the steps."""
+    """Bound sq[mean t](grad f(w)) by the distances and the noise of the steps.
+
+    ``noise``: Young's weights of the mean step and of its noise.
+    """
     return descended(split(noise), distances(moment()))
 
 
@@ -256,7 +262,7 @@ def duals() -> r.Fact:
 
 
 def drift(way: Weights) -> r.Fact:
-    """Bound sq[max k, mean t](x_k - mean x) by the gradient at mean x, Z and noise."""
+    """Bound sq[max k, mean t](y_k - mean x) by the gradient at mean x, Z and noise."""
     parts = ((1, MEAN - g_bar), (1, g_bar), (1, NOISE), (-1, DUAL))
     step = r.chain(r.minkowski(*parts), local_mean(), noise_of_a_step())
     steps = (SAMPLED - DUAL).sum(k, WEIGHTS)
@@ -272,7 +278,11 @@ def drift(way: Weights) -> r.Fact:
 
 
 def theorem_b2(noise: Weights, dual: Weights, way: Weights) -> r.Fact:
-    """Insert the distances into each other, and solve for the gradient."""
+    """Insert the distances into each other, and solve for the gradient.
+
+    ``noise`` and ``dual`` are Young's weights of the mean step and of its noise, in the
+    descent and in the dual; ``way`` has those of the terms of the drift.
+    """
     bias = estimate(r.minkowski((1, apart), (pen * THETA, DUAL.mean())))
     gradient_at_mean = r.chain(
         r.minkowski((1, g), (1, g_bar - g)),
@@ -316,6 +326,7 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
         strict=True,
     )
 )
+# gamma_ is gamma, of which the kernel shows that it is positive: its first weight is
 ratio, c, gamma_ = sp.symbols("r c gamma", positive=True)
 NAMES = {
     stated.theta: THETA,

@@ -1,9 +1,10 @@
-"""Theorems A and B of DFedSGPSM and the minimal repair as scripts of the kernel.
+"""Theorems A and B of DFedSGPSM and the least repair as scripts of the kernel.
 
 The functions return facts. The last fact of a script implies its theorem: A is
-``theorem_a`` or, sharper, ``theorem_a_sharper``, and B is ``theorem_b``. The minimal
-repair is ``theorem_a`` where eta L at <= 1/2, and ``long_steps`` where this fails; the
-kernel does not show the last inequality of its first case, which needs sum_c2 <= at^2.
+``theorem_a`` or, sharper, ``theorem_a_sharper``, and B is ``theorem_b``. The least
+repair, ``corrected_any_step``, is ``theorem_a`` where eta L at <= 1/2, and
+``long_steps`` where this fails; the kernel does not show the last inequality of its
+first case, which needs sum_c2 <= at^2.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ from validation.papers.dfedsgpsm.notation import (
     total_form,
 )
 
+# the weights c(l) of the momentum steps: at(n) is the sum of n of them, at that of K
+# and at_before that of K - 1; sum_c2 is the sum of the squares of K
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
 SUM_OF_POWERS = (1 - alpha**count) / (1 - alpha)
 # only the sharper variant needs these; Lag proves the value of PARTIAL by induction.
@@ -103,9 +106,9 @@ def gradients() -> r.Fact:
 def drift(upto: sp.Expr | None = None) -> r.Fact:
     """Bound root(y_k - x) by the largest stochastic gradient of the steps.
 
-    y_k is the local model of step k, and x the start of the round. The factor is the
-    sum of the weights of the k steps before step k, or of ``upto`` steps, which are not
-    fewer.
+    y_k is the local model of step k, and x the start of the round. The factor is
+    eta/delta times the sum of the weights of the k steps before step k, or of ``upto``
+    steps, which are not fewer.
     """
     moved = SAMPLED.sum(k, MOMENTUM)
     change = r.chain(r.minkowski((-eta, moved.pushed())), r.unweigh(moved))
@@ -124,7 +127,7 @@ def consensus(windows: bool = False, size: sp.Symbol = s.x0_spread) -> r.Fact:
         disagreement = r.chain(r.push_windows(A), moves)
     else:
         disagreement = r.convolution(r.chain(r.push(A), *bounds_of_move))
-    start = r.any_start(A, True, size)
+    start = r.any_start(A, pushed=True, size=size)
     return r.chain(r.label(disagreement, "consensus"), start)
 
 
@@ -148,7 +151,7 @@ def estimate() -> r.Fact:
     """Bound root[mean t](grad f(xbar) - M) by the largest error of a local gradient.
 
     M = (1/at) sum_j c(K - j) mean(g_j + e_j) is the estimate of grad f(xbar): the mean
-    step without noise, over -eta at. The error of step k is root(g_k + e_k - grad
+    step without noise, divided by -(eta at). The error of step k is root(g_k + e_k - grad
     f_i(xbar)).
     """
     bias = biased - own
@@ -166,7 +169,7 @@ def descended(squared: r.Fact, noise: Weights) -> r.Fact:
 
     ``squared`` bounds the square of grad f(xbar) less its estimate M (see
     :func:`estimate`). The square of M itself is dropped: with equal weights ``noise``
-    of the mean step and its noise, its factor is eta^2 at^2 L - eta at/2, which is at
+    of the mean step and its noise, its factor is L (eta at)^2 - (eta at)/2, which is at
     most 0.
     """
     mean = biased.mean().sum(K, MOMENTUM) * (1 / at)
@@ -207,14 +210,14 @@ def long_steps(far: Weights) -> r.Fact:
     It is bounded by G and the consensus.
     """
     terms = map(one, ("gradient", "consensus", "start"))
-    largest, radius = one("gradient"), sp.sqrt(s.B**2 + s.sigma_l**2)
+    gradient, radius = one("gradient"), sp.sqrt(s.B**2 + s.sigma_l**2)
     at_states, from_xbar = A.grad(X), X - XBAR
     square_at_states = r.weaken(
-        r.square(r.bounded(A, first=True)), {largest: radius**2}
+        r.square(r.bounded(A, first=True)), {gradient: radius**2}
     )
     # B <= sqrt(B^2 + sigma_l^2) <= G, the constant of the theorem
     gradients_at_states = r.weaken(
-        r.take_root(square_at_states), {largest: radius + L * s.rho}
+        r.take_root(square_at_states), {gradient: radius + L * s.rho}
     )
     size = r.chain(
         r.mean_of(own),
