@@ -151,8 +151,8 @@ def estimate() -> r.Fact:
     """Bound root[mean t](grad f(xbar) - M) by the largest error of a local gradient.
 
     M = (1/at) sum_j c(K - j) mean(g_j + e_j) is the estimate of grad f(xbar): the mean
-    step without noise, divided by -(eta at). The error of step k is root(g_k + e_k - grad
-    f_i(xbar)).
+    step without noise, divided by -(eta at). The error of step k is root(g_k + e_k -
+    grad f_i(xbar)).
     """
     bias = biased - own
     error = r.chain(
