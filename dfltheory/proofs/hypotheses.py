@@ -57,17 +57,23 @@ DIVERSITY = Hypothesis(
     "(1/m) sum_i ||grad f_i(x) - grad f(x)||^2 <= sigma_g^2 for every x; of two blocks,"
     " delta_u^2 for the shared gradients at (mean of u, V^{t+1})",
 )
-BOUNDED = Hypothesis("bounded", "(1/m) sum_i E||grad f_i||^2 <= B^2 along the run")
-MOMENT = Hypothesis("moment", "(1/m) sum_i E||g_{i,k}||^2 <= S2 along the run")
+BOUNDED = Hypothesis(
+    "bounded",
+    "(1/m) sum_i E||grad f_i||^2 <= B^2 at the states and at the local models of a run",
+)
+MOMENT = Hypothesis(
+    "moment", "(1/m) sum_i E||g||^2 <= S2 for the stochastic gradients g of a run"
+)
 BELOW = Hypothesis("below", "f >= f*")
 KEPT = Hypothesis(
     "mean kept",
-    "the network keeps the mean: the columns of W sum to 1",
+    "the columns of W sum to 1, so that mixing keeps the mean",
     lambda scope: scope.network in (*_ROWS, "column-stochastic"),
 )
 CONTRACTS = Hypothesis(
     "contraction",
-    "W is doubly stochastic, not of the samples; lam: its norm off P",
+    "W is doubly stochastic and does not depend on the samples; multiplied by it, the"
+    " difference from the mean shrinks by lam, always or in mean square",
     lambda scope: scope.network in _ROWS and _GOSSIP.issuperset(scope.sequence),
 )
 FRESH = Hypothesis(
@@ -79,17 +85,19 @@ FRESH = Hypothesis(
 )
 WEIGHTS = Hypothesis(
     "push-sum weights",
-    "P is column-stochastic, w_i >= delta",
+    "P is column-stochastic, and every weight w_i of push-sum is at least delta",
     lambda scope: scope.network == "column-stochastic",
 )
 PUSHES = Hypothesis(
     "push-sum",
-    "one round contracts by q (w-norm)",
+    "in a round the difference from the mean shrinks by q, in the norm with the weights"
+    " w_i/m",
     lambda scope: WEIGHTS.scope(scope) and "windows" not in scope.sequence,
 )
 WINDOWED = Hypothesis(
     "push-sum windows",
-    "no round increases the w-norm, and any `window` rounds together contract it by q",
+    "no round increases the difference from the mean in the norm with the weights"
+    " w_i/m, and any `window` rounds together shrink it by q",
     WEIGHTS.scope,
 )
 COMMON = Hypothesis(

@@ -19,7 +19,7 @@ from dfltheory.checks.code_digest import PACKAGE_FOLDER, code_digest
 from dfltheory.checks.extremes import limits
 from dfltheory.files import write_json, write_text
 from dfltheory.markdown import table
-from dfltheory.proofs import comparison, kernel
+from dfltheory.proofs import comparison, hypotheses, kernel
 from dfltheory.proofs.moments import atom_text
 from dfltheory.proofs.script import Corollary
 from validation import papers
@@ -185,7 +185,17 @@ def markdown(statuses: dict[Theorem, Method]) -> str:
         rows.append((f"`{rule.name}`", *map(_plain, (rule.says, rule.cites, uses))))
     heads = ("rule", "says", "textbook", "uses")
     lines += ["## The rules", "", table(heads, rows)]
+    lines += ["", "## The hypotheses", "", _table_of_hypotheses()]
     return "\n".join(lines) + "\n"
+
+
+def _table_of_hypotheses() -> str:
+    rows = [
+        (hypothesis.name, _plain(hypothesis.says))
+        for hypothesis in vars(hypotheses).values()
+        if isinstance(hypothesis, hypotheses.Hypothesis)
+    ]
+    return table(("name", "meaning"), rows)
 
 
 def _unused(claim: str) -> str:
