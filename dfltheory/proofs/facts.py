@@ -29,6 +29,7 @@ from dfltheory.proofs.moments import (
     Rule,
     RuleError,
     Vec,
+    atom_text,
     form,
     form_text,
     k,
@@ -294,7 +295,7 @@ def _need_own_blocks(algorithm: AlgorithmRound, claim: Conclusion) -> None:
         need(
             not isinstance(part, Atom) or part.block in algorithm.blocks,
             "{} is in a block of coordinates that {} does not have",
-            part,
+            atom_text(part) if isinstance(part, Atom) else part,
             algorithm.name,
         )
 

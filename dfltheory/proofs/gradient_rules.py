@@ -61,8 +61,9 @@ def lipschitz(
 def descent(alg: AlgorithmRound, u: Vec, d: Vec) -> Conclusion:
     """Bound the change of f along a step.
 
-    value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D) for D in one block;
-    where all clients share D, grad f stands for grad f_i.
+    value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D) for D in one block.
+    Where all clients share D, the mean of grad f_i(U_i) over the clients stands for
+    grad f_i(U_i): grad f(u) at a common u.
     """
     need(d.terms, "the step of the descent must not be 0")
     gradient = alg.grad(u, d.block)

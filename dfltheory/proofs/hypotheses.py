@@ -62,7 +62,9 @@ BOUNDED = Hypothesis(
     "(1/m) sum_i E||grad f_i||^2 <= B^2 at the states and at the local models of a run",
 )
 MOMENT = Hypothesis(
-    "moment", "(1/m) sum_i E||g||^2 <= S2 for the stochastic gradients g of a run"
+    "moment",
+    "(1/m) sum_i E||G_i||^2 <= S2 in every local step of every round, where G_i is the"
+    " stochastic gradient (with SAM the second one)",
 )
 BELOW = Hypothesis("below", "f >= f*")
 KEPT = Hypothesis(

@@ -216,7 +216,8 @@ def sum_rounds(fact: Fact) -> Conclusion:
     """Bound the mean over the rounds by that of the next values.
 
     From sq[next](U) <= r in every round: sq[mean t](U) <= sq[start](U)/T + r[mean t],
-    because the first T squares are the first one and at most the next T.
+    because the first T squares are the first one and T - 1 of the next values. The next
+    value that is left out is not negative.
     """
     after = single_moment(fact, "sq")
     need(after.rounds == "next", "a square at the next round must be bounded: {}", fact)

@@ -16,8 +16,10 @@ from dfltheory.proofs.moments import (
     Demand,
     Form,
     Moment,
+    RuleError,
     combination,
     form,
+    form_text,
     k,
     need,
     one,
@@ -91,12 +93,11 @@ def chain(fact: Fact, *others: Fact) -> Conclusion:
         need(
             by.left == {moment: 1}, "the left-hand side must be a single moment: {}", by
         )
-        need(
-            moment in right,
-            "the left-hand side {} does not occur on the right-hand side of {}",
-            moment,
-            fact,
-        )
+        if moment not in right:
+            raise RuleError(
+                f"the left-hand side {moment} does not occur on the right-hand side,"
+                f" which is now {form_text(right)}"
+            )
         coefficient = right.pop(moment)
         if not by.equal:
             why = f"replaces {moment} by a bound of it"

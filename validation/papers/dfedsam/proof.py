@@ -152,7 +152,7 @@ def descent(w: Weights) -> r.Fact:
 
 
 def drift(w: Weights) -> r.Fact:
-    """(ii) Bound the offsets by the disagreement, noise and gradient."""
+    """(ii) Bound the offsets by the disagreement, gradient, heterogeneity and noise."""
     _, deviation, noise = steps()
     most, start = root(offset).at(steps="max"), X.dev()
     size = r.largest(r.chain(r.minkowski((1, MEAN - g), (1, g)), deviation))
@@ -181,15 +181,17 @@ def drift(w: Weights) -> r.Fact:
 
 
 def spread(w: Weights, start: r.Fact) -> r.Fact:
-    """(iii) Bound the disagreement over the rounds by the offsets."""
+    """(iii) Bound the disagreement by the offsets, heterogeneity and noise."""
     _, deviation, noise = steps()
-    mean_steps, noise_steps = (MEAN - g).sum(K), NOISE.sum(K)
+    # X - eta (sum of m_k + sum of the noise) is sent; g, which all clients share, does
+    # not change its difference from the mean
+    expected, noises = (MEAN - g).sum(K), NOISE.sum(K)
     sent = r.chain(
-        r.minkowski((1, X.dev()), (-eta, mean_steps.dev()), (-eta, noise_steps.dev())),
-        r.dev_of(mean_steps),
+        r.minkowski((1, X.dev()), (-eta, expected.dev()), (-eta, noises.dev())),
+        r.dev_of(expected),
         r.steps_mean(MEAN - g),
         r.average(deviation, "k"),
-        r.dev_of(noise_steps),
+        r.dev_of(noises),
         r.take_root(r.martingale(r.square(noise), K)),
     )
     rounds = r.chain(r.convolution(r.chain(r.gossip_steps(A), sent)), start)
@@ -202,6 +204,7 @@ def spread(w: Weights, start: r.Fact) -> r.Fact:
 
 def theorem_a(w: Weights, start: r.Fact) -> r.Fact:
     """(iv) Insert (ii) and (iii) into (i), and solve for the gradient."""
+    # (iii) in (ii), solved for the mean square of the offsets
     closed = r.solve(r.chain(drift(w), spread(w, start)))
     return r.solve(r.chain(descent(w), closed))
 
@@ -231,17 +234,17 @@ VALUES = {
 
 
 def script(
-    variant: str, w: Weights, start: Callable[[AlgorithmRound], r.Fact], largest: int
+    variant: str, w: Weights, start: Callable[[AlgorithmRound], r.Fact], divisor: int
 ) -> Script:
     """Return the proof of a variant of Theorem 4.5.
 
     Its inequalities are shown in a = eta K L <= 1/8, q = a lam^Q/(1 - lam^Q) <=
-    1/largest, v = sigma_l + L rho and z = sigma_g + L rho.
+    1/divisor, v = sigma_l + L rho and z = sigma_g + L rho.
     """
     contraction = s.lam**s.Q
     ranges = (
         Range(a, eta * K * L, high=R(1, 8)),
-        Range(q, eta * K * L * contraction / (1 - contraction), high=R(1, largest)),
+        Range(q, eta * K * L * contraction / (1 - contraction), high=R(1, divisor)),
         Range(v, s.sigma_l + L * s.rho),
         Range(z, s.sigma_g + L * s.rho),
     )
