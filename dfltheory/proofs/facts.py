@@ -338,7 +338,7 @@ def single_moment(fact: Fact, kind: str) -> Moment:
     (moment, c), *more = fact.left.items() or ((one(""), 0),)
     need(
         not more and c == 1 and moment.kind == kind,
-        "the left-hand side must be one {}: {}",
+        "the left-hand side must be one {} with coefficient 1: {}",
         kind,
         fact,
     )

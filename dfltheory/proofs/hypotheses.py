@@ -74,8 +74,9 @@ KEPT = Hypothesis(
 )
 CONTRACTS = Hypothesis(
     "contraction",
-    "W is doubly stochastic and does not depend on the samples; multiplied by it, the"
-    " difference from the mean shrinks by lam, always or in mean square",
+    "W is doubly stochastic, and fixed, periodic, or drawn independently of the start,"
+    " the samples and the matrices of earlier rounds; multiplied by W, the difference"
+    " from the mean shrinks by lam, always or (W drawn) in mean square",
     lambda scope: scope.network in _ROWS and _GOSSIP.issuperset(scope.sequence),
 )
 FRESH = Hypothesis(

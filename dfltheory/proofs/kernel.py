@@ -8,9 +8,9 @@ part u. A *vector* is a random family ``U = (U_i)_i``, which may depend on the s
 the product is ``<U, V> = (1/m) sum_i E<U_i, V_i>``, and ``sq(U) = <U, U>``, ``root(U) =
 sq(U)^(1/2)``, ``value(U) = (1/m) sum_i E f_i(U_i)``: E f(u) at a common u, E F(u, V)
 where u is common and v_i is not. A moment may be taken over the steps (``mean`` over k
-< K, of a root the root of the mean square; ``max``: the largest) and over the rounds
-(``mean`` over t < T, in the same way; ``next``: at t + 1; ``start``: at t = 0). A
-:class:`Fact` ``left <= right`` is linear in moments, with coefficients in the
+< K, of a root the root of the mean square; ``max``: the largest) and then over the
+rounds (``mean`` over t < T, in the same way; ``next``: at t + 1; ``start``: at t = 0).
+A :class:`Fact` ``left <= right`` is linear in moments, with coefficients in the
 glossary's symbols. It holds for every round, and for every step k < K where k is free,
 of every run that has the hypotheses it ``uses``, where its ``demands`` (signs of
 expressions) hold. The *past* of a step is the start, all samples of all clients in

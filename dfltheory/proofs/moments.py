@@ -238,9 +238,10 @@ class Moment:
             return f"1[{self.label}]"
         inside = f"{self.vec}, {self.other}" if self.kind == "inner" else str(self.vec)
         steps = f"{self.steps} k" if self.steps else ""
-        marks = ", ".join(x for x in (steps, self.rounds) if x)
+        rounds = "mean t" if self.rounds == "mean" else self.rounds
+        marks = ", ".join(x for x in (steps, rounds) if x)
         kind = f"{self.kind}_w" if self.weighted else self.kind
-        return f"{kind}[{marks}]({inside})"
+        return f"{kind}[{marks}]({inside})" if marks else f"{kind}({inside})"
 
 
 def sq(v: Vec) -> Moment:

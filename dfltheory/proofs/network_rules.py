@@ -33,7 +33,8 @@ from dfltheory.proofs.moments import (
 )
 
 _OPERATOR_NORM = (
-    "||(W - P) U|| <= ||W - P|| ||U||: Horn and Johnson, Matrix Analysis, 5.6"
+    "W U - mean U = (W - J)(U - mean U), J = 11'/m; ||(W - J) V|| <= ||W - J|| ||V||,"
+    " of a drawn W in mean square: Horn and Johnson, Matrix Analysis, 5.6"
 )
 
 
@@ -180,8 +181,10 @@ def _recursion(fact: Fact) -> _Recursion:
 def convolution(fact: Fact) -> Conclusion:
     """Solve a recursion of roots in the mean over the rounds.
 
-    root[next](U) <= p root(U) + sum_j c_j b_j in every round gives root[mean t](U) <=
-    root[start](U)/sqrt(T (1 - p^2)) + (1/(1 - p)) sum_j c_j b_j[mean t].
+    root[next](U) <= p root(U) + sum_j c_j b_j in every round, with 0 <= p < 1, c_j >= 0
+    and roots or constants b_j of this round, gives root[mean t](U) <=
+    root[start](U)/sqrt(T (1 - p^2)) + (1/(1 - p)) sum_j c_j b_j[mean t], where
+    constants stay as they are.
     """
     recursion = _recursion(fact)
     now, p = recursion.moment, recursion.p

@@ -33,8 +33,10 @@ _ORDER = "an ordered vector space"
 def average(fact: Fact, index: str) -> Conclusion:
     """Take the mean of an inequality over the steps or the rounds.
 
-    The mean over the steps (index k) or the rounds (index t) of a fact about squares,
-    or about one root whose coefficients do not depend on the index.
+    The index is k or t; the mean over the rounds is taken after that over the steps.
+    Squares and products: the mean of each term; a coefficient with k must be a
+    polynomial, of a moment without k, and its mean is taken. Roots: root(U) <= sum_j
+    c_j r_j, with c_j >= 0 without k, gives root[mean](U) <= sum_j c_j r_j[mean].
     """
     need(index in ("k", "t"), "index = {} must be k or t", index)
     where = {"steps": "mean"} if index == "k" else {"rounds": "mean"}
@@ -49,8 +51,9 @@ def average(fact: Fact, index: str) -> Conclusion:
 def largest(fact: Fact) -> Conclusion:
     """Take the largest over the steps.
 
-    The largest over the steps of one root or square, from a fact of this kind that
-    holds at every step.
+    root(U_k) <= sum_j c_j r_j at every step, with c_j >= 0 without k, gives root[max
+    k](U) <= sum_j c_j r_j[max k]; in the same way for squares. What does not depend on
+    k stays.
     """
     squared = any(m.kind == "sq" for m in fact.left)
     return _norm_over(fact, "sq" if squared else "root", {"steps": "max"})

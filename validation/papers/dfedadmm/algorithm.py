@@ -1,8 +1,9 @@
 """DFedADMM as vectors of the kernel.
 
-With r = eta/lam_admm, K local steps move x by -lam_admm sum_{j<K} r (1-r)^(K-1-j) (g_j
-- dual), and the auxiliary w = xbar - lam_admm theta (mean dual) moves by
--(lam_admm/gamma) times the mean of the weighted sum.
+With r = eta/lam_admm, K local steps move x by -lam_admm sum_{j<K} r (1-r)^(K-1-j) (s_j
+- dual), where s_j is the stochastic gradient ``SAMPLED``. The auxiliary w = xbar -
+lam_admm theta (mean dual) moves by -(lam_admm/gamma) times the mean over the clients of
+the weighted sum of the s_j.
 """
 
 from __future__ import annotations

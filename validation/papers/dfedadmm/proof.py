@@ -1,9 +1,11 @@
 """Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel.
 
-The functions here return facts. The last fact of a script implies its theorem: B0 is
-``by_moment(bounded_moment)``, B1 ``by_steps``, B1' ``by_moment(assumed_moment)`` and B2
-``theorem_b2``. The algorithm and its names (pen is lam_admm, share is eta/lam_admm) are
-in ``algorithm.py``.
+The functions here return facts. The last fact of a script implies its theorem: B1 is
+``by_steps``, B1' ``by_moment(assumed_moment)`` and B2 ``theorem_b2``. B0 is tried by
+``by_moment(bounded_moment)``, but the kernel does not show that its bound follows.
+
+The algorithm and its names (pen is lam_admm, share is eta/lam_admm) are in
+``algorithm.py``.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ NOISE_OF_SAM = E - EHAT
 MEAN_STEPS = MEAN.mean().sum(K, WEIGHTS)
 """The weighted sum of the mean steps; divided by gamma, the estimate of grad f(w)."""
 NOISE_STEPS = NOISE.mean().sum(K, WEIGHTS)
-SENT = SAMPLED.sum(K, WEIGHTS)
+STEPS = SAMPLED.sum(K, WEIGHTS)
 """The weighted sum of the stochastic gradients of a round."""
 
 
@@ -70,7 +72,7 @@ def bounded_moment() -> r.Fact:
     """Bound root(g_k + n_k + e_k) by S, from gradients bounded by B."""
     plain = r.pythagoras(A, G, N)
     square = r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A)))
-    # the label B is for B^2 + sigma_l^2
+    # one constant "B", whose root is sqrt(B^2 + sigma_l^2), not B + sigma_l
     plain_root = r.take_root(r.label(square, "B"))
     sampled = r.chain(r.minkowski((1, G + N), (1, E)), plain_root, r.sam(A, E))
     return r.label(sampled, "S")
@@ -104,7 +106,7 @@ def distances(moment: r.Fact) -> r.Fact:
     local steps, dual, SAM.
     """
     size = r.largest(moment)
-    dual_parts = ((1 - gamma, DUAL), (1, SENT))
+    dual_parts = ((1 - gamma, DUAL), (1, STEPS))
     next_dual = r.chain(
         r.next_dual(A),
         r.minkowski(*dual_parts),
@@ -233,7 +235,7 @@ def spread() -> r.Fact:
     """Bound the disagreement sq[mean t](x - mean x) by the drift, Z and the noise."""
     mean_steps, noise_steps = (MEAN - g_bar).sum(K, WEIGHTS), NOISE.sum(K, WEIGHTS)
     noise = r.martingale(r.square(noise_of_a_step()), K, WEIGHTS)
-    sent = r.chain(
+    steps_apart = r.chain(
         r.minkowski((1, mean_steps.dev()), (1, noise_steps.dev())),
         r.dev_of(mean_steps),
         r.steps_max(MEAN - g_bar, K, WEIGHTS),
@@ -241,12 +243,12 @@ def spread() -> r.Fact:
         r.dev_of(noise_steps),
         r.take_root(noise),
     )
-    new = r.average(r.minkowski((1 - gamma, DUAL.dev()), (1, SENT.dev())), "t")
+    new = r.average(r.minkowski((1 - gamma, DUAL.dev()), (1, STEPS.dev())), "t")
     mixed = r.chain(r.gossip(A), r.minkowski((1, X.dev()), (-pen, NEW.dev())))
     rounds = r.chain(
-        r.convolution(mixed), r.common_start(A), new, dual_by(DUAL.dev(), SENT.dev())
+        r.convolution(mixed), r.common_start(A), new, dual_by(DUAL.dev(), STEPS.dev())
     )
-    return evenly(r.chain(rounds, r.average(sent, "t")))
+    return evenly(r.chain(rounds, r.average(steps_apart, "t")))
 
 
 def duals() -> r.Fact:
@@ -257,7 +259,7 @@ def duals() -> r.Fact:
     noise = r.square(noise_of_a_step())
     step = r.largest(r.chain(r.pythagoras(A, MEAN, NOISE), mean_step, noise))
     largest_step = r.average(r.steps_max(SAMPLED, K, WEIGHTS), "t")
-    by_steps = r.chain(dual_by(DUAL, SENT), largest_step)
+    by_steps = r.chain(dual_by(DUAL, STEPS), largest_step)
     return r.chain(r.square(by_steps), r.average(step, "t"))
 
 
@@ -290,7 +292,7 @@ def theorem_b2(noise: Weights, dual: Weights, way: Weights) -> r.Fact:
         r.lipschitz(A, xbar, w),
         r.minkowski((pen * THETA, DUAL.mean())),
     )
-    mean_dual = r.square(dual_by(DUAL.mean(), SENT.mean()))
+    mean_dual = r.square(dual_by(DUAL.mean(), STEPS.mean()))
     mean_sum = r.average(r.chain(*split(dual, gamma)), "t")
     return r.solve(
         descended(

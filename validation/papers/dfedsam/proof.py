@@ -78,12 +78,16 @@ class Weights:
 
 
 R = sp.Rational
-HALVES = (R(1, 2), R(1, 8), R(1, 8), R(1, 8), R(1, 8))
+ONE_HALF = (R(1, 2), R(1, 8), R(1, 8), R(1, 8), R(1, 8))
 EQUAL = Weights(
-    (R(1, 2), R(1, 2)), HALVES, HALVES, (R(1, 3), R(1, 3), R(1, 3)), (R(1, 2), R(1, 2))
+    (R(1, 2), R(1, 2)),
+    ONE_HALF,
+    ONE_HALF,
+    (R(1, 3), R(1, 3), R(1, 3)),
+    (R(1, 2), R(1, 2)),
 )
 EQUAL_INIT = Weights(
-    EQUAL.bias, HALVES, HALVES, (R(1, 2), R(1, 6), R(1, 6), R(1, 6)), EQUAL.noise
+    EQUAL.bias, ONE_HALF, ONE_HALF, (R(1, 2), R(1, 6), R(1, 6), R(1, 6)), EQUAL.noise
 )
 CHOSEN = Weights(
     (R(5090, 10000), R(4910, 10000)),
@@ -93,7 +97,7 @@ CHOSEN = Weights(
     (R(1, 8), R(7, 8)),
 )
 """Found by search; what they give is rounded up in the theorem. The last gives ||U +
-N||^2 <= 8 ||U||^2 + (8/7) ||N||^2, for which eta K L <= 1/8 leaves room.
+N||^2 <= 8 ||U||^2 + (8/7) ||N||^2, for which eta K L <= 1/8 is enough.
 """
 TIGHTEST = Weights(
     (R(361, 500), R(139, 500)),
@@ -139,6 +143,7 @@ def descent(w: Weights) -> r.Fact:
         r.young(w.noise, mean_step, noise_step),
         r.martingale(noise_of_clients, K),
     )
+    # g - U is -1/K times the sum of the mean errors, because g is the mean of own
     mean_bias = r.chain(
         r.minkowski((-1 / K, error.mean().sum(K))),
         r.mean_of(error.sum(K)),
@@ -147,6 +152,7 @@ def descent(w: Weights) -> r.Fact:
     )
     terms = (root(offset).at(steps="mean"), one("sam"))
     square = r.square(mean_bias, dict(zip(terms, w.bias, strict=True)))
+    # the factor of sq(U), L (eta K)^2/(2 w.noise[0]) - eta K/2, is at most 0
     summed = r.telescope(A, r.chain(r.weaken(round_, {sq(U): sp.S.Zero}), square))
     return r.solve(summed, {sq(g).at(rounds="mean"): sp.S.One})
 

@@ -97,7 +97,7 @@ def gradients() -> r.Fact:
     """
     plain = r.pythagoras(A, G, N)
     square = r.chain(plain, r.square(r.bounded(A)), r.square(r.variance(A)))
-    # the label B is for B^2 + sigma_l^2
+    # one constant "B", whose root is sqrt(B^2 + sigma_l^2), not B + sigma_l
     plain_root = r.take_root(r.label(square, "B"))
     sampled = r.chain(r.minkowski((1, G + N), (1, E)), plain_root, r.sam(A, E))
     return r.largest(r.label(sampled, "G"))
