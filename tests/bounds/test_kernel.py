@@ -966,7 +966,7 @@ def test_rule_rejects_premises_that_do_not_imply_its_conclusion(refused, rule):
 
 
 def test_roots_with_push_sum_weights_are_printed_as_such():
-    assert str(r.weigh(U)).count("root_w[") == 1
+    assert str(r.weigh(U)).count("root_w(") == 1
     assert str(root(U, weighted=True)) != str(root(U))
 
 
