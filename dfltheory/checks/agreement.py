@@ -160,7 +160,8 @@ def _point_of_negative_value(
     (values,) = values_at([formula], points)
     for i in smallest_of(values < 0, values):
         point = {name: at(points, i)[name] for name in sorted(names)}
-        if precise_value(formula, point) < 0:
+        # a formula that is 0 there has rounding errors in 60 digits, too
+        if precise_value(formula, point) < _TOLERANCE * values[i]:
             return point
     return None
 

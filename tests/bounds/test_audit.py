@@ -540,6 +540,12 @@ def test_a_definition_without_its_declared_sign_is_reported_where_conditions_hol
     assert finding.evidence["point"].keys() == {"K", "L", "eta"}
 
 
+def test_a_definition_that_is_0_up_to_rounding_has_its_declared_sign():
+    """Its dbar is 0 for K = 1; double precision and 60 digits have rounding errors."""
+    theorem = bounds.get("dfedsgpsm.theorem_1", "corrected_sharper")
+    assert list(wrong_signs(theorem)) == []
+
+
 # -- corollaries
 
 
