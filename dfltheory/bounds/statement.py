@@ -188,7 +188,7 @@ class Statement:
 
     @cached_property
     def shares(self) -> frozenset[str]:
-        """Names of the quantities between 0 and 1 that it may contain."""
+        """Names of quantities between 0 and 1, an end of their range, in it."""
         return frozenset(
             name for name, quantity in self.glossary.items() if quantity.is_share
         )

@@ -145,10 +145,7 @@ def wrong_signs(theorem: Theorem) -> Iterator[AuditFinding]:
 def _point_of_negative_value(
     theorem: Theorem, formula: Expr
 ) -> dict[str, float] | None:
-    """Return an admissible point at which a formula is negative.
-
-    None where it is negative at no point that is tried.
-    """
+    """Return an admissible point at which a formula is negative; None: none found."""
     names = {symbol.name for symbol in formula.free_symbols}
     points = admissible_points(
         names,
@@ -160,7 +157,7 @@ def _point_of_negative_value(
     (values,) = values_at([formula], points)
     for i in smallest_of(values < 0, values):
         point = {name: at(points, i)[name] for name in sorted(names)}
-        # a formula that is 0 there has rounding errors in 60 digits, too
+        # a precise value that is tiny next to the other is a rounding error of 0
         if precise_value(formula, point) < _TOLERANCE * values[i]:
             return point
     return None

@@ -47,13 +47,18 @@ def monomial(term: Expr) -> tuple[dict[str, Expr], float] | None:
     The result is None if it is no monomial.
     """
     powers = term.as_powers_dict()
-    if not all(p.is_number and (b.is_number or b.is_Symbol) for b, p in powers.items()):
+    if not all(p.is_number and _has_logarithm(b) for b, p in powers.items()):
         return None
     constant = sp.Mul(*(b**p for b, p in powers.items() if b.is_number))
     if not constant.is_positive:
         return None
     exponents = {b.name: p for b, p in powers.items() if isinstance(b, sp.Symbol)}
     return exponents, float(sp.log(constant))
+
+
+def _has_logarithm(base: Expr) -> bool:
+    """Return whether it is a number, or a symbol that is not negative."""
+    return bool(base.is_number or (base.is_Symbol and base.is_nonnegative))
 
 
 def _ranges(names: Sequence[str], glossary: Glossary) -> list[LogarithmRow]:
@@ -64,7 +69,7 @@ def _ranges(names: Sequence[str], glossary: Glossary) -> list[LogarithmRow]:
         if glossary[n].integer and glossary[n].low >= 1
     ]
     shares: list[LogarithmRow] = [
-        (f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].high == 1
+        (f"{n} <= 1", {n: sp.S.One}, 0.0) for n in names if glossary[n].is_share
     ]
     return counts + shares
 

@@ -156,10 +156,10 @@ def small_steps(
     free = {n for c in conditions for n in _names(c.slack)}
     every_step = [name for name in step_names(glossary) if glossary[name].low == 0]
     steps = [n for n in every_step if n in free and n not in equal]
+    moved = {*every_step, "T"}
+    moved |= {name for name, value in equal.items() if _names(value) & moved}
     demands = tuple(
-        c
-        for c in rest
-        if c.slack.free_symbols and not _names(c.slack) & {*every_step, "T"}
+        c for c in rest if c.slack.free_symbols and not _names(c.slack) & moved
     )
     in_range = [c for name in equal for c in _range_conditions(name, glossary)]
     moving = [*(c for c in rest if c not in demands), *in_range]
@@ -177,18 +177,14 @@ def small_steps(
 
 
 def _range_conditions(name: str, glossary: Glossary) -> Iterator[Condition]:
-    """Yield the ends of the range of a quantity as conditions.
-
-    An end at 0 counts as closed: a value that is 0 for some constants is common.
-    """
+    """Yield the ends of the range of a quantity as conditions."""
     quantity = glossary[name]
     text = f"range of {name}"
     if quantity.low > -math.inf:
-        low = sp.nsimplify(quantity.low)
-        is_open = quantity.open_low and low != 0
-        yield Condition(text, low, quantity.symbol, strict=is_open)
+        low = sp.Rational(quantity.low)
+        yield Condition(text, low, quantity.symbol, strict=quantity.open_low)
     if quantity.high < math.inf:
-        high = sp.nsimplify(quantity.high)
+        high = sp.Rational(quantity.high)
         yield Condition(text, quantity.symbol, high, strict=quantity.open_high)
 
 
@@ -202,8 +198,10 @@ def _holds_for_small_steps(slack: Expr, strict: bool, glossary: Glossary) -> boo
     The coefficients of the slack as a polynomial in e decide, unless the slack has
     this sign for all e > 0.
     """
-    if positive(slack, glossary) or (nonnegative(slack, glossary) and not strict):
-        return True
+    if nonnegative(slack, glossary):
+        numerator, _ = sp.fraction(sp.together(slack))
+        if not strict or positive(numerator, glossary):
+            return True
     over, under = sp.fraction(sp.together(sp.expand(slack)))
     power = sp.Poly(under, _e).degree() if under.is_polynomial(_e) else 0
     if under.has(_e) and sp.expand(under / _e**power).has(_e):

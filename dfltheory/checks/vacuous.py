@@ -139,22 +139,21 @@ def _jitter(
     A third of them are ``value`` itself; ``width`` is the scale of the logarithms of
     the factors by which the others differ.
     """
-    factor = np.where(
-        rng.random(_NEARBY) < 0.34, 1.0, np.exp(rng.normal(0, 2 * width, _NEARBY))
-    )
-    if entry.low <= 0 and entry.high == 1:
+    is_value = rng.random(_NEARBY) < 0.34
+    factor = np.where(is_value, 1.0, np.exp(rng.normal(0, 2 * width, _NEARBY)))
+    if entry.is_share and entry.low == 0:
         gap = np.clip((1 - value) * factor, 1e-4, 1)
-        return np.clip(
+        moved = np.clip(
             1 - gap,
             1e-4 if entry.open_low else 0,
             1 if not entry.open_high else 1 - 1e-9,
         )
-    moved = value * factor
-    if entry.integer:
-        moved = np.maximum(np.round(moved), entry.low)
+    elif entry.integer:
+        moved = np.maximum(np.round(value * factor), entry.low)
     else:
-        moved = np.maximum(moved, 1e-12 if entry.open_low else 0.0)
-    return np.where(entry.contains(moved), moved, value)
+        inner = 1e-12 if entry.open_low else 0.0
+        moved = np.maximum(value * factor, entry.low + inner)
+    return np.where(is_value | ~entry.contains(moved), value, moved)
 
 
 # -- proved for all constants

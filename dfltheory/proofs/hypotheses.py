@@ -37,7 +37,8 @@ SMOOTH = Hypothesis(
 )
 SAMPLE_SMOOTH = Hypothesis(
     "sample smooth",
-    "F_i(.; xi) is L-smooth for almost every xi; SAM steps by rho at most",
+    "F_i(.; xi) is L-smooth for almost every xi, of two blocks L_u-smooth in u; SAM"
+    " steps by rho at most",
     lambda scope: scope.samplewise,
 )
 UNBIASED = Hypothesis(
@@ -63,7 +64,7 @@ BOUNDED = Hypothesis(
 )
 MOMENT = Hypothesis(
     "moment",
-    "(1/m) sum_i E||G_i||^2 <= S2 in every local step of every round, where G_i is the"
+    "(1/m) sum_i E||s_i||^2 <= S2 in every local step of every round, where s_i is the"
     " stochastic gradient (with SAM the second one)",
 )
 BELOW = Hypothesis("below", "f >= f*")
@@ -93,14 +94,14 @@ WEIGHTS = Hypothesis(
 )
 PUSHES = Hypothesis(
     "push-sum",
-    "in a round the difference from the mean shrinks by q, in the norm with the weights"
-    " w_i/m",
+    "in a round the difference from the mean with the weights w_i/m shrinks by q, in"
+    " the norm with these weights",
     lambda scope: WEIGHTS.scope(scope) and "windows" not in scope.sequence,
 )
 WINDOWED = Hypothesis(
     "push-sum windows",
-    "no round increases the difference from the mean in the norm with the weights"
-    " w_i/m, and any `window` rounds together shrink it by q",
+    "no round increases the difference from the mean with the weights w_i/m, in the"
+    " norm with these weights, and any `window` rounds together shrink it by q",
     WEIGHTS.scope,
 )
 COMMON = Hypothesis(

@@ -240,8 +240,8 @@ class Moment:
         steps = f"{self.steps} k" if self.steps else ""
         rounds = "mean t" if self.rounds == "mean" else self.rounds
         marks = ", ".join(x for x in (steps, rounds) if x)
-        kind = f"{self.kind}_w" if self.weighted else self.kind
-        return f"{kind}[{marks}]({inside})" if marks else f"{kind}({inside})"
+        name = self.kind + ("_w" if self.weighted else "") + (marks and f"[{marks}]")
+        return f"{name}({inside})"
 
 
 def sq(v: Vec) -> Moment:

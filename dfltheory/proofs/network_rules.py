@@ -298,9 +298,11 @@ def telescope(alg: AlgorithmRound, fact: Fact) -> Conclusion:
     """
     w = alg.mean_model
     need(
-        # before the first phase, "v", only states are known
+        # before the first phase, "v", only states, and gradients at states, are known
         w.known(None, "v") and w.part(alg.shared).common,
-        "the mean model must be a mean of states",
+        "the mean model {} must be known at the start of a round, and its shared part"
+        " the same for all clients",
+        w,
     )
     # the second state starts at 0
     first = Vec.of((a, c) for a, c in w.terms if a.name != "dual")

@@ -115,7 +115,8 @@ def weaken(fact: Fact, new: Mapping[Moment, Expr]) -> Conclusion:
     """Enlarge coefficients on the right.
 
     The coefficients on the right are replaced by those of ``new``, which are at least
-    as large (an absent one is 0), for moments that are not negative.
+    as large (one that is absent on the right counts as 0), for moments that are not
+    negative.
     """
     need(
         all(m.kind in ("sq", "root", "one") for m in new),
@@ -171,7 +172,11 @@ def solve(
     wanted = {m: real_expression(c) for m, c in given.items()}
     rest = form((fact.right, 1), (fact.left, -1))
     if times is None:
-        need(len(wanted) == 1, "without times, left must be one moment")
+        need(
+            len(wanted) == 1,
+            "without times, left must be one moment, not {}",
+            form_text(wanted),
+        )
         ((moment, number),) = wanted.items()
         need(
             number == 1 and moment in rest,

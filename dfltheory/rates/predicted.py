@@ -273,8 +273,10 @@ def order(theorem: Theorem, row: Monomial, vary: str) -> GrowthOrder:
         arguments = sorted(expression.free_symbols, key=str)
         function = sp.lambdify(arguments, expression, modules="mpmath")
         for place in places:
-            values = dict.fromkeys(symbols, 3.0)
-            values |= dict.fromkeys(set(symbols) & set(theorem.shares), 0.5)
+            values = {
+                name: 0.5 if theorem.glossary[name].high == 1 else 3.0
+                for name in symbols
+            }
             values |= dict.fromkeys(names, mpmath.mpf(place))
             value = function(*(values[name] for name in symbols))
             log_values.append(mpmath.log(abs(value)))

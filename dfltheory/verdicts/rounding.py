@@ -368,7 +368,7 @@ def bound_error(
     total = np.zeros(())
     for name, value in inputs.items():
         quantity = theorem.glossary[name]
-        if quantity.high == 1:
+        if quantity.high == 1 and quantity.low >= -1:
             at_end = value + 2 * eps >= 1
             moved = change(name, value + np.where(at_end, -2 * eps, 2 * eps))
             unbounded = at_end & quantity.open_high & (moved > 0)
@@ -382,8 +382,8 @@ def bound_error(
             total = total + np.fmax(above, below)
         elif not quantity.integer:
             scale = np.maximum(value, values.get("L", 0.0)) if name == "mu" else value
-            step = max(8 * eps, digits) * scale
-            lower = np.where(value > step, value - step, value)
+            step = max(8 * eps, digits) * np.abs(scale)
+            lower = np.where((value > 0) & (value <= step), value, value - step)
             if not quantity.open_low:
                 lower = np.maximum(lower, quantity.low)
             # the larger value may lie beyond a pole: use the smaller change

@@ -151,6 +151,18 @@ def test_a_step_with_a_positive_least_value_is_not_small(low, proved):
     assert (small_steps((STEP, *equal), glossary) is not None) is proved
 
 
+def test_a_step_that_an_equality_fixes_is_in_its_range_for_small_steps():
+    own = Quantity("own", "x", s.GLOSSARY["eta"].unit, "a step", low=0.5, step=True)
+    glossary = with_quantities((own,))
+    equal = [
+        Condition("own <= eta + 1", own.symbol, s.eta + 1),
+        Condition("eta + 1 <= own", s.eta + 1, own.symbol),
+    ]
+    assert small_steps(equal, glossary) is not None
+    high = Condition("own <= 3/4", own.symbol, sp.Rational(3, 4))
+    assert small_steps((*equal, high), glossary) is None
+
+
 def test_demands_on_the_constants_alone_are_named():
     way = small_steps((STEP, Condition("m >= 2", sp.Integer(2), s.m)))
     assert [c.name for c in way.demands] == ["m >= 2"]

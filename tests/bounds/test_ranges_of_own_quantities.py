@@ -22,6 +22,8 @@ from dfltheory.bounds.units import ONE
 from dfltheory.checks.agreement import compare_values, twice_defined
 from dfltheory.checks.everyday import everyday
 from dfltheory.checks.logarithms import contradiction
+from dfltheory.checks.vacuous import _jitter
+from dfltheory.verdicts.rounding import bound_error
 
 QUANTITY = """
 [quantities.own]
@@ -233,3 +235,27 @@ def test_definitions_differ_only_where_their_values_do(bound, accused):
             return (replace(defined, lhs=left),)
 
     assert bool(list(twice_defined(theorem, Peers()))) is accused
+
+
+@pytest.mark.parametrize("value", [-3.0, 0.9])
+def test_a_negative_constant_has_a_rounding_error_too(value):
+    own = Quantity("own", "x", ONE, "x", low=-5, high=5)
+    theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
+    parts = {"product": s.L * s.f0_gap * own.symbol}
+    theorem = replace(theorem, quantities=(own,), parts=parts)
+    values = everyday(theorem.needs, theorem.glossary) | {"own": np.float64(value)}
+    needed = {name: values[name] for name in theorem.needs}
+    size = abs(theorem.evaluate(where="ignore", **needed))
+    # 8 units for each of three factors
+    expected = 24 * np.finfo(float).eps * size
+    assert bound_error(theorem, values) == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-5.0, 1.0), (-2.0, np.inf), (0.0, 1.0)])
+def test_values_near_a_value_include_it_and_others_on_both_sides(low, high):
+    own = Quantity("own", "x", ONE, "x", low=low, high=high)
+    value = 0.5 if low == 0 else -1.0
+    near = _jitter(own, value, 1.0, np.random.default_rng(0))
+    own.check(near)
+    assert 0.2 < np.mean(near == value) < 0.6
+    assert near.min() < value < near.max()

@@ -292,10 +292,10 @@ NOISY = {
 }
 
 
-@pytest.mark.parametrize(("share", "violated"), [(1, False), (100, True)])
-def test_noise_below_the_bound_in_exact_expectation_is_run_16_times(share, violated):
+@pytest.mark.parametrize(("divisor", "violated"), [(1, False), (100, True)])
+def test_noise_is_run_16_times_if_the_bound_holds_or_is_far_exceeded(divisor, violated):
     theorem = bounds.get("dfedsam.theorem_4_5", "corrected")
-    parts = {name: part / share for name, part in theorem.parts.items()}
+    parts = {name: part / divisor for name, part in theorem.parts.items()}
     instance = built(NOISY, theorem.scope.algorithms)
     certificate = certify.certify(instance, replace(theorem, parts=parts))
     assert certificate.violated is violated

@@ -17,7 +17,7 @@ def theorem_with_steps(*steps: ProofStep, moments: dict[str, str], **fields) -> 
     scope = Scope(
         ("DPSGD",), "symmetric", hyperparameters={"order": "adapt-then-combine"}
     )
-    stated = {
+    values = {
         "key": "own.theorem",
         "variant": "stated",
         "kind": "theorem",
@@ -27,4 +27,4 @@ def theorem_with_steps(*steps: ProofStep, moments: dict[str, str], **fields) -> 
         "parts": {"x": s.eta * s.L},
         "scope": scope,
     }
-    return Theorem(**{**stated, **fields}, moments=moments, steps=steps)
+    return Theorem(**(values | fields), moments=moments, steps=steps)

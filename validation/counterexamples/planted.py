@@ -178,7 +178,7 @@ def _lowered_by(
     else:
         quantity = theorem.glossary[name]
         unit, counts = quantity.unit, quantity.integer
-        is_share = quantity.high == 1
+        is_share = quantity.is_share
     if counts:
         yield f"one more power of 1/{name}", 1 / x
     elif is_share:

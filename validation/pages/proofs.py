@@ -255,15 +255,14 @@ def _updates(answer: comparison.Checked) -> list[str]:
     """Return the vectors that an algorithm computes, as a list."""
     alg = answer.facts[0].of
     assert alg is not None
-    of_one_block = alg.kept is None
+    local, point = "local model at step k", "gradient of the theorem at"
+    if alg.kept is not None:
+        local += " of the second phase"
+        point = "the decrease of f is summed at"
     rows = {
-        "local model at step k" + ("" if of_one_block else " of the second phase"): (
-            alg.local
-        ),
+        local: alg.local,
         "sent": alg.sent,
-        "gradient of the theorem at"
-        if of_one_block
-        else "the decrease of f is summed at": (alg.mean_model),
+        point: alg.mean_model,
         "second state, 0 at first, becomes": alg.dual,
         "local model at step k of the first phase": alg.personal,
         "personal part becomes": alg.kept,

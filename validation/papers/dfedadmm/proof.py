@@ -52,7 +52,7 @@ from validation.papers.dfedadmm.algorithm import (
 )
 from validation.papers.dfedadmm.notation import gamma
 
-# Young's weights: of two equal terms; of the mean step and its noise, and of the terms
+# Young's weights: two equal ones; of the mean step and its noise, and of the terms
 # of the drift, both for B2
 HALF = (sp.Rational(1, 2), sp.Rational(1, 2))
 PAID = (sp.Rational(25, 59), sp.Rational(34, 59))
@@ -328,7 +328,7 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
         strict=True,
     )
 )
-# gamma_ is gamma, of which the kernel shows that it is positive: its first weight is
+# gamma_ is gamma: the kernel shows that it is positive, as its first weight is positive
 ratio, c, gamma_ = sp.symbols("r c gamma", positive=True)
 NAMES = {
     stated.theta: THETA,
