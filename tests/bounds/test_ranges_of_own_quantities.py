@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.regions import draw_values
 from dfltheory.bounds.registry import Registry
 from dfltheory.bounds.symbols import with_quantities
-from dfltheory.bounds.theorem import Theorem
+from dfltheory.bounds.theorem import Condition, Theorem
 from dfltheory.bounds.theorem_file import read_theorems, with_parents
 from dfltheory.bounds.units import ONE
 from dfltheory.checks.agreement import compare_values, twice_defined
@@ -259,3 +260,13 @@ def test_values_near_a_value_include_it_and_others_on_both_sides(low, high):
     own.check(near)
     assert 0.2 < np.mean(near == value) < 0.6
     assert near.min() < value < near.max()
+
+
+@pytest.mark.parametrize(("low", "impossible"), [(-5.0, False), (0.0, True)])
+def test_numbers_that_may_be_negative_have_no_logarithm(low, impossible):
+    own, other = (
+        Quantity(name, name, ONE, name, low=low, high=1) for name in ("own", "other")
+    )
+    glossary = with_quantities((own, other))
+    product = Condition("2 <= own other", sp.Integer(2), own.symbol * other.symbol)
+    assert bool(contradiction([product], glossary)) is impossible
