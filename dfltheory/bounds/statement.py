@@ -188,7 +188,7 @@ class Statement:
 
     @cached_property
     def shares(self) -> frozenset[str]:
-        """Names of quantities between 0 and 1, an end of their range, in it."""
+        """Names of the quantities in [0, 1] that it may contain; 1 ends their range."""
         return frozenset(
             name for name, quantity in self.glossary.items() if quantity.is_share
         )

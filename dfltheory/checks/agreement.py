@@ -157,7 +157,7 @@ def _point_of_negative_value(
     (values,) = values_at([formula], points)
     for i in smallest_of(values < 0, values):
         point = {name: at(points, i)[name] for name in sorted(names)}
-        # a precise value that is tiny next to the other is a rounding error of 0
+        # where the formula is 0, the precise value is a far smaller rounding error
         if precise_value(formula, point) < _TOLERANCE * values[i]:
             return point
     return None

@@ -239,8 +239,10 @@ class Moment:
         inside = f"{self.vec}, {self.other}" if self.kind == "inner" else str(self.vec)
         steps = f"{self.steps} k" if self.steps else ""
         rounds = "mean t" if self.rounds == "mean" else self.rounds
-        marks = ", ".join(x for x in (steps, rounds) if x)
-        name = self.kind + ("_w" if self.weighted else "") + (marks and f"[{marks}]")
+        marks = ", ".join(mark for mark in (steps, rounds) if mark)
+        name = f"{self.kind}_w" if self.weighted else self.kind
+        if marks:
+            name = f"{name}[{marks}]"
         return f"{name}({inside})"
 
 

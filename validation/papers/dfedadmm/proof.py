@@ -34,7 +34,7 @@ from dfltheory.proofs.moments import (
     root,
     sq,
 )
-from dfltheory.proofs.script import Corollary, Range, Script
+from dfltheory.proofs.script import Corollary, Script
 from validation.papers.dfedadmm import notation as stated
 from validation.papers.dfedadmm.algorithm import (
     BEFORE,
@@ -47,9 +47,9 @@ from validation.papers.dfedadmm.algorithm import (
     g,
     own,
     pen,
-    share,
     w,
 )
+from validation.papers.dfedadmm.boxes import ANY, BELOW_ONE, SMALL, WITHOUT, Box
 from validation.papers.dfedadmm.notation import gamma
 
 # Young's weights: two equal ones; of the mean step and its noise, and of the terms
@@ -328,53 +328,11 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
         strict=True,
     )
 )
-# gamma_ is gamma: the kernel shows that it is positive, as its first weight is positive
-ratio, c, gamma_ = sp.symbols("r c gamma", positive=True)
 NAMES = {
     stated.theta: THETA,
     stated.p: BEFORE,
     stated.Gamma2: WEIGHTS.square_sum(s.K) / gamma**2,
 }
-R_RANGE = (
-    Range(ratio, share, high=sp.S.One),
-    Range(gamma_, WEIGHTS.meanings[gamma], high=sp.S.One),
-)
-ANY = (R_RANGE, {s.eta: ratio * pen})
-SMALL = (
-    (Range(c, L * pen, high=sp.Rational(1, 2)), *R_RANGE),
-    {s.eta: ratio * c / L, pen: c / L},
-)
-BELOW_ONE = (
-    (Range(c, L * pen / (1 - L * pen)), *R_RANGE),
-    {s.eta: ratio * c / (1 + c) / L, pen: c / (1 + c) / L},
-)
-drift_, offset = sp.symbols("a_ y_", nonnegative=True)
-consensus_, v, z = sp.symbols("q_ v z", nonnegative=True)
-WITHOUT = (
-    (
-        Range(c, L * pen, high=sp.Rational(1, 4)),
-        *R_RANGE,
-        Range(offset, L * pen * THETA, high=sp.Rational(1, 4)),
-        Range(drift_, L * pen * BEFORE, high=sp.Rational(1, 32)),
-        Range(consensus_, L * pen * s.lam / (1 - s.lam), high=sp.Rational(1, 8)),
-        Range(v, s.sigma_l + L * s.rho),
-        Range(z, s.sigma_g + L * s.rho),
-    ),
-    {
-        s.eta: ratio * c / L,
-        pen: c / L,
-        gamma: c / (c + offset),
-        BEFORE: drift_ / c,
-        s.lam: consensus_ / (c + consensus_),
-        s.sigma_l: v - L * s.rho,
-        s.sigma_g: z - L * s.rho,
-    },
-)
-Box = tuple[tuple[Range, ...], dict[sp.Symbol, sp.Expr]]
-"""Ranges of new quantities, and the theorem's quantities as formulas in them.
-
-In SMALL, c = L lam_admm <= 1/2, ratio = eta/lam_admm <= 1 and gamma <= 1.
-"""
 
 
 def script(
