@@ -163,15 +163,24 @@ def rule(
         @wraps(function)
         def apply(*arguments: object, **named: object) -> Fact:
             with _errors_of(name):
+                bound = signature(function).bind(*arguments, **named)
+                _check_algorithm(name, bound)
                 checked = _checked_arguments(name, (*arguments, *named.values()))
                 claim = function(*arguments, **named)
                 _check_claim(name, claim, checked.algorithm)
-                bound = signature(function).bind(*arguments, **named)
                 return _fact_of(new_rule, claim, checked, bound)
 
         return apply
 
     return register
+
+
+def _check_algorithm(name: str, bound: BoundArguments) -> None:
+    """Refuse anything else in place of the algorithm whose round a rule is about."""
+    if "alg" in bound.arguments:
+        algorithm = bound.arguments["alg"]
+        is_one = isinstance(algorithm, AlgorithmRound)
+        need(is_one, "{}: {!r} is no round of an algorithm", name, algorithm)
 
 
 @dataclass(frozen=True)

@@ -95,12 +95,13 @@ def diversity(alg: AlgorithmRound, u: Vec) -> Conclusion:
 def bounded(alg: AlgorithmRound, first: bool = False) -> Conclusion:
     """Bound the gradients along the run.
 
-    root(g_k) <= B: the full gradients at the local models; ``first``: at the states,
-    where step 0 is.
+    root(g_k) <= B: the gradients grad f_i, without noise, at the clients' local models;
+    ``first``: root(grad f_i(x_i)) <= B at the models at the start of a round, if the
+    local model is x plus sums over steps.
     """
     need(
         not first or alg.first == X,
-        "the local steps start at {}, not at the states",
+        "without its sums over steps, the local model is {}, not x",
         alg.first,
     )
     gradients = alg.grad(X) if first else G

@@ -228,8 +228,8 @@ def unweigh(v: Vec) -> Conclusion:
 def weigh(v: Vec) -> Conclusion:
     """Bound a root by the root with the push-sum weights.
 
-    root(U) <= delta^(-1/2) root_w(U): every push-sum weight is at least delta. root_w
-    has the clients' weights w_i/m in place of 1/m.
+    root(U) <= delta^(-1/2) root_w(U): every push-sum weight is at least delta.
+    root_w(U)^2 is (1/m) sum_i E[w_i ||U_i||^2].
     """
     return upper_bound(root(v), {root(v, weighted=True): 1 / sp.sqrt(s.delta)})
 

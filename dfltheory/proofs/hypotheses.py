@@ -60,7 +60,8 @@ DIVERSITY = Hypothesis(
 )
 BOUNDED = Hypothesis(
     "bounded",
-    "(1/m) sum_i E||grad f_i||^2 <= B^2 at the states and at the local models of a run",
+    "(1/m) sum_i E||grad f_i(y_i)||^2 <= B^2 for the models y_i = x_i at the start of"
+    " every round and for the local models y_i of every step",
 )
 MOMENT = Hypothesis(
     "moment",

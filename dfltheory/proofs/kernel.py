@@ -10,6 +10,8 @@ sq(U)^(1/2)``, ``value(U) = (1/m) sum_i E f_i(U_i)``: E f(u) at a common u, E F(
 where u is common and v_i is not. A moment may be taken over the steps (``mean`` over k
 < K, of a root the root of the mean square; ``max``: the largest) and then over the
 rounds (``mean`` over t < T, in the same way; ``next``: at t + 1; ``start``: at t = 0).
+With push-sum, ``U/w`` divides U_i by client i's weight w_i at the start of round t, and
+``root_w(U)^2 = (1/m) sum_i E[w_i ||U_i||^2]``; ``next`` takes w of round t + 1.
 A :class:`Fact` ``left <= right`` is linear in moments, with coefficients in the
 glossary's symbols. It holds for every round, and for every step k < K where k is free,
 of every run that has the hypotheses it ``uses``, where its ``demands`` (signs of

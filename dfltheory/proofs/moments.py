@@ -98,7 +98,7 @@ class AlgorithmRound:
 
     @property
     def first(self) -> Vec:
-        """The point at which the local steps start, without sums over steps."""
+        """The local model without its terms that are sums over steps."""
         return Vec(frozenset((a, c) for a, c in self.local.terms if a.step is None))
 
     @property

@@ -356,9 +356,8 @@ def atom_text(a: Atom) -> str:
     elif a.step:
         name += "_k"
     name += f"[{a.block}]" if a.block else ""
-    if a.mean:
-        return f"mean({name})"
-    return f"{name}/w" if a.pushed else name
+    text = f"mean({name})" if a.mean else name
+    return f"{text}/w" if a.pushed else text
 
 
 def _atom(name: str, step: str | None = None, mean: bool = False) -> Vec:

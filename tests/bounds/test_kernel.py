@@ -967,6 +967,17 @@ def test_rule_rejects_premises_that_do_not_imply_its_conclusion(refused, rule):
 
 def test_roots_with_push_sum_weights_are_printed_as_such():
     assert str(r.weigh(U)).count("root_w(") == 1
+
+
+def test_a_mean_over_a_weight_is_printed_as_such():
+    assert str(X.mean().pushed()) == "(1)*mean(x)/w"
+
+
+@pytest.mark.parametrize("other", [None, 1, "DFedAvg"])
+def test_rules_of_an_algorithm_refuse_anything_else_in_its_place(other):
+    for rule in (r.common_start, r.bounded, r.second_moment, r.variance, r.gossip):
+        with pytest.raises(RuleError, match="no round of an algorithm"):
+            rule(other)
     assert str(root(U, weighted=True)) != str(root(U))
 
 

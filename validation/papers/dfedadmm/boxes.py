@@ -52,5 +52,11 @@ WITHOUT = (
 Box = tuple[tuple[Range, ...], dict[sp.Symbol, sp.Expr]]
 """Ranges of new quantities, and the theorem's quantities as formulas in them.
 
-In SMALL, c = L lam_admm <= 1/2, ratio = eta/lam_admm <= 1 and gamma <= 1.
+In all, ratio is eta/lam_admm <= 1 and gamma <= 1.
+
+- ANY: any penalty
+- SMALL: c = L lam_admm <= 1/2
+- BELOW_ONE: c = L lam_admm/(1 - L lam_admm), where L lam_admm < 1
+- WITHOUT bounded gradients (B2): c = L lam_admm <= 1/4, offset = L lam_admm theta,
+  drift_ = L lam_admm p and consensus_ = L lam_admm lam/(1 - lam)
 """

@@ -1,8 +1,9 @@
 """Theorems B0, B1, B1' and B2 of DFedADMM as scripts of the kernel.
 
-The functions here return facts. The last fact of a script implies its theorem: B1 is
-``by_steps``, B1' ``by_moment(assumed_moment)`` and B2 ``theorem_b2``. B0 is tried by
-``by_moment(bounded_moment)``, but the kernel does not show that its bound follows.
+The functions return facts or tuples of them. Except for B0, the last fact of a script
+implies its theorem: B1 is ``by_steps``, B1' ``by_moment(assumed_moment)`` and B2
+``theorem_b2``. B0 is tried by ``by_moment(bounded_moment)``, but the kernel does not
+show that its bound follows.
 
 The algorithm and its names (pen is lam_admm, share is eta/lam_admm) are in
 ``algorithm.py``.
@@ -55,15 +56,19 @@ from validation.papers.dfedadmm.notation import gamma
 # Young's weights: two equal ones; of the mean step and its noise, and of the terms
 # of the drift, both for B2
 HALF = (sp.Rational(1, 2), sp.Rational(1, 2))
-PAID = (sp.Rational(25, 59), sp.Rational(34, 59))
-WAY = (sp.Rational(1, 2), *[sp.Rational(1, 8)] * 4)
+NOISE_B2 = (sp.Rational(25, 59), sp.Rational(34, 59))
+DRIFT_B2 = (sp.Rational(1, 2), *[sp.Rational(1, 8)] * 4)
 Bounds = tuple[r.Fact, ...]
-"""Facts that :func:`r.chain` inserts into each other."""
+"""Facts that :func:`r.chain` inserts into another fact, in this order."""
 Weights = Sequence[sp.Expr]
 NOISE_OF_SAM = E - EHAT
 MEAN_STEPS = MEAN.mean().sum(K, WEIGHTS)
-"""The weighted sum of the mean steps; divided by gamma, the estimate of grad f(w)."""
+"""The weighted sum over the steps of the clients' mean of the expected gradients m_k.
+
+Divided by gamma, it is the estimate of grad f(w).
+"""
 NOISE_STEPS = NOISE.mean().sum(K, WEIGHTS)
+"""The same sum of the noise."""
 STEPS = SAMPLED.sum(K, WEIGHTS)
 """The weighted sum of the stochastic gradients of a round."""
 
@@ -150,7 +155,8 @@ def descended(square_of_step: Bounds, *errors: r.Fact) -> r.Fact:
         *square_of_step,
     )
     summed = r.chain(r.telescope(A, round_), *errors)
-    # with equal weights its factor is L lam_admm^2 - lam_admm/2 <= 0
+    # its factor is at most 0: with Young's weights 1/2, L lam_admm^2 - lam_admm/2; in
+    # by_moment -lam_admm/2; with L lam_admm and 1 - L lam_admm, 0; in B2 see the boxes
     without_square = r.weaken(summed, {sq(U).at(rounds="mean"): sp.S.Zero})
     return r.solve(without_square, {sq(g).at(rounds="mean"): sp.S.One})
 
@@ -184,7 +190,7 @@ def whole(moment: r.Fact) -> Bounds:
 
 
 def by_steps(moment: Callable[[], r.Fact], noise: Weights) -> r.Fact:
-    """Bound sq[mean t](grad f(w)) by the distances and the noise of the steps.
+    """Bound sq[mean t](grad f(w)) by f0_gap, the distances and the noise of the steps.
 
     ``noise``: Young's weights of the mean step and of its noise.
     """
@@ -192,18 +198,20 @@ def by_steps(moment: Callable[[], r.Fact], noise: Weights) -> r.Fact:
 
 
 def by_moment(moment: Callable[[], r.Fact]) -> r.Fact:
-    """Bound sq[mean t](grad f(w)) by the distances and the second moment."""
+    """Bound sq[mean t](grad f(w)) by f0_gap, the distances and the second moment."""
     return descended(whole(moment()), distances(moment()))
 
 
-# -- without bounded gradients: every distance by the others, in the mean over rounds
+# -- without bounded gradients: every distance by the others, in the mean over rounds.
+# m_k is MEAN, the expected gradient of step k; the labels Z and V are of constants with
+# sigma_g + L rho and sigma_l + L rho as coefficients.
 
 xbar = X.mean()
 own_bar, g_bar, apart = A.grad(xbar), A.full(xbar), A.local - xbar
 
 
 def evenly(fact: r.Fact) -> r.Fact:
-    """Return the square of a root: n times the sum of the squares of its n terms."""
+    """Square a bound of a root by n terms: at most n times the sum of their squares."""
     weight = sp.Rational(1, len(fact.right))
     return r.square(fact, dict.fromkeys(fact.right, weight))
 
@@ -233,14 +241,14 @@ def local_mean() -> r.Fact:
 
 def spread() -> r.Fact:
     """Bound the disagreement sq[mean t](x - mean x) by the drift, Z and the noise."""
-    mean_steps, noise_steps = (MEAN - g_bar).sum(K, WEIGHTS), NOISE.sum(K, WEIGHTS)
+    expected, noises = (MEAN - g_bar).sum(K, WEIGHTS), NOISE.sum(K, WEIGHTS)
     noise = r.martingale(r.square(noise_of_a_step()), K, WEIGHTS)
     steps_apart = r.chain(
-        r.minkowski((1, mean_steps.dev()), (1, noise_steps.dev())),
-        r.dev_of(mean_steps),
+        r.minkowski((1, expected.dev()), (1, noises.dev())),
+        r.dev_of(expected),
         r.steps_max(MEAN - g_bar, K, WEIGHTS),
         r.largest(local_mean()),
-        r.dev_of(noise_steps),
+        r.dev_of(noises),
         r.take_root(noise),
     )
     new = r.average(r.minkowski((1 - gamma, DUAL.dev()), (1, STEPS.dev())), "t")
@@ -252,15 +260,13 @@ def spread() -> r.Fact:
 
 
 def duals() -> r.Fact:
-    """Bound sq[mean t](dual) by the largest stochastic gradient."""
-    mean_step = evenly(
-        r.chain(r.minkowski((1, MEAN - g_bar), (1, g_bar)), local_mean())
-    )
+    """Bound sq[mean t](dual) by the gradient at mean x, the drift, Z and the noise."""
+    expected = evenly(r.chain(r.minkowski((1, MEAN - g_bar), (1, g_bar)), local_mean()))
     noise = r.square(noise_of_a_step())
-    step = r.largest(r.chain(r.pythagoras(A, MEAN, NOISE), mean_step, noise))
+    step = r.largest(r.chain(r.pythagoras(A, MEAN, NOISE), expected, noise))
     largest_step = r.average(r.steps_max(SAMPLED, K, WEIGHTS), "t")
-    by_steps = r.chain(dual_by(DUAL, STEPS), largest_step)
-    return r.chain(r.square(by_steps), r.average(step, "t"))
+    dual = r.chain(dual_by(DUAL, STEPS), largest_step)
+    return r.chain(r.square(dual), r.average(step, "t"))
 
 
 def drift(way: Weights) -> r.Fact:
@@ -363,9 +369,9 @@ SCRIPTS = (
         "corrected_no_bounded_gradients",
         theorem_b2,
         WITHOUT,
-        noise=PAID,
+        noise=NOISE_B2,
         dual=HALF,
-        way=WAY,
+        way=DRIFT_B2,
     ),
     script("corrected_small_steps", partial(by_moment, bounded_moment), ANY),
     Corollary(

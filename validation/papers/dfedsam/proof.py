@@ -1,6 +1,6 @@
 """Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel.
 
-The functions return facts: descent (i), drift (ii), spread (iii) and theorem_a (iv).
+``descent`` (i), ``drift`` (ii), ``spread`` (iii) and ``theorem_a`` (iv) return facts.
 The last fact implies the theorem.
 """
 
@@ -56,15 +56,15 @@ class Weights:
 
     The terms are written with D and M, the mean and the largest over the steps of
     ``sq(offset)``; Xi, the disagreement ``sq(X.dev())``; ``root(g)``; and the roots of
-    the theorem's Z and V, sigma_g + L rho and sigma_l + L rho. The constants with the
-    labels Z and V have these roots as coefficients.
+    the theorem's Z and V, sigma_g + L rho and sigma_l + L rho. In the facts of
+    :func:`steps` these roots are the coefficients of constants with the labels Z and V.
 
     Attributes
     ----------
     bias : of sqrt(D) and rho, which bound the error of the mean step
     drift : of sqrt(Xi), sqrt(M), sqrt(Z), root(g) and sqrt(V), which bound the offset
         at step k, for the mean over k
-    most : of the same five, for the largest k
+    most : of the same five, which bound the largest of the offsets over the steps
     spread : of the start (where the clients start at different models), sqrt(D),
         sqrt(Z) and sqrt(V), which bound the disagreement
     noise : of the mean step and its noise
@@ -79,17 +79,17 @@ class Weights:
 
 R = sp.Rational
 ONE_HALF = (R(1, 2), R(1, 8), R(1, 8), R(1, 8), R(1, 8))
-EQUAL = Weights(
+SIMPLE = Weights(
     (R(1, 2), R(1, 2)),
     ONE_HALF,
     ONE_HALF,
     (R(1, 3), R(1, 3), R(1, 3)),
     (R(1, 2), R(1, 2)),
 )
-EQUAL_INIT = Weights(
-    EQUAL.bias, ONE_HALF, ONE_HALF, (R(1, 2), R(1, 6), R(1, 6), R(1, 6)), EQUAL.noise
+SIMPLE_ANY_START = Weights(
+    SIMPLE.bias, ONE_HALF, ONE_HALF, (R(1, 2), R(1, 6), R(1, 6), R(1, 6)), SIMPLE.noise
 )
-CHOSEN = Weights(
+LESS_NOISE = Weights(
     (R(5090, 10000), R(4910, 10000)),
     (R(524, 1000), R(95, 1000), R(120, 1000), R(1435, 10000), R(1175, 10000)),
     (R(399, 1000), R(1275, 10000), R(1553, 10000), R(1898, 10000), R(1284, 10000)),
@@ -97,16 +97,16 @@ CHOSEN = Weights(
     (R(1, 8), R(7, 8)),
 )
 """Found by search; what they give is rounded up in the theorem. The last gives ||U +
-N||^2 <= 8 ||U||^2 + (8/7) ||N||^2, for which eta K L <= 1/8 is enough.
+R||^2 <= 8 ||U||^2 + (8/7) ||R||^2 with the noise R, for which eta K L <= 1/8 is enough.
 """
-TIGHTEST = Weights(
+LESS_CONSENSUS = Weights(
     (R(361, 500), R(139, 500)),
     (R(163, 250), R(19, 250), R(61, 1000), R(17, 125), R(3, 40)),
     (R(241, 500), R(129, 1000), R(33, 250), R(19, 200), R(81, 500)),
     (R(41, 200), R(59, 100), R(41, 200)),
     (R(431, 1000), R(569, 1000)),
 )
-"""Found by a search over the weights of ``dfedsam.theorem_4_5:corrected``."""
+"""Found by a search over these weights for a small factor of the consensus term."""
 
 
 def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
@@ -130,7 +130,10 @@ def steps() -> tuple[r.Fact, r.Fact, r.Fact]:
 
 
 def descent(w: Weights) -> r.Fact:
-    """(i) Bound the mean over rounds of E||grad f(xbar)||^2 by the offsets."""
+    """(i) Bound the mean over rounds of E||grad f(xbar)||^2.
+
+    By f0_gap, the offsets, SAM and the noise.
+    """
     bias, _, noise = steps()
     U, noise_sum = MEAN.mean().sum(K) * (1 / K), NOISE.mean().sum(K)
     mean_step, noise_step = (-eta * K, U), (-eta, noise_sum)
@@ -160,19 +163,19 @@ def descent(w: Weights) -> r.Fact:
 def drift(w: Weights) -> r.Fact:
     """(ii) Bound the offsets by the disagreement, gradient, heterogeneity and noise."""
     _, deviation, noise = steps()
-    most, start = root(offset).at(steps="max"), X.dev()
+    most, apart = root(offset).at(steps="max"), X.dev()
     size = r.largest(r.chain(r.minkowski((1, MEAN - g), (1, g)), deviation))
     path = r.chain(
-        r.minkowski((1, start), (-eta, MEAN.sum(k)), (-eta, NOISE.sum(k))),
+        r.minkowski((1, apart), (-eta, MEAN.sum(k)), (-eta, NOISE.sum(k))),
         r.steps_max(MEAN, k),
         size,
         r.take_root(r.martingale(r.square(noise), k)),
     )
-    terms = (root(start), most, one("Z"), root(g), one("V"))
+    terms = (root(apart), most, one("Z"), root(g), one("V"))
     square = r.square(path, dict(zip(terms, w.most, strict=True)))
     at_last_step = {}
     for m, c in square.right.items():
-        if m != sq(start):
+        if m != sq(apart):
             at_last_step[m] = c.subs(k, K - 1)
     # eta L (K - 1) <= 1/8 by the first condition, and its square is at most 1/64
     offset_sq = sq(offset).at(steps="max")
@@ -187,7 +190,7 @@ def drift(w: Weights) -> r.Fact:
 
 
 def spread(w: Weights, start: r.Fact) -> r.Fact:
-    """(iii) Bound the disagreement by the offsets, heterogeneity and noise."""
+    """(iii) Bound the disagreement by the start, offsets, heterogeneity and noise."""
     _, deviation, noise = steps()
     # X - eta (sum of m_k + sum of the noise) is sent; g, which all clients share, does
     # not change its difference from the mean
@@ -263,10 +266,10 @@ def script(
 
 
 SCRIPTS = (
-    script("corrected", EQUAL, r.common_start, 8),
-    script("corrected_less_noise", CHOSEN, r.common_start, 8),
-    script("corrected_less_consensus", TIGHTEST, r.common_start, 8),
-    script("corrected_different_starts", EQUAL_INIT, r.any_start, 12),
+    script("corrected", SIMPLE, r.common_start, 8),
+    script("corrected_less_noise", LESS_NOISE, r.common_start, 8),
+    script("corrected_less_consensus", LESS_CONSENSUS, r.common_start, 8),
+    script("corrected_different_starts", SIMPLE_ANY_START, r.any_start, 12),
     Corollary("dfedsam.corollary_4_6:corrected", "dfedsam.theorem_4_5:corrected"),
     Corollary("dfedsam.corollary_4_8:corrected", "dfedsam.theorem_4_5:corrected"),
 )
