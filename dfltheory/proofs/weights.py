@@ -130,7 +130,9 @@ class Lag:
             difference = closed - closed.subs(count, count - 1) - term.subs(lag, count)
             need(
                 closed.subs(count, 0) == 0 and is_zero(difference),
-                f"{closed} is not the sum of {term}, lag = 1..count",
+                "{} is not the sum of {}, lag = 1..count",
+                closed,
+                term,
             )
         if self.squared is not None and self.squared != self.symbol_of_squares:
             gap = (self.squares.subs(count, s.K) - self.squared).subs(self.meanings)

@@ -236,7 +236,11 @@ def _model_with_options(title: str, name: str) -> type[Schema]:
         f"option_{number}": _option_field(option_name, option, given_later)
         for number, (option_name, option) in enumerate(options_of(title, name).items())
     }
-    return create_model(f"{title} {name}", __base__=SECTIONS[title], **fields)
+    # the new fields have no docstrings, for which pydantic would search the source
+    settings = {"use_attribute_docstrings": False}
+    return create_model(
+        f"{title} {name}", __base__=SECTIONS[title], __cls_kwargs__=settings, **fields
+    )
 
 
 def _option_field(
