@@ -17,6 +17,7 @@ from weakref import WeakSet
 import sympy as sp
 
 from dfltheory.bounds.real_numbers import has_poles, real_expression, reality
+from dfltheory.bounds.symbols import OF_ONE_ROUND
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
 from dfltheory.proofs.moments import (
@@ -218,6 +219,7 @@ def _checked_arguments(name: str, values: tuple[object, ...]) -> _CheckedArgumen
         )
     demands: list[Demand] = []
     for part in parts:
+        _need_constants(name, part)
         demands += _demands_of(part)
     algorithms = {value for value in values if isinstance(value, AlgorithmRound)}
     algorithms |= {premise.of for premise in premises if premise.of}
@@ -225,6 +227,18 @@ def _checked_arguments(name: str, values: tuple[object, ...]) -> _CheckedArgumen
     lags = frozenset(part for part in parts if isinstance(part, Lag))
     algorithm = next(iter(algorithms), None)
     return _CheckedArguments(tuple(premises), lags, tuple(demands), algorithm)
+
+
+def _need_constants(name: str, part: object) -> None:
+    """Refuse quantities that change from round to round: averages take them out."""
+    if isinstance(part, sp.Basic):
+        changing = OF_ONE_ROUND.intersection(map(str, part.free_symbols))
+        need(
+            not changing,
+            "{}: {} changes from round to round, and coefficients are constants",
+            name,
+            ", ".join(sorted(changing)),
+        )
 
 
 def _check_claim(

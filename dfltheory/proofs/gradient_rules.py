@@ -61,7 +61,8 @@ def lipschitz(
 def descent(alg: AlgorithmRound, u: Vec, d: Vec) -> Conclusion:
     """Bound the change of f along a step.
 
-    value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D) for D in one block.
+    value(U + D) - value(U) <= <grad f_i(U_i), D> + (L/2) sq(D); for D in a block b of
+    two, with the part of grad f_i in b and with L_b.
     Where all clients share D, the mean of grad f_i(U_i) over the clients stands for
     grad f_i(U_i): grad f(u) at a common u.
     """
@@ -79,8 +80,8 @@ def diversity(alg: AlgorithmRound, u: Vec) -> Conclusion:
     """Bound the distance of the clients' gradients from their mean.
 
     root(grad f_i(u) - grad f(u)) <= sigma_g at a common u; of two blocks delta_u, for
-    the shared part of the gradients at the mean of the models and the personal parts of
-    the next round.
+    the shared part of the gradients at the mean of the shared parts and the personal
+    parts of the next round, (ubar, V^{t+1}).
     """
     need(
         alg.kept is None or u == X.within("u").mean() + alg.kept,

@@ -11,12 +11,13 @@ where u is common and v_i is not. A moment may be taken over the steps (``mean``
 < K, of a root the root of the mean square; ``max``: the largest) and then over the
 rounds (``mean`` over t < T, in the same way; ``next``: at t + 1; ``start``: at t = 0).
 With push-sum, ``U/w`` divides U_i by client i's weight w_i at the start of round t, and
-``root_w(U)^2 = (1/m) sum_i E[w_i ||U_i||^2]``; ``next`` takes w of round t + 1.
-A :class:`Fact` ``left <= right`` is linear in moments, with coefficients in the
-glossary's symbols. It holds for every round, and for every step k < K where k is free,
-of every run that has the hypotheses it ``uses``, where its ``demands`` (signs of
-expressions) hold. The *past* of a step is the start, all samples of all clients in
-earlier steps, phases and rounds, and the matrices of earlier rounds.
+``root_w(U)^2 = (1/m) sum_i E[w_i ||U_i||^2]``; ``next`` takes w of round t + 1. A
+:class:`Fact` ``left <= right`` is linear in moments, with coefficients in those of the
+glossary's symbols that are the same in all rounds. It holds for every round, and for
+every step k < K where k is free, of every run that has the hypotheses it ``uses``,
+where its ``demands`` (signs of expressions) hold. The *past* of a step is the start,
+all samples of all clients in earlier steps, phases and rounds, and the matrices of
+earlier rounds.
 
 **Trust.** ``facts.py`` makes a Fact of what a function under ``@rule`` says, from
 arguments that are facts made so. The rules are in ``hilbert_rules.py``,

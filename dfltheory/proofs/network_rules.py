@@ -276,7 +276,8 @@ def dual_start(alg: AlgorithmRound, v: Vec = DUAL) -> Conclusion:
 
     root[start](U) <= 0 for the dual, its mean, or what is left of it without the mean.
     """
-    return upper_bound(alg.root_of_dual(v).at(rounds="start"), {})
+    alg.check_part_of_dual(v)
+    return upper_bound(root(v).at(rounds="start"), {})
 
 
 @rule("the algorithm's own line")
@@ -285,7 +286,8 @@ def next_dual(alg: AlgorithmRound, v: Vec = DUAL) -> Conclusion:
 
     root[next](U) = root(what the algorithm makes of U) for the same U as in dual_start.
     """
-    after = alg.root_of_dual(v).at(rounds="next")
+    alg.check_part_of_dual(v)
+    after = root(v).at(rounds="next")
     return equality(after, {root(alg.following(v)): sp.S.One})
 
 

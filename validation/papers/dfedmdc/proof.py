@@ -1,4 +1,4 @@
-"""Theorem M of DFedMDC and DFedSMDC as a script of the kernel.
+"""The corrected theorems 1 and 2, of DFedMDC and DFedSMDC, as scripts of the kernel.
 
 The methods of :class:`Proof` return facts. The last fact of a script implies its
 theorem.
@@ -259,14 +259,15 @@ class Proof:
         summed = r.chain(r.telescope(self.A, both), self.spread(w))
         g, d = sq(self.g).at(rounds="mean"), sq(self.d).at(rounds="mean")
         kept = r.solve(summed, {g: share_g, d: share_d}, times)
-        # on the right, what sq(g) and sq(d) have besides their shares is at most 0, by
-        # the conditions on a, b and 27 lam^2 chi^2 a b
+        # on the right, the coefficients of sq(g) and sq(d), shares included, are at
+        # most 0 by the conditions on a, b and 27 lam^2 chi^2 a b
         return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
     def same_round(self, **w: Sequence[sp.Expr]) -> r.Fact:
         """Go from V^{t+1} to V^t.
 
-        The shared gradient there is bounded by how far the personal part has moved.
+        The shared gradient at V^t is bounded by that at V^{t+1} and by how far the
+        personal part has moved.
         """
         A, moved = self.A, V_NEXT - X_V
         _, step = self.personal()
@@ -286,6 +287,8 @@ class Proof:
         both = r.add((1 / L_u, times), over_rounds, theorem)
         g, d = sq(self.g).at(rounds="mean"), sq(self.d).at(rounds="mean")
         g_at_start = sq(at_start.mean()).at(rounds="mean")
+        # on the right, with c = 4/(1 - b)^2 <= 4.6 as b <= 1/16, sq(g) has (2 -
+        # times)/L_u and sq(d) at most (1 + c (chi b)^2 - times)/L_v: both at most 0
         kept = r.solve(both, {g_at_start: 1 / L_u, d: 1 / L_v}, sp.S.One)
         return r.weaken(kept, {g: sp.S.Zero, d: sp.S.Zero})
 
@@ -318,14 +321,14 @@ GRANTS: dict[str, tuple[h.Hypothesis, ...]] = dict(
 
 
 def scripts(number: int, proof: Proof) -> tuple[Script | Corollary, ...]:
-    """Theorem M for one of the two algorithms, and its rate."""
+    """Return the scripts of one of the two theorems, and of its rate."""
     name = f"dfedmdc.theorem_{number}"
     of_sam = L_u * s.rho if proof.sam else 0
     sizes = Range(S_U, s.sigma_u + s.delta_u + of_sam)
     x_range, A_range, B_range = RANGES
 
     def equal_steps(variant: str, prove: Callable[..., r.Fact]) -> Script:
-        """Return a script for steps of equal length, a = b."""
+        """Return a script for a = b."""
         return Script(
             f"{name}:{variant}",
             prove,

@@ -1,4 +1,4 @@
-"""Theorem A of DFedSAM and DFedSAM-MGS as a script of the kernel.
+"""The corrected Theorem 4.5 of DFedSAM and DFedSAM-MGS as scripts of the kernel.
 
 ``descent`` (i), ``drift`` (ii), ``spread`` (iii) and ``theorem_a`` (iv) return facts.
 The last fact implies the theorem.

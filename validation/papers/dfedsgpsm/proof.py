@@ -1,8 +1,8 @@
-"""Theorems A and B of DFedSGPSM and the least repair as scripts of the kernel.
+"""The corrected variants of DFedSGPSM's theorem 1 as scripts of the kernel.
 
-The functions return facts. The last fact of a script implies its theorem: A is
-``theorem_a`` or, sharper, ``theorem_a_sharper``, and B is ``theorem_b``. The least
-repair, ``corrected_any_step``, is ``theorem_a`` where eta L at <= 1/2, and
+The functions return facts. The last fact of a script implies its variant: with bounded
+gradients ``theorem_a`` or, sharper, ``theorem_a_sharper``, and without ``theorem_b``.
+The variant ``corrected_any_step`` is ``theorem_a`` where eta L at <= 1/2, and
 ``long_steps`` where this fails; the kernel does not show the last inequality of its
 first case, which needs sum_c2 <= at^2.
 """
@@ -51,13 +51,15 @@ from validation.papers.dfedsgpsm.notation import (
 L, K, eta, alpha = s.L, s.K, s.eta, s.alpha
 SUM_OF_POWERS = (1 - alpha**count) / (1 - alpha)
 # only the sharper variant needs these; Lag proves the value of PARTIAL by induction.
-# FIRST_ORDER/(1 - alpha) is sum_{j<n} j alpha^(K-j), and SECOND_ORDER/(1 - alpha) is
-# alpha sum_{j<n} (1 - alpha^(K-j)) (1 - alpha^j)/(1 - alpha)
+# With n = count, BY_WEIGHTS/(1 - alpha) is sum_{j<n} j alpha^(K-j), which is lost as
+# the weights are less than 1/(1 - alpha), and BY_TOTALS/(1 - alpha), which is lost as
+# at(j) is less than j/(1 - alpha), is alpha sum_{j<n} (1 - alpha^(K-j)) (1 -
+# alpha^j)/(1 - alpha)
 LATE = alpha ** (K - count + 1) * SUM_OF_POWERS
-FIRST_ORDER = count * alpha ** (K - count + 1) - LATE
-SECOND_ORDER = alpha * (count - SUM_OF_POWERS - LATE + count * alpha**K)
+BY_WEIGHTS = count * alpha ** (K - count + 1) - LATE
+BY_TOTALS = alpha * (count - SUM_OF_POWERS - LATE + count * alpha**K)
 WITHOUT_MOMENTUM = count * (count - 1) / 2
-DECREASE = (FIRST_ORDER + SECOND_ORDER) / (1 - alpha)
+DECREASE = (BY_WEIGHTS + BY_TOTALS) / (1 - alpha)
 PARTIAL = (WITHOUT_MOMENTUM - DECREASE) / (1 - alpha) ** 2
 """sum_{j<n} c_{K-j} at(j): the weight of all steps before each of the first n steps,
 summed with the weights of these.
@@ -170,7 +172,7 @@ def descended(squared: r.Fact, noise: Weights) -> r.Fact:
     ``squared`` bounds the square of grad f(xbar) less its estimate M (see
     :func:`estimate`). The square of M itself is dropped: with equal weights ``noise``
     of the mean step and its noise, its factor is L (eta at)^2 - (eta at)/2, which is at
-    most 0.
+    most 0 where eta L at <= 1/2.
     """
     mean = biased.mean().sum(K, MOMENTUM) * (1 / at)
     mean_step, noise_step = (-eta * at, mean), (-eta, N.mean().sum(K, MOMENTUM))
@@ -190,7 +192,7 @@ def descended(squared: r.Fact, noise: Weights) -> r.Fact:
 def theorem_a(
     far: Weights, noise: Weights, windows: bool = False, size: sp.Symbol = s.x0_spread
 ) -> r.Fact:
-    """Return Theorem A.
+    """Return the theorem with bounded gradients.
 
     The error of the estimate of grad f(xbar) is squared with the weights ``far`` of its
     terms: the drift of the local steps, the consensus, the start and SAM. ``size`` is
@@ -246,7 +248,7 @@ def theorem_a_sharper(noise: Weights) -> r.Fact:
 
 
 def unbounded() -> r.Fact:
-    """Bound the largest root(g_k + e_k - grad f_i(xbar)) without bounded gradients.
+    """Bound root[max k, mean t](g_k + e_k - grad f_i(xbar)), B not being assumed.
 
     The largest stochastic gradient bounds the drift, and the drift the largest
     stochastic gradient; this is solved for the latter (``size``).
@@ -280,7 +282,7 @@ def unbounded() -> r.Fact:
 
 
 def theorem_b(far: Weights, noise: Weights) -> r.Fact:
-    """Return Theorem B.
+    """Return the theorem without bounded gradients.
 
     The error of the estimate of grad f(xbar) is squared with the weights ``far`` of its
     terms: the gradient, SAM, the start, the stochastic gradients and the consensus.
