@@ -31,7 +31,7 @@ def imported(
     """Return those of ``modules`` that ``tree`` imports at the top, in functions, or
     for types.
     """
-    found: set[str] = set()
+    found, known = set[str](), set(modules)
     package = (
         module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     )
@@ -42,10 +42,10 @@ def imported(
             above = package[: len(package) - node.level + 1] if node.level else []
             source = ".".join([*above, *([node.module] if node.module else [])])
             names = {f"{source}.{alias.name}" for alias in node.names}
-            within = names & set(modules)  # `from package import module`
+            within = names & known  # `from package import module`
             found |= within | ({source} if within != names else set())
-    found |= imported_by_name(tree, set(modules))
-    return (found & set(modules)) - {module}
+    found |= imported_by_name(tree, known)
+    return (found & known) - {module}
 
 
 def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
@@ -97,10 +97,10 @@ def aliases(tree: ast.AST) -> dict[str, str]:
     return known
 
 
-def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
+def circles(imports: Mapping[str, set[str]]) -> set[frozenset[str]]:
     """The strongly connected components of more than one module."""
     graph = nx.DiGraph()
-    for module, others in imports_of(sources).items():
+    for module, others in imports.items():
         graph.add_edges_from((module, other) for other in others)
     parts = nx.strongly_connected_components(graph)
     return {
@@ -110,31 +110,32 @@ def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
     }
 
 
-def imports_of(sources: dict[Path, str]) -> dict[str, set[str]]:
+def imports_of(sources: Mapping[Path, str]) -> dict[str, set[str]]:
     """The modules that each module imports."""
     modules = {module_name(path): path for path in sources}
     return {
-        module: set(imported(module, path, _tree(sources[path]), modules))
+        module: imported(module, path, ast.parse(sources[path]), modules)
         for module, path in modules.items()
     }
 
 
-_tree = functools.cache(ast.parse)
-
-
-def package_sources() -> dict[Path, str]:
+@functools.cache
+def package_imports() -> dict[str, set[str]]:
+    """The modules that each module of the package and the case studies imports."""
     paths = [
         p
         for top in ("dfltheory", "validation")
         for p in sorted((ROOT / top).rglob("*.py"))
     ]
-    return {p.relative_to(ROOT): p.read_text(encoding="utf-8") for p in paths}
+    return imports_of(
+        {p.relative_to(ROOT): p.read_text(encoding="utf-8") for p in paths}
+    )
 
 
 def test_the_package_does_not_import_the_case_studies():
     users = {
         module
-        for module, others in imports_of(package_sources()).items()
+        for module, others in package_imports().items()
         if module.startswith("dfltheory")
         and any(name.startswith("validation") for name in others)
     }
@@ -142,7 +143,7 @@ def test_the_package_does_not_import_the_case_studies():
 
 
 def test_there_are_no_import_circles():
-    found = circles(package_sources())
+    found = circles(package_imports())
     shown = "\n".join(" <-> ".join(sorted(circle)) for circle in found)
     assert not found, (
         f"modules that need each other:\n{shown}\nmove what both need below both"
@@ -181,7 +182,7 @@ def test_a_circle_is_seen_however_it_is_imported(back):
         "dfltheory/low.py": "import dfltheory.high",
         "dfltheory/high.py": back,
     }
-    assert circles({Path(p): s for p, s in sources.items()}) == {
+    assert circles(imports_of({Path(p): s for p, s in sources.items()})) == {
         frozenset({"low", "high"})
     }
 
@@ -204,7 +205,7 @@ def test_one_direction_alone_is_no_circle():
         "dfltheory/low.py": "import numpy",
         "dfltheory/high.py": "import dfltheory.low",
     }
-    assert circles({Path(p): s for p, s in sources.items()}) == set()
+    assert circles(imports_of({Path(p): s for p, s in sources.items()})) == set()
 
 
 def test_contracts_of_layers_list_every_module_and_cover_every_package():

@@ -122,7 +122,13 @@ def command_results(tmp_path_factory):
     for k, (case, papers) in enumerate([*REFUSED.items(), ("found", [GOOD, MISTAKEN])]):
         texts = [(name, PAPER.format(key=key, step=step)) for name, key, step in papers]
         folders = [install(root / f"{k}{i}", *paper) for i, paper in enumerate(texts)]
-        plan.append((case, folders, COMMANDS if case == "found" else {"": ["bound"]}))
+        plan.append(
+            (
+                case,
+                folders,
+                COMMANDS if case == "found" else {"": ["bound", papers[0][1]]},
+            )
+        )
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-c", SCRIPT, json.dumps(plan)]
     done = subprocess.run(

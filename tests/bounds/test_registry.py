@@ -99,7 +99,12 @@ def test_registries_are_independent_objects():
 
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize(
-    "call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"]
+    "call",
+    [
+        "get('dfedsam.theorem_4_5')",
+        pytest.param("statements()", marks=pytest.mark.slow),
+        "keys()",
+    ],
 )
 def test_reading_statements_imports_no_proof(call):
     """Scripts, steps and normal forms are only imported on demand."""
