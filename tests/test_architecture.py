@@ -9,7 +9,7 @@ import functools
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import networkx as nx
@@ -25,17 +25,22 @@ def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
+def nodes_of(source: str) -> list[ast.AST]:
+    """The nodes of a module's syntax tree."""
+    return list(ast.walk(ast.parse(source)))
+
+
 def imported(
-    module: str, path: Path, tree: ast.AST, modules: Iterable[str]
+    module: str, path: Path, nodes: Sequence[ast.AST], modules: Iterable[str]
 ) -> set[str]:
-    """Return those of ``modules`` that ``tree`` imports at the top, in functions, or
+    """Return those of ``modules`` that ``nodes`` import at the top, in functions, or
     for types.
     """
     found, known = set[str](), set(modules)
     package = (
         module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     )
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -44,23 +49,23 @@ def imported(
             names = {f"{source}.{alias.name}" for alias in node.names}
             within = names & known  # `from package import module`
             found |= within | ({source} if within != names else set())
-    found |= imported_by_name(tree, known)
+    found |= imported_by_name(nodes, known)
     return (found & known) - {module}
 
 
-def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
-    """Return the modules that ``tree`` imports through importlib or pkgutil.
+def imported_by_name(nodes: Sequence[ast.AST], modules: set[str]) -> set[str]:
+    """Return the modules that ``nodes`` import through importlib or pkgutil.
 
     These are modules whose full name (with a dot) is a string, as in the tables of lazy
     packages; ``f"package.{name}"`` for every string that completes a module's name; and
     the modules below ``package.__path__``.
     """
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
     words = {text for text in texts if isinstance(text, str)}
     # the package's own name is that of its logger
     found = {word for word in words & modules if "." in word}
-    packages = aliases(tree)
-    for node in ast.walk(tree):
+    packages = aliases(nodes)
+    for node in nodes:
         if (
             isinstance(node, ast.JoinedStr)
             and node.values
@@ -83,10 +88,10 @@ def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
     return found
 
 
-def aliases(tree: ast.AST) -> dict[str, str]:
+def aliases(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """Return name in the module -> full name of what was imported under it."""
     known: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             known |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -114,7 +119,7 @@ def imports_of(sources: Mapping[Path, str]) -> dict[str, set[str]]:
     """The modules that each module imports."""
     modules = {module_name(path): path for path in sources}
     return {
-        module: imported(module, path, ast.parse(sources[path]), modules)
+        module: imported(module, path, nodes_of(sources[path]), modules)
         for module, path in modules.items()
     }
 
@@ -193,7 +198,7 @@ def test_modules_below_a_package_are_imported_if_their_names_are_texts():
         "from a import papers as _papers\nPARTS ="
         " ('printed',)\npkgutil.iter_modules(_papers.__path__)"
     )
-    assert imported_by_name(ast.parse(code), modules) == {
+    assert imported_by_name(nodes_of(code), modules) == {
         "a.papers.b",
         "a.papers.b.printed",
     }

@@ -205,7 +205,7 @@ def test_check_rejects_a_proof_about_another_algorithm():
         ),
         (
             "dfedsam.corollary_4_6:corrected",
-            "dfedsgpsm.theorem_1:corrected",
+            "dfedadmm.theorem_1:corrected_any_penalty",
             "other runs",
         ),
     ],
