@@ -19,7 +19,7 @@ from dfltheory.bounds import registry
 from dfltheory.proofs.implication import not_implied
 
 PAGE = Path(__file__).parents[2] / "docs" / "corrected-variants.md"
-POINTS = 20_000
+POINTS = 5_000
 
 
 def listed_pairs():

@@ -225,7 +225,7 @@ def test_a_theorem_follows_from_itself_under_a_strict_condition():
 
 
 def test_a_corollary_with_another_schedule_is_not_proved():
-    claim = "dfedsgpsm.corollary_1:corrected"
+    claim = "dfedsam.corollary_4_6:corrected"
     theorem = registry.get(*claim.split(":"))
     slower = replace(theorem, schedule={n: e / 2 for n, e in theorem.schedule.items()})
     assert not proved.check(slower, proved.scripts()[claim]).proved
@@ -234,7 +234,7 @@ def test_a_corollary_with_another_schedule_is_not_proved():
 @pytest.mark.parametrize("value", [-1 / s.L, 0 * s.L])
 def test_a_corollary_with_a_step_size_out_of_range_is_not_proved(value):
     """A negative step size satisfies every upper bound on the step size."""
-    claim = "dfedsgpsm.corollary_1:corrected"
+    claim = "dfedsam.corollary_4_6:corrected"
     theorem = registry.get(*claim.split(":"))
     wrong = replace(theorem, schedule={**theorem.schedule, "eta": value})
     missing = proved.check(wrong, proved.scripts()[claim]).missing
