@@ -109,8 +109,8 @@ def fitted(rng, common):
 
 def test_a_right_prediction_is_seldom_contradicted_and_a_wrong_one_always_at_enough_seeds():
     rng = np.random.default_rng(3)
-    right, wrong, count = [], [], 150
-    for _ in range(count):
+    right, wrong = [], []
+    for _ in range(400):
         x, y, deviations = planted(rng)
         found = fit_exponent(x, y, deviations=deviations, limit="up")
         right.append(judge(found, -0.5) == "worse")
@@ -119,7 +119,7 @@ def test_a_right_prediction_is_seldom_contradicted_and_a_wrong_one_always_at_eno
             judge(fit_exponent(x, y, deviations=deviations, limit="up"), -0.5)
             == "worse"
         )
-    assert np.mean(right) <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / count)
+    assert np.mean(right) <= 0.025 + 2 * np.sqrt(0.025 * 0.975 / 400)
     assert np.mean(wrong) > 0.9
 
 
