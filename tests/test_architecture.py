@@ -9,7 +9,7 @@ import functools
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import networkx as nx
@@ -25,42 +25,47 @@ def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
+def nodes_of(source: str) -> list[ast.AST]:
+    """The nodes of a module's syntax tree."""
+    return list(ast.walk(ast.parse(source)))
+
+
 def imported(
-    module: str, path: Path, tree: ast.AST, modules: Iterable[str]
+    module: str, path: Path, nodes: Sequence[ast.AST], modules: Iterable[str]
 ) -> set[str]:
-    """Return those of ``modules`` that ``tree`` imports at the top, in functions, or
+    """Return those of ``modules`` that ``nodes`` import at the top, in functions, or
     for types.
     """
-    found: set[str] = set()
+    found, known = set[str](), set(modules)
     package = (
         module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     )
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             source = ".".join([*above, *([node.module] if node.module else [])])
             names = {f"{source}.{alias.name}" for alias in node.names}
-            within = names & set(modules)  # `from package import module`
+            within = names & known  # `from package import module`
             found |= within | ({source} if within != names else set())
-    found |= imported_by_name(tree, set(modules))
-    return (found & set(modules)) - {module}
+    found |= imported_by_name(nodes, known)
+    return (found & known) - {module}
 
 
-def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
-    """Return the modules that ``tree`` imports through importlib or pkgutil.
+def imported_by_name(nodes: Sequence[ast.AST], modules: set[str]) -> set[str]:
+    """Return the modules that ``nodes`` import through importlib or pkgutil.
 
     These are modules whose full name (with a dot) is a string, as in the tables of lazy
     packages; ``f"package.{name}"`` for every string that completes a module's name; and
     the modules below ``package.__path__``.
     """
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
     words = {text for text in texts if isinstance(text, str)}
     # the package's own name is that of its logger
     found = {word for word in words & modules if "." in word}
-    packages = aliases(tree)
-    for node in ast.walk(tree):
+    packages = aliases(nodes)
+    for node in nodes:
         if (
             isinstance(node, ast.JoinedStr)
             and node.values
@@ -83,10 +88,10 @@ def imported_by_name(tree: ast.AST, modules: set[str]) -> set[str]:
     return found
 
 
-def aliases(tree: ast.AST) -> dict[str, str]:
+def aliases(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """Return name in the module -> full name of what was imported under it."""
     known: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             known |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -97,10 +102,10 @@ def aliases(tree: ast.AST) -> dict[str, str]:
     return known
 
 
-def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
+def circles(imports: Mapping[str, set[str]]) -> set[frozenset[str]]:
     """The strongly connected components of more than one module."""
     graph = nx.DiGraph()
-    for module, others in imports_of(sources).items():
+    for module, others in imports.items():
         graph.add_edges_from((module, other) for other in others)
     parts = nx.strongly_connected_components(graph)
     return {
@@ -110,31 +115,32 @@ def circles(sources: Mapping[Path, str]) -> set[frozenset[str]]:
     }
 
 
-def imports_of(sources: dict[Path, str]) -> dict[str, set[str]]:
+def imports_of(sources: Mapping[Path, str]) -> dict[str, set[str]]:
     """The modules that each module imports."""
     modules = {module_name(path): path for path in sources}
     return {
-        module: set(imported(module, path, _tree(sources[path]), modules))
+        module: imported(module, path, nodes_of(sources[path]), modules)
         for module, path in modules.items()
     }
 
 
-_tree = functools.cache(ast.parse)
-
-
-def package_sources() -> dict[Path, str]:
+@functools.cache
+def package_imports() -> dict[str, set[str]]:
+    """The modules that each module of the package and the case studies imports."""
     paths = [
         p
         for top in ("dfltheory", "validation")
         for p in sorted((ROOT / top).rglob("*.py"))
     ]
-    return {p.relative_to(ROOT): p.read_text(encoding="utf-8") for p in paths}
+    return imports_of(
+        {p.relative_to(ROOT): p.read_text(encoding="utf-8") for p in paths}
+    )
 
 
 def test_the_package_does_not_import_the_case_studies():
     users = {
         module
-        for module, others in imports_of(package_sources()).items()
+        for module, others in package_imports().items()
         if module.startswith("dfltheory")
         and any(name.startswith("validation") for name in others)
     }
@@ -142,7 +148,7 @@ def test_the_package_does_not_import_the_case_studies():
 
 
 def test_there_are_no_import_circles():
-    found = circles(package_sources())
+    found = circles(package_imports())
     shown = "\n".join(" <-> ".join(sorted(circle)) for circle in found)
     assert not found, (
         f"modules that need each other:\n{shown}\nmove what both need below both"
@@ -181,7 +187,7 @@ def test_a_circle_is_seen_however_it_is_imported(back):
         "dfltheory/low.py": "import dfltheory.high",
         "dfltheory/high.py": back,
     }
-    assert circles({Path(p): s for p, s in sources.items()}) == {
+    assert circles(imports_of({Path(p): s for p, s in sources.items()})) == {
         frozenset({"low", "high"})
     }
 
@@ -192,7 +198,7 @@ def test_modules_below_a_package_are_imported_if_their_names_are_texts():
         "from a import papers as _papers\nPARTS ="
         " ('printed',)\npkgutil.iter_modules(_papers.__path__)"
     )
-    assert imported_by_name(ast.parse(code), modules) == {
+    assert imported_by_name(nodes_of(code), modules) == {
         "a.papers.b",
         "a.papers.b.printed",
     }
@@ -204,7 +210,7 @@ def test_one_direction_alone_is_no_circle():
         "dfltheory/low.py": "import numpy",
         "dfltheory/high.py": "import dfltheory.low",
     }
-    assert circles({Path(p): s for p, s in sources.items()}) == set()
+    assert circles(imports_of({Path(p): s for p, s in sources.items()})) == set()
 
 
 def test_contracts_of_layers_list_every_module_and_cover_every_package():
@@ -229,7 +235,7 @@ def test_contracts_of_layers_list_every_module_and_cover_every_package():
 GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.eye(2))"
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("what", "heavy"),
     [

@@ -128,7 +128,11 @@ COVERED, COVERING = "B^2 / (T delta)", "B^2 C^2 / ((1 - alpha)^2 (1 - q)^2 T)"
 
 @pytest.mark.parametrize(
     ("push_sum", "power", "lost"),
-    [("cited", 2, set()), ("computed", 2, {COVERED}), ("cited", 0, {COVERING})],
+    [
+        ("cited", 2, set()),
+        pytest.param("computed", 2, {COVERED}, marks=pytest.mark.slow),
+        ("cited", 0, {COVERING}),
+    ],
 )
 def test_a_corollary_is_not_accused_of_a_term_that_cited_constants_cover(
     push_sum, power, lost
@@ -165,13 +169,13 @@ def test_a_theorem_that_is_not_registered():
     rate = replace(
         LARGER.get("dfedsam.corollary_4_6", "corrected"), key="mine.rate", of=mine
     )
-    assert errors(audited(rate)) == []
+    assert errors(audited(rate, checks=("agreement", "corollary"))) == []
     lost = replace(
         rate, parts={n: p for n, p in rate.parts.items() if n != "consensus"}
     )
     assert any(
         "mine.theorem_1 (mine) gives the term" in f.message
-        for f in errors(audited(lost))
+        for f in errors(audited(lost, checks=("corollary",)))
     )
     with pytest.raises(InputError, match="variant"):
         audited(mine, "printed")

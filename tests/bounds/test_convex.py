@@ -181,7 +181,7 @@ def test_khaled_theorem_covers_only_convex_local_gradient_descent(algorithm, mor
     ],
 )
 def test_controls_of_gradient_descent_hold(key, share):
-    for seed in range(5):
+    for seed in range(3):
         case = Case(seed, low=0.05)
         most = (
             2 / (case.task.constants.mu + case.L)
@@ -252,7 +252,7 @@ def test_one_step_of_sgd_is_within_pepits_bound(share):
             largest,
             left / float(theorem.evaluate(**{n: values[n] for n in theorem.needs})),
         )
-        if seed < 40:  # a run of the package takes most of the time
+        if seed < 15:  # a run of the package takes most of the time
             found = case.verdict(
                 "pepit.sgd", FEDAVG(eta=eta, K=1, participation=share), 1
             )

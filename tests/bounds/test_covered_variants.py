@@ -19,7 +19,7 @@ from dfltheory.bounds import registry
 from dfltheory.proofs.implication import not_implied
 
 PAGE = Path(__file__).parents[2] / "docs" / "corrected-variants.md"
-POINTS = 20_000
+POINTS = 5_000
 
 
 def listed_pairs():
@@ -163,6 +163,7 @@ def test_variant_of_dfedsgpsm_with_one_last_term_covers_exactly():
     ]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("K", [1, 2, 3, 6])
 def test_mean_path_of_momentum_is_at_most_the_longest_path(K):
     """A mean of at(0), ..., at(K-1) with weights >= 0 is at most at(K-1)."""

@@ -46,6 +46,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("theorem", "name", "formula", "network"), WRONG)
 def test_formula_that_fails_on_a_graph_is_a_restriction(
     theorem, name, formula, network

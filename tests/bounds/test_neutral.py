@@ -66,6 +66,7 @@ def test_findings_are_notes_with_all_the_neutral_values_in_their_place():
     assert "at K = 1, Q = 1, rho = 0" in places
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("key", "variant", "other"),
     [
@@ -114,6 +115,7 @@ def test_momentum_theorem_is_compared_with_dfedsam_without_sam():
     assert extra
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["L", "eta", "m"])
 def test_lost_factor_is_reported(name):
     known = theorem(DFEDSAM, "corrected")

@@ -26,6 +26,7 @@ def test_right_quotation_has_no_finding():
     assert list(check_quoted(QUOTED)) == []
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("part", "factor"),
     [

@@ -97,9 +97,13 @@ def test_registries_are_independent_objects():
     assert registry.get("lian2017.rate", "restated").bound == theorem.bound
 
 
-@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
-    "call", ["get('dfedsam.theorem_4_5')", "statements()", "keys()"]
+    "call",
+    [
+        "get('dfedsam.theorem_4_5')",
+        pytest.param("statements()", marks=pytest.mark.slow),
+        pytest.param("keys()", marks=pytest.mark.slow),
+    ],
 )
 def test_reading_statements_imports_no_proof(call):
     """Scripts, steps and normal forms are only imported on demand."""

@@ -421,7 +421,7 @@ def points_of(theorem, seed=0):
     return points
 
 
-@pytest.mark.drawn(28)
+@pytest.mark.drawn(14)
 @pytest.mark.parametrize("name", READINGS)
 def test_bound_agrees_with_the_text_at_random_points(name):
     theorem, reading = bounds.get(*name.split(":")), READINGS[name]

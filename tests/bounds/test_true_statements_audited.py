@@ -170,7 +170,7 @@ def outcome_of(claim):
     return judged.outcome
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("true", TRUE)
 def test_a_true_statement_has_no_error(true):
     assert not [f for f in dfl.audit(true()) if f.severity == "error"]
@@ -216,7 +216,9 @@ def test_number_that_no_float_holds_is_rejected(number):
         statement("grad_norm_sq", "mean", number * GAP)
 
 
-def test_lost_digits_are_no_negative_bound_and_no_gain():
+def test_lost_digits_are_no_negative_bound_and_no_gain(monkeypatch):
+    # the samples decide, not the search for a proof
+    monkeypatch.setattr("dfltheory.checks.monotone._MOST_INEQUALITIES", 20)
     assert {f.severity for f in check_monotone(expanded_square())} == {"note"}
 
 

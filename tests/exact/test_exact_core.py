@@ -90,8 +90,8 @@ def test_the_false_alarm_rate_is_not_above_the_level_that_is_set():
     # percent of the time 7)
     task = dfl.tasks.quadratic(m=6, d=3, mu=0.2, sigma=0.8, seed=3)
     algorithm, groups = dfl.algorithms.DFedAvg(eta=0.1, K=2), 40
-    exact = exact_history(algorithm, task, RING, rounds=12)
-    run = dfl.train(algorithm, task, RING, rounds=12, seeds=150 * groups, seed=5)
+    exact = exact_history(algorithm, task, RING, rounds=6)
+    run = dfl.train(algorithm, task, RING, rounds=6, seeds=150 * groups, seed=5)
     alarms = 0
     for part in np.split(np.arange(150 * groups), groups):
         names = ("grad_norm_sq", "consensus", "loss")

@@ -157,7 +157,7 @@ HYPERPARAMETERS = {
 
 @pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", HYPERPARAMETERS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.sampled_from(["common", "commuting", "random", "diagonal"]),
     st.integers(0, 99),
@@ -238,7 +238,7 @@ class ChangedLate(dfl.algorithms.DFedAvg):
 OWN = [TwiceMixed(eta=0.2), Tuned(eta=0.2, K=2), Waning(eta=0.4, K=1)]
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("algorithm", OWN, ids=lambda a: type(a).__name__)
 @pytest.mark.parametrize("kind", ["commuting", "random"])
 def test_a_users_own_algorithm_has_its_exact_expectation(algorithm, kind):
@@ -310,7 +310,7 @@ def two_blocks(sigma):
     return TwoBlockQuadratic(task.A, task.b, sigma)
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "options", [{}, {"alpha": 0.5, "weight_decay": 0.1}, {"fresh": False}], ids=str
 )
@@ -337,6 +337,7 @@ def test_two_block_algorithms_on_two_block_quadratics(name, options):
     assert worst_p_value(run, exact) > FALSE_ALARM
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", ["FedPer", "FedRep", "FedBABU", "FedRoD", "Ditto"])
 def test_personal_servers_on_two_block_quadratics(name):
     task = two_blocks(0.7)

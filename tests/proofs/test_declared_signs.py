@@ -20,10 +20,10 @@ from dfltheory.proofs import comparison, kernel
 from dfltheory.proofs.algorithm_rounds import ROUNDS
 from dfltheory.proofs.declared_steps import judge_steps
 from dfltheory.proofs.moments import Lag, count, k, lag, sq
+from tests.bounds import proved
 from tests.proofs.own_theorems import theorem_with_steps
-from validation.papers.dfedsam.proof import SCRIPTS
 
-SCRIPT = SCRIPTS[0]
+SCRIPT = proved.known("dfedsam.theorem_4_5:corrected")
 THEOREM = registry.get("dfedsam.theorem_4_5", "corrected")
 MUCH = 1000 * s.f0_gap / (s.eta * s.K * s.T)
 TOTAL = sp.Symbol("total", nonnegative=True)

@@ -142,7 +142,7 @@ def saved(claim):
     return statements(file_of(claim).read_text(encoding="utf-8"))
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_saved_statement_is_the_registered_one_at_random_points(claim, seed):

@@ -11,7 +11,12 @@ from dfltheory.bounds import registry
 from validation.proof_checker.slack import FILE, LastInequality, proved_theorems
 
 TABLE = json.loads(FILE.read_text(encoding="utf-8"))
-ROWS = [(claim, term) for claim, terms in TABLE.items() for term in terms]
+QUICK = "dfedsgpsm.theorem_1:corrected"
+ROWS = [
+    pytest.param(claim, term, marks=[pytest.mark.slow] * (claim != QUICK))
+    for claim, terms in TABLE.items()
+    for term in terms
+]
 
 last_inequality = cache(LastInequality)
 

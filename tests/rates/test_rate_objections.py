@@ -191,6 +191,7 @@ def slow_descent(*, noise):
     )
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("seeds", [4, 20])
 @pytest.mark.parametrize("starts", ["one start", "own starts"])
 def test_points_far_below_the_bound_do_not_refute_its_exponent(starts, seeds):

@@ -162,7 +162,7 @@ def test_what_is_left_out_below_is_not_there_to_be_tested():
     }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("key", "variant"), marked(THEOREMS))
 def test_a_rate_moves_with_the_sources_that_it_is_said_to_have_and_with_no_other(
     key, variant
