@@ -205,7 +205,7 @@ def test_train_reports_divergence_with_status_1(capsys):
     assert "diverged by round" in out.out
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -278,6 +279,7 @@ def test_the_same_problem_in_other_units_gets_the_same_verdict(thm, dtype, scale
 # -- random true instances and planted false bounds
 
 
+@lru_cache(maxsize=12)
 def judged(k):
     """Return instance k in its own units and precision, its run and its verdict."""
     rng = np.random.default_rng([17, k])
