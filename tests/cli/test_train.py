@@ -33,7 +33,7 @@ def said(capsys, *arguments):
     return status, capsys.readouterr()
 
 
-def test_train_saves_the_same_history_as_the_library(capsys, tmp_path):
+def test_train_saves_the_same_history_as_the_library(capsys, tmp_path, undrawn):
     status, out = said(
         capsys,
         "--rho",
@@ -298,7 +298,7 @@ def file(tmp_path):
     return path
 
 
-def test_train_takes_an_experiment_file(capsys, file, tmp_path):
+def test_train_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
     from dfltheory.experiments.experiment_file import load_experiment
 
     words = [

@@ -300,7 +300,7 @@ def test_draw_distinguishes_left_hand_sides_and_rejects_missing_run(outcomes):
 
 
 def test_verdict_from_file_has_same_plot(outcomes):
-    for verdict in outcomes[1].verdicts + outcomes[3].verdicts[2:5]:
+    for verdict in outcomes[1].verdicts[:2] + outcomes[3].verdicts[2:4]:
         plt.close("all")
         document = json.loads(json_text(verdict.to_dict()))
         again = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())
@@ -353,7 +353,8 @@ def test_titles_of_a_row_of_panels_have_one_height(two_panels):
 
 
 def test_note_of_two_panels_stays_in_its_panel(outcomes):
-    figure = plots.panels(outcomes[:2])
+    two = [dataclasses.replace(o, verdicts=o.verdicts[:2]) for o in outcomes[:2]]
+    figure = plots.panels(two)
     figure.canvas.draw()
     texts = [text for _, ax in panels_of(figure) for text in ax.texts]
     assert any("not applicable" in text.get_text() for text in texts)

@@ -626,7 +626,7 @@ def test_a_true_theorem_is_violated_no_more_often_than_stated():
     """For a measurement whose expectation equals the bound, the error rate is at most
     2.5 percent.
     """
-    rng, trials, rounds, mean = np.random.default_rng(1), 100, 300, 0.95
+    rng, trials, rounds, mean = np.random.default_rng(1), 40, 300, 0.95
     level = the_bound("corrected", rounds)
     false = 0
     for _ in range(trials):
