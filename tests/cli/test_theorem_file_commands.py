@@ -87,7 +87,7 @@ LAST = (
 def test_falsify_finds_a_round_that_is_off_by_one(folder, capsys, last, found):
     text = LAST.replace('aggregate = "last"\n', f'aggregate = "last"\n{last}')
     (folder / "last.toml").write_text(text)
-    arguments = ("falsify", "last.toml", "--candidates", "120", "--enough", "1.01")
+    arguments = ("falsify", "last.toml", "--candidates", "60", "--enough", "1.01")
     finding = answer(capsys, *arguments, status=found)
     assert (finding["ratio"] > 1.01) == bool(found)
     measured = {0: "measured at t = T;", 1: "measured at t = T - 1;"}

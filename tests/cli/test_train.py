@@ -580,13 +580,14 @@ def test_directed_graphs_and_sequences_have_names_on_the_line(
     ) == network.replace("_", "-")
 
 
-def test_measures_of_clients_are_printed_saved_and_drawn(capsys, tmp_path):
+def test_measures_of_clients_are_printed_saved_and_drawn(capsys, tmp_path, undrawn):
     status, out = said(
         capsys,
         *("--metric", "client_loss", "--seeds", "2", "--out", str(tmp_path / "out")),
     )
     assert status == 0
     assert "worst client" in out.out
+    assert (tmp_path / "out/curves.png").exists()
     history = History.load(tmp_path / "out/history.safetensors")
     assert history.clients["client_loss"].shape[::2] == (2, 4)
     table = pd.read_csv(tmp_path / "out/clients.csv")
