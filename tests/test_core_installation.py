@@ -23,6 +23,7 @@ def run_with_core_only(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_packages_of_extras_are_hidden():
     assert {"pooch", "pyarrow", "cvxpy", "hypothesis"} <= extra_packages()
     assert not {"numpy", "pandas", "torch", "joblib"} & extra_packages()

@@ -80,6 +80,7 @@ ones.
 """
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "line",
     [

@@ -431,7 +431,7 @@ def the_same_from_its_file(run, folder, asked=None, estimate_on=None):
     return kinds
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(k, marks=[pytest.mark.slow] * (k in LIKE_A_RING)) for k in NETWORKS],
