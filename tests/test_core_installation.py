@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dfltheory.cli import run
 from tests.core_only import extra_packages
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +23,7 @@ def run_with_core_only(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_packages_of_extras_are_hidden():
     assert {"pooch", "pyarrow", "cvxpy", "hypothesis"} <= extra_packages()
     assert not {"numpy", "pandas", "torch", "joblib"} & extra_packages()
@@ -65,13 +67,27 @@ def test_core_installation_runs_make_validate(tmp_path):
     assert (tmp_path / "out" / "report.html").is_file()
 
 
-def test_core_installation_names_the_missing_extra(tmp_path):
-    finished = run_with_core_only(
-        *("dfltheory", "bound", "dfedsam.theorem_4_5", "--variant", "corrected"),
-        *("--grid", "T=10:1000:3", "--out", str(tmp_path / "b.parquet")),
+def table_of_a_bound(path):
+    """Return the words of a command that writes a table."""
+    return [
+        *("bound", "dfedsam.theorem_4_5", "--variant", "corrected"),
+        *("--grid", "T=10:1000:3", "--out", str(path)),
         *("--set", "L=1", "K=5", "eta=0.005", "rho=0.01", "Q=1", "m=16", "lam=0.5"),
         *("sigma_l=1", "sigma_g=1", "f0_gap=1"),
-    )
+    ]
+
+
+def test_extra_of_a_missing_package_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert run(table_of_a_bound(tmp_path / "b.parquet")) == 2
+    assert "[parquet]" in capsys.readouterr().err
+    assert not (tmp_path / "b.parquet").exists()
+
+
+@pytest.mark.slow
+def test_core_installation_names_the_missing_extra(tmp_path):
+    words = table_of_a_bound(tmp_path / "b.parquet")
+    finished = run_with_core_only("dfltheory", *words)
     assert finished.returncode == 2
     assert "[parquet]" in finished.stderr
     assert not (tmp_path / "b.parquet").exists()

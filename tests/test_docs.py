@@ -74,6 +74,7 @@ def registrations_end_with_the_test(monkeypatch):
     monkeypatch.setattr(algorithms, "_REGISTERED", dict(algorithms._REGISTERED))
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "page",
     [

@@ -351,6 +351,13 @@ def test_every_argument_is_named_however_it_is_given():
         assert [name for name in one if one[name] != other[name]] == list(change)
 
 
+def test_digests_are_those_stored_by_another_process():
+    """The order of a set of texts differs between processes."""
+    value = [{"a", "b", "c", "d"}, {"x": 1.5, "y": None}, np.arange(3.0)]
+    assert value_digest(value) == "8a82b1c75b454e34"
+
+
+@pytest.mark.slow
 def test_arguments_are_equal_in_another_process():
     code = (
         "from dfltheory.tasks import quadratic; print(quadratic(m=3, d=2,"

@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "dfltheory"
@@ -57,6 +58,7 @@ def modules_by_name(folder):
     return modules
 
 
+@cache
 def repeated_names(folder):
     """Return the names that several modules define, with these modules."""
     modules = modules_by_name(folder)

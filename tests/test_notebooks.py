@@ -22,7 +22,7 @@ NEEDS = {"11-the-exact-worst-case": "PEPit"}
 """Packages of the `[dev]` extra; without them the lesson is skipped."""
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "lesson",
     [

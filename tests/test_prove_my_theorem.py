@@ -151,6 +151,7 @@ def test_bound_with_the_step_for_all_rounds_needs_its_condition(factor, proved):
     assert len(lacks) == len(answer.missing) == (not proved)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("place", range(6))
 def test_bound_with_the_step_for_all_rounds_needs_each_assumption(place):
     tuned = registry.get(*TUNED.split(":"))
@@ -160,6 +161,7 @@ def test_bound_with_the_step_for_all_rounds_needs_each_assumption(place):
     assert not check(child, Corollary(TUNED, CLAIM), {CLAIM: script()}).proved
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("share", [sp.Rational(99, 100), sp.Rational(66, 100)])
 @pytest.mark.parametrize("term", ["synchronous", "network"])
 def test_bound_with_the_step_for_all_rounds_has_no_slack(term, share):

@@ -63,13 +63,13 @@ def instance(key, steps):
     return read_experiment(document, trust=True).cell.instance()
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("key", keys())
 def test_validate_finds_admissible_steps_of_every_statement(key):
     assert instance(key, "admissible").algorithm
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("key", keys())
 def test_validate_finds_largest_steps_of_every_statement_or_that_there_are_none(key):
     with suppress(ConditionError):

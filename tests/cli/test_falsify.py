@@ -52,8 +52,9 @@ def test_a_hit_is_written_and_replayed(searched, hit, dfltheory, tmp_path, monke
     if not searched:
         monkeypatch.setattr(engine, "falsify", lambda *a, **k: hit)
     # the search stops at the first hit, within seconds; a busy machine may take longer
+    budget = ("--seconds", "300") if searched else ("--candidates", "8")
     status, captured = dfltheory(
-        "dfedadmm.theorem_1", "--seconds", "300", "--enough", "1.2", "--json"
+        "dfedadmm.theorem_1", *budget, "--enough", "1.2", "--json"
     )
     assert status == 1
     document = json.loads(captured.out)
@@ -64,6 +65,7 @@ def test_a_hit_is_written_and_replayed(searched, hit, dfltheory, tmp_path, monke
     status, again = dfltheory("--replay", str(saved), "--json")
     assert status == 1
     assert json.loads(again.out)["ratio"] == pytest.approx(document["ratio"], rel=1e-12)
+    monkeypatch.setattr(engine, "replay", lambda *a, **k: hit)
     status, text = dfltheory("--replay", str(saved))
     assert status == 1
     assert "refuted" in text.out
@@ -110,7 +112,7 @@ def test_a_growing_family_is_written_and_replayed_and_refutes_nothing(
 
 def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
     status, captured = dfltheory(
-        "dfedsgpsm.theorem_1", "--variant", "corrected", "--seconds", "2"
+        "dfedsgpsm.theorem_1", "--variant", "corrected", "--candidates", "64"
     )
     assert status == 0
     assert "proves nothing" in captured.out
@@ -128,7 +130,7 @@ def test_falsify_prints_a_counterexample_before_it_saves_it(
     monkeypatch.setattr(
         engine.Finding, "save", lambda self, path: seen.append(capsys.readouterr().out)
     )
-    assert dfltheory("dfedadmm.theorem_1")[0] == 1
+    assert dfltheory("dfedadmm.theorem_1", "--candidates", "8")[0] == 1
     assert "refuted" in seen[0]
 
 

@@ -302,7 +302,7 @@ def values_of(section, name, count):
     ]
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("task", ["quadratic", "sinusoidal", "clipped", "coupled"])
 def test_odd_task_options(said, task):
     base = ["train", f"--task={task}", "--rounds=1", "--algorithm=fedavg"]

@@ -139,7 +139,7 @@ def test_an_interrupt_while_threads_end_is_no_traceback():
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     "arguments",
     [

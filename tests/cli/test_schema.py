@@ -8,6 +8,7 @@ from dfltheory.cli import run
 from dfltheory.cli.schema import SCHEMAS
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_schema_of_each_kind_is_one_json_document(capsys, kind):
     assert run(["schema", kind]) == 0

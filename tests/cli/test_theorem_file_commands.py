@@ -7,7 +7,7 @@ import json
 import pytest
 
 import dfltheory as dfl
-from dfltheory import bounds, cli
+from dfltheory import bounds, cli, falsify
 from dfltheory.bounds.theorem_file import theorem_file_template
 
 TRUE = """format = 1
@@ -87,9 +87,8 @@ LAST = (
 def test_falsify_finds_a_round_that_is_off_by_one(folder, capsys, last, found):
     text = LAST.replace('aggregate = "last"\n', f'aggregate = "last"\n{last}')
     (folder / "last.toml").write_text(text)
-    arguments = ("falsify", "last.toml", "--candidates", "500", "--enough", "1.01")
-    finding = answer(capsys, *arguments, status=found)
-    assert (finding["ratio"] > 1.01) == bool(found)
+    finding = falsify("last.toml", candidates=60, enough=1.01)
+    assert finding.violated == (finding.ratio > 1.01) == bool(found)
     measured = {0: "measured at t = T;", 1: "measured at t = T - 1;"}
     assert cli.run(["bound", "last.toml"]) == 0
     assert measured[found] in capsys.readouterr().out

@@ -33,7 +33,7 @@ def said(capsys, *arguments):
     return status, capsys.readouterr()
 
 
-def test_train_saves_the_same_history_as_the_library(capsys, tmp_path):
+def test_train_saves_the_same_history_as_the_library(capsys, tmp_path, undrawn):
     status, out = said(
         capsys,
         "--rho",
@@ -205,7 +205,7 @@ def test_train_reports_divergence_with_status_1(capsys):
     assert "diverged by round" in out.out
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -298,7 +298,7 @@ def file(tmp_path):
     return path
 
 
-def test_train_takes_an_experiment_file(capsys, file, tmp_path):
+def test_train_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
     from dfltheory.experiments.experiment_file import load_experiment
 
     words = [
@@ -580,13 +580,14 @@ def test_directed_graphs_and_sequences_have_names_on_the_line(
     ) == network.replace("_", "-")
 
 
-def test_measures_of_clients_are_printed_saved_and_drawn(capsys, tmp_path):
+def test_measures_of_clients_are_printed_saved_and_drawn(capsys, tmp_path, undrawn):
     status, out = said(
         capsys,
         *("--metric", "client_loss", "--seeds", "2", "--out", str(tmp_path / "out")),
     )
     assert status == 0
     assert "worst client" in out.out
+    assert (tmp_path / "out/curves.png").exists()
     history = History.load(tmp_path / "out/history.safetensors")
     assert history.clients["client_loss"].shape[::2] == (2, 4)
     table = pd.read_csv(tmp_path / "out/clients.csv")

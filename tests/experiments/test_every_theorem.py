@@ -126,7 +126,7 @@ def run_of(thm, seeds=3, T=None, rho0=0.1, long=600, **corner):
     )
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     "thm",
     [

@@ -298,7 +298,7 @@ def test_save_writes_png_and_reproducible_vector_files(runs, tmp_path):
     assert b"/Subtype /Image" not in pdf.read_bytes()
     assert (
         svg.read_bytes()
-        == plots.save(plots.comparison(runs).figure, tmp_path / "g")[2].read_bytes()
+        == plots.save(plots.comparison(runs).figure, tmp_path / "g.svg")[0].read_bytes()
     )
 
 

@@ -368,7 +368,7 @@ def test_a_run_that_knows_its_end_goes_on_to_no_more(name, why, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", CASES)
 def test_resumed_case_is_the_uninterrupted_one(name, tmp_path):
     def halt(t, state, recorder):

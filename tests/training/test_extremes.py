@@ -67,6 +67,7 @@ def test_training_handles_extreme_hyperparameters(name):
             assert "\n" not in str(refused), words  # noqa: PT017
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", _FACTORIES)
 def test_training_handles_extreme_task_options(name):
     algorithm, refusals = DFedSAM(eta=0.01, K=2, rho=0.01), 0

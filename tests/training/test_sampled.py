@@ -56,6 +56,7 @@ def test_a_seed_alone_leaves_the_others_out_and_takes_the_same_course(
         np.testing.assert_allclose(alone.x[0], together.x[s], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("share", "clients"), [(0.25, 1), (0.5, 2), (0.75, 3), (1.0, 4)]
 )
@@ -79,7 +80,7 @@ def test_only_those_that_were_sampled_are_asked_for_gradients(
     assert max(asked) == min(most, clients)
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", SERVER)
 @pytest.mark.parametrize("case", ["mlp", "convolution"])
 def test_sampled_clients_several_at_a_time_work_as_one_at_a_time(

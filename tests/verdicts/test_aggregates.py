@@ -293,6 +293,7 @@ def test_rounding_errors_of_a_sum_add_up():
     assert reading.raised(value) > value * (1 + 1e-6)
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("aggregate", JUDGED)
 @pytest.mark.parametrize("seeds", [1, 8])
 def test_curves_end_at_the_left_hand_side(aggregate, seeds):

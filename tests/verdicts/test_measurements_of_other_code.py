@@ -7,11 +7,12 @@ problem.
 from __future__ import annotations
 
 import json
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 import dfltheory as dfl
 from dfltheory.bounds.theorem_file import theorem_file_template
@@ -52,10 +53,16 @@ def measured_by_the_program(folder, task, W, sigma, seeds):
         "seeds": seeds,
     }
     (folder / "problem.json").write_text(json.dumps(document))
-    blocked = "import sys; sys.modules['dfltheory'] = None; sys.argv = sys.argv[1:];"
-    code = f"{blocked} exec(open(sys.argv[0]).read())"
     names = [str(PROGRAM), str(folder / "problem.json"), str(folder / "run.csv")]
-    subprocess.run([sys.executable, "-c", code, *names], check=True, cwd=folder)
+    own = [name for name in sys.modules if name.partition(".")[0] == "dfltheory"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", names)
+        for name in own:
+            patch.setitem(sys.modules, name, None)
+        try:
+            runpy.run_path(str(PROGRAM))
+        finally:
+            torch.set_default_dtype(torch.float32)
     return folder / "run.csv"
 
 

@@ -43,7 +43,7 @@ def test_every_case_has_a_record_and_every_record_a_case():
     assert RECORDED.keys() == {*OUTCOMES} | STATEMENTS.keys()
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_values_of_a_saved_outcome_are_the_recorded_ones(name):
     with np.errstate(all="ignore"):

@@ -431,7 +431,7 @@ def the_same_from_its_file(run, folder, asked=None, estimate_on=None):
     return kinds
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(k, marks=[pytest.mark.slow] * (k in LIKE_A_RING)) for k in NETWORKS],
@@ -455,7 +455,7 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_over_every_network(kind, tmp_
         assert set(kinds) == {"not applicable"}
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", sorted(registry._FACTORIES))
 def test_a_file_gives_the_verdict_of_the_fresh_run_on_every_task(name, tmp_path):
     problem = dfl.tasks.get(name, m=4)

@@ -121,12 +121,12 @@ def test_falsify_searches_bound_without_step_size(algorithm):
     assert not found.violated
     assert found.ratio == pytest.approx(1, abs=0.1)
     assert dfl.falsify(
-        gradient_bound(algorithm, 0.5, **changes), candidates=300
+        gradient_bound(algorithm, 0.5, **changes), candidates=60
     ).violated
 
 
 def test_falsify_searches_contraction_from_starts_that_differ():
-    found = dfl.falsify(contraction(0.25), candidates=1500)
+    found = dfl.falsify(contraction(0.25), candidates=700)
     assert found.violated
     assert found.instance is not None
     assert np.ptp(found.instance.x0) > 0

@@ -130,7 +130,7 @@ def check_settings(theorem, settings):
     return tested
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     "theorem", statements(), ids=lambda theorem: f"{theorem.key}:{theorem.variant}"
 )

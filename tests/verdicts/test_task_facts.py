@@ -65,7 +65,7 @@ def test_no_theorem_applies_to_gradients_that_are_not_those_of_the_measured_f(
     name, tmp_path
 ):
     run = dfl.train(
-        DFedAvg(eta=0.05, K=1), UNCOVERED[name](), AVERAGE, rounds=60, seeds=3
+        DFedAvg(eta=0.05, K=1), UNCOVERED[name](), AVERAGE, rounds=5, seeds=3
     )
     stored = dfl.History.load(run.save(tmp_path / "run"))
     for history in (run, stored):
