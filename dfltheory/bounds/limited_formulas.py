@@ -113,7 +113,7 @@ def _check_compared(function: type[sp.Basic], parts: list[Expr]) -> None:
 
 def _power(base: Expr, exponent: Expr) -> Expr:
     if isinstance(exponent, sp.Rational):
-        if base.is_zero and exponent.is_negative:
+        if exponent.is_negative and base.is_zero:
             raise InputError("a formula divides by zero, or is not finite")
         size = max(abs(int(exponent.p)), int(exponent.q))
         if size > EXPONENT or longest(base) * size > BITS:

@@ -67,10 +67,12 @@ def _check_rows(rows: Sequence[object], width: int) -> None:
                 f"sets {width} fields together, so {quoted(row)} must be a list of"
                 f" {width} values"
             )
-    for position, row in enumerate(rows):
-        if repr(row) in map(repr, rows[:position]):
+    seen = set()
+    for row in rows:
+        if repr(row) in seen:
             value = row[0] if width == 1 and isinstance(row, list) else row
             raise InputError(f"lists the value {quoted(value)} twice: remove one")
+        seen.add(repr(row))
 
 
 def _moved_fields(name: str, values: list[object]) -> set[str]:
