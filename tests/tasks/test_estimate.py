@@ -144,7 +144,7 @@ def test_lanczos_ends_where_its_space_ends():
 # -- constants
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", [*QUADRATICS, *SYNTHETIC, *PERSONAL])
 def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
     """At points that adversaries found, exact constants lie in the bracket, and bounds
@@ -275,10 +275,10 @@ def test_noise_interval_covers_as_often_as_it_says():
     task = Quadratic(1.0, torch.zeros(1, 2), random_support(1.0, 3, 2, seed=5))
     x = torch.zeros(1, 2, dtype=torch.float64)
     covered = 0
-    for trial in range(200):
+    for trial in range(100):
         e = estimate.along(task, x, draws=30, seed=1000 * trial)["sigma_l"]
         covered += e.low <= 1.0 <= e.high
-    assert covered >= 180  # 95 percent of 200 less three standard deviations
+    assert covered >= 88  # 95 percent of 100 less three standard deviations
 
 
 @pytest.mark.drawn(2)

@@ -71,6 +71,7 @@ def test_scope_accepts_a_law():
     assert isinstance(scope.network(KEEPS_LITTLE), str)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", ["shape", "column sums", "graph", "links"])
 def test_near_miss_by_name_breaks_its_law(name):
     @given(near_misses(law=name))
