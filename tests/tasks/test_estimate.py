@@ -374,7 +374,8 @@ def test_a_finished_run_is_estimated_where_it_began_and_where_it_ended():
     # two seeds
     ends = start + torch.arange(1.0, 3.0)[:, None, None] * torch.ones(2, task.m, task.d)
     found = estimate.of_run(task, ends.numpy(), draws=2)
-    points = torch.cat([estimate.pilot(task), ends.mean(1).to(task.dtype)])
+    pilot = estimate.pilot(task)
+    points = torch.cat([pilot, ends.mean(1).to(task.dtype)])
     for name, value in estimate.along(task, points, draws=2).items():
         assert found[name] == value
     g = torch.stack(
@@ -384,10 +385,7 @@ def test_a_finished_run_is_estimated_where_it_began_and_where_it_ended():
         ]
     )
     assert found["B"].value >= float(g.norm(dim=-1).max()) * (1 - 1e-9)
-    assert (
-        estimate.along(task, estimate.pilot(task), draws=2)["B"].value
-        < found["B"].value
-    )
+    assert estimate.along(task, pilot, draws=2)["B"].value < found["B"].value
 
 
 def test_digits_estimates_its_constants_when_asked():
