@@ -15,7 +15,7 @@ from dfltheory.algorithms import Algorithm, State
 from dfltheory.algorithms.base import replace
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.counterexamples import falsify, replay
+from dfltheory.counterexamples import certify, core, falsify, replay, score
 from dfltheory.counterexamples.candidate_matrices import digraphs
 from dfltheory.counterexamples.growth import kinds
 from dfltheory.counterexamples.networks import candidate_networks
@@ -333,8 +333,11 @@ def test_rates_are_searched_from_a_common_start():
 
 
 def test_replay_rejects_different_starts_for_a_theorem_on_a_common_start(
-    tmp_path,
+    tmp_path, monkeypatch
 ):
+    for module in (core, score, certify):
+        monkeypatch.setattr(module, "FULL", 600)
+    monkeypatch.setattr(certify, "CORE_ROUNDS", (300,))
     found = replay(
         trap(tmp_path / "different_starts.json", "corrected", x0=(0.0, 1e-3))
     )

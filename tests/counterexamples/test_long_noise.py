@@ -202,7 +202,8 @@ def test_other_left_sides_have_the_lower_limit_zero():
     assert long_noise.closed_form_left(last, blocks, values, LONG) == 0.0
 
 
-def test_a_second_moment_of_late_rounds_is_unknown():
+def test_a_second_moment_of_late_rounds_is_unknown(monkeypatch):
+    monkeypatch.setattr("dfltheory.counterexamples.certify.FIRST_ROUNDS", 8)
     theorem = false_statement()
     problem = its_instance()
     second_moment = {**theorem.parts, "moment": s.S2 * s.eta_u**9}

@@ -257,7 +257,7 @@ STILL_MOVING = {
 
 
 @pytest.mark.drawn(2)
-@pytest.mark.parametrize("full", [1500, pytest.param(FULL, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("full", [600, pytest.param(FULL, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("aggregate", "violated"), [("max", True), ("mean", False), ("min", False)]
 )

@@ -389,7 +389,7 @@ def test_a_finished_run_is_estimated_where_it_began_and_where_it_ended():
 
 
 def test_digits_estimates_its_constants_when_asked():
-    task = tasks.digits(m=4)
+    task = tasks.digits(m=2)
     known = task.constants
     assert {known.standing_of(n) for n in ("sigma_l", "sigma_g", "beta", "B")} == {
         "estimate"
@@ -399,7 +399,7 @@ def test_digits_estimates_its_constants_when_asked():
     assert known is task.constants
     # softmax regression is (||X||^2 / 2n)-smooth: measurements on the f_i lie
     # below that
-    exact = tasks.digits(m=4, batch=None)
+    exact = tasks.digits(m=2, batch=None)
     proved = Supervised.known(exact).L
     L = estimate.along(exact, torch.zeros(1, task.d), clients=[0])["L"]
     assert 0.1 * proved < L.high < proved < known.L

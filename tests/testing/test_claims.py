@@ -135,7 +135,7 @@ def test_random_run_fails_only_with_significant_evidence():
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("examples", [1, 25])
+@pytest.mark.parametrize("examples", [1, 10])
 def test_confidence_level_is_divided_by_the_number_of_examples(examples, monkeypatch):
     recorded = []
 

@@ -73,6 +73,7 @@ def test_every_saved_refutation_and_growing_family_of_a_paper_is_cited():
     assert cited == exceeded
 
 
+@pytest.mark.slow
 def test_a_common_start_does_not_explain_families_that_have_one():
     """The missing common start is a separate mistake (E24), not the cause of the saved
     families.
