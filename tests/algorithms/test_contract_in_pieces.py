@@ -224,7 +224,7 @@ def kinds_and_sizes():
     return cases
 
 
-@pytest.mark.drawn(99)
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(("kind", "seeds", "chunk"), kinds_and_sizes())
 def test_states_in_pieces_are_the_states_of_all_clients_at_once(
     kind, seeds, chunk, monkeypatch
@@ -306,7 +306,7 @@ def test_states_that_a_callback_keeps_do_not_change(chunk, monkeypatch):
         assert torch.equal(state.dual, dual)
 
 
-@pytest.mark.drawn(9)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("chunk", [None, 1, 2])
 @pytest.mark.parametrize(
     ("algorithm", "axes"),

@@ -278,7 +278,7 @@ def scheduled(case, schedule):
     )
 
 
-@pytest.mark.drawn(40)
+@pytest.mark.drawn(20)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_over_networks(name, kind, schedule):

@@ -17,6 +17,7 @@ from dfltheory.errors import ConditionError, InputError
 from dfltheory.experiments.cases import case_of, perform
 from dfltheory.experiments.report import Study
 from dfltheory.verdicts.compare import compare
+from tests.drawing import drawing
 from tests.experiments.test_every_theorem import CLOSED, problem, run_of
 
 # corner cases of networks
@@ -143,7 +144,11 @@ def test_most_corners_are_judged_and_not_set_aside():
 
 
 @pytest.mark.parametrize("corner", [pytest.param("m=1", marks=pytest.mark.slow), "all"])
-def test_the_report_of_a_corner_is_written_without_complaint(corner, tmp_path):
+def test_the_report_of_a_corner_is_written_without_complaint(
+    corner, tmp_path, monkeypatch
+):
+    """Its figures are drawn in one format."""
+    monkeypatch.setattr("dfltheory.plots.look.write_figure", drawing(".svg"))
     thm, change = bounds.get("dfedsam.theorem_4_5"), {"T": 12, **CORNERS[corner]}
     there = {n: v for n, v in change.items() if n not in ("T", "rho0")}
     task, W, hyperparameters = problem(thm, **there)

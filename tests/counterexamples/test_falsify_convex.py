@@ -68,7 +68,7 @@ def test_convexity_and_minimizers_are_those_of_a_fine_grid():
 def test_how_far_the_clients_own_minima_are_below_is_what_a_fine_grid_says():
     many = drawn().convex(np.full(200, 0.5))
     gaps, x = many.at_minimizer(np.zeros(200))["Gamma"], np.linspace(-80, 80, 160001)
-    for k in range(0, 200, 9):
+    for k in range(0, 200, 18):
         one = replace(
             many, **{n: getattr(many, n)[k : k + 1] for n in (*Ramps.axes, "curve")}
         )

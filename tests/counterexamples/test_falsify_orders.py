@@ -229,6 +229,7 @@ def test_noise_at_the_minimum_outgrows_a_noise_term_that_is_too_small(
     assert found.exponent > 0.4
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("parameter", MEMBERS["noisy clients"].varied)
 def test_noise_at_the_minimum_stays_below_the_true_noise_term(parameter, tmp_path):
     member = MEMBERS["noisy clients"]
@@ -392,9 +393,9 @@ def test_growth_in_a_constant_of_the_problem_is_no_divergence():
         dfl.bounds.get("dfedsam.corollary_4_6", "printed"),
         MEMBERS["opposing clients"],
     )
-    base = {"T": 32.0, "K": 2.0, "gap": 2.4, "L": 2.0, "h": 0.3, "centre": 0.28}
+    base = {"T": 4.0, "K": 1.0, "gap": 2.4, "L": 2.0, "h": 0.3, "centre": 0.28}
     assert not family_along(theorem, member, base, "L").grows
-    found = family_along(theorem, member, base | {"T": 8.0}, "gap*T*T")
+    found = family_along(theorem, member, base, "gap*T*T")
     assert found.grows, str(found)
     assert found.values == tuple(2.4 * 2.0**k for k in range(5))
 
@@ -456,7 +457,7 @@ def test_a_true_statement_whose_ratio_still_grows_is_not_refuted(tmp_path):
     # the models have hardly moved yet, and the ratio grows like sqrt(T).
     file = tmp_path / "small_step.toml"
     file.write_text(SMALL_STEP)
-    found = falsify(dfl.bounds.load(str(file)), candidates=12)
+    found = falsify(dfl.bounds.load(str(file)), candidates=4)
     assert found.growing
     assert not found.violated
     assert "refutes nothing" in str(found)

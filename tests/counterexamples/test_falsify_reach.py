@@ -15,7 +15,7 @@ from dfltheory.algorithms import Algorithm, State
 from dfltheory.algorithms.base import replace
 from dfltheory.bounds.scope import Scope
 from dfltheory.bounds.symbols import GLOSSARY
-from dfltheory.counterexamples import falsify, replay
+from dfltheory.counterexamples import certify, core, falsify, replay, score
 from dfltheory.counterexamples.candidate_matrices import digraphs
 from dfltheory.counterexamples.growth import kinds
 from dfltheory.counterexamples.networks import candidate_networks
@@ -116,7 +116,7 @@ def test_falsify_refutes_only_the_false_one_of_two_third_party_theorems(
 ):
     """tests/test_users_theorem_and_algorithm.py does this for a user's own class."""
     true = dpsgd(**scope)
-    found = falsify(true, seconds=1, enough=np.inf)
+    found = falsify(true, candidates=200, enough=np.inf)
     assert not found.violated
     assert 0.1 < found.ratio <= 1
     false = falsify(weakened(true, 10), seconds=60, enough=1.2)
@@ -158,7 +158,7 @@ def test_replay_rejects_a_class_that_is_not_imported_in_one_line(tmp_path, monke
 def test_a_copy_of_a_true_theorem_under_another_key_is_searched_and_not_refuted(key):
     finding = falsify(
         dataclasses.replace(dfl.bounds.get(key, "corrected"), key="mine.theorem"),
-        seconds=1,
+        candidates=100,
     )
     assert not finding.violated
     assert finding.evaluations > 0
@@ -333,8 +333,11 @@ def test_rates_are_searched_from_a_common_start():
 
 
 def test_replay_rejects_different_starts_for_a_theorem_on_a_common_start(
-    tmp_path,
+    tmp_path, monkeypatch
 ):
+    for module in (core, score, certify):
+        monkeypatch.setattr(module, "FULL", 600)
+    monkeypatch.setattr(certify, "CORE_ROUNDS", (300,))
     found = replay(
         trap(tmp_path / "different_starts.json", "corrected", x0=(0.0, 1e-3))
     )

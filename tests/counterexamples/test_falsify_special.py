@@ -416,6 +416,7 @@ def test_drift_without_a_network_is_the_closed_form_of_local_steps():
     assert expected != pytest.approx((1 - 0.25) / 1.25, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_printed_theorem_of_dfedsam_falls_from_a_common_start():
     printed = dfl.bounds.get("dfedsam.theorem_4_5", "printed")
     (_, strict), _, (_, whole) = readings(printed)

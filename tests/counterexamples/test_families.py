@@ -91,6 +91,7 @@ def test_names_and_summaries_of_families_differ():
     assert all(family.describe().startswith(family.name) for family in own)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [

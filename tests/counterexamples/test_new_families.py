@@ -115,6 +115,7 @@ def test_a_late_descent_is_gentle_first_and_steep_at_its_end():
     assert clients.constants()["L"][0] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_late_descent_refutes_the_last_round_in_place_of_the_mean():
     theorem = dfl.bounds.get("dfedsam.corollary_4_6", "corrected")
     assert "late descent" in refused_families(theorem)

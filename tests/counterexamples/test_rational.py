@@ -91,6 +91,7 @@ def test_verify_does_not_refute_a_true_theorem():
     assert seen.right > Fraction(606, 271)  # of L^2 rho^2 = 1
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("rho", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(4))
 def test_its_rounds_and_constants_are_those_of_the_core(seed, rho):

@@ -61,6 +61,7 @@ def test_a_sum_that_cancels_is_not_rounded_to_zero(tmp_path, capsys):
     assert 1 < Fraction(sides["right"]) < 1 + Fraction(1, 10**28)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("number", "value"),
     [
@@ -112,6 +113,7 @@ def test_exact_replay_rejects_an_instance_outside_of_the_scope(
     assert "covers" in error
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("parts", "named"),
     [

@@ -15,9 +15,17 @@ from dfltheory import bounds, cli
 from dfltheory.bounds import symbols as s
 from dfltheory.bounds.document import theorem_to_document
 from dfltheory.bounds.enclosures import Evaluation
-from dfltheory.counterexamples import certify, core_evaluation, divergence, replay
+from dfltheory.counterexamples import (
+    certify,
+    core,
+    core_evaluation,
+    divergence,
+    replay,
+    score,
+)
 from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.confirm import abnormal, unconfirmed
+from dfltheory.counterexamples.core import FULL
 from dfltheory.counterexamples.document import built, read_document
 from dfltheory.errors import InputError
 
@@ -94,7 +102,7 @@ UNEVALUABLE = {
 }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", UNEVALUABLE)
 def test_a_bound_that_floating_point_cannot_evaluate_is_undecided(
     name, tmp_path, capsys
@@ -248,11 +256,17 @@ STILL_MOVING = {
 """A run that is not stationary when the core ends it."""
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2)
+@pytest.mark.parametrize("full", [600, pytest.param(FULL, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("aggregate", "violated"), [("max", True), ("mean", False), ("min", False)]
 )
-def test_first_rounds_refute_a_bound_on_the_maximum_at_any_horizon(aggregate, violated):
+def test_first_rounds_refute_a_bound_on_the_maximum_at_any_horizon(
+    aggregate, violated, full, monkeypatch
+):
+    for module in (core, score, certify):
+        monkeypatch.setattr(module, "FULL", full)
+    monkeypatch.setattr(certify, "CORE_ROUNDS", (300, full))
     theorem = bounds.get("dfedadmm.theorem_1", "corrected_no_bounded_gradients")
     changed = replace(theorem, lhs=replace(theorem.lhs, aggregate=aggregate))
     instance = built(STILL_MOVING, theorem.scope.algorithms)

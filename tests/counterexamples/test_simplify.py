@@ -2,6 +2,7 @@
 
 import copy
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -225,7 +226,10 @@ def test_stored_simple_counterexamples_replay_and_are_shown(file):
     assert lines == lines_of(found.theorem)
 
 
-def test_falsify_simplify_writes_a_file_that_replays(tmp_path):
+def test_falsify_simplify_writes_a_file_that_replays(tmp_path, monkeypatch):
+    """Few steps of the simplification suffice here."""
+    short = partial(simplify, checks=20)
+    monkeypatch.setattr("dfltheory.counterexamples.simplify.simplify", short)
     source, target = FOLDER / "dfedadmm.theorem_1-printed.json", tmp_path / "s.json"
     before = source.read_bytes()
     status = cli.run(["falsify", "--simplify", str(source), "--out", str(target)])

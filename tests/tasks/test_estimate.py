@@ -144,7 +144,7 @@ def test_lanczos_ends_where_its_space_ends():
 # -- constants
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", [*QUADRATICS, *SYNTHETIC, *PERSONAL])
 def test_every_synthetic_task_is_bracketed_where_its_suprema_are(name):
     """At points that adversaries found, exact constants lie in the bracket, and bounds
@@ -275,10 +275,10 @@ def test_noise_interval_covers_as_often_as_it_says():
     task = Quadratic(1.0, torch.zeros(1, 2), random_support(1.0, 3, 2, seed=5))
     x = torch.zeros(1, 2, dtype=torch.float64)
     covered = 0
-    for trial in range(200):
+    for trial in range(100):
         e = estimate.along(task, x, draws=30, seed=1000 * trial)["sigma_l"]
         covered += e.low <= 1.0 <= e.high
-    assert covered >= 180  # 95 percent of 200 less three standard deviations
+    assert covered >= 88  # 95 percent of 100 less three standard deviations
 
 
 @pytest.mark.drawn(2)
@@ -374,7 +374,8 @@ def test_a_finished_run_is_estimated_where_it_began_and_where_it_ended():
     # two seeds
     ends = start + torch.arange(1.0, 3.0)[:, None, None] * torch.ones(2, task.m, task.d)
     found = estimate.of_run(task, ends.numpy(), draws=2)
-    points = torch.cat([estimate.pilot(task), ends.mean(1).to(task.dtype)])
+    pilot = estimate.pilot(task)
+    points = torch.cat([pilot, ends.mean(1).to(task.dtype)])
     for name, value in estimate.along(task, points, draws=2).items():
         assert found[name] == value
     g = torch.stack(
@@ -384,14 +385,11 @@ def test_a_finished_run_is_estimated_where_it_began_and_where_it_ended():
         ]
     )
     assert found["B"].value >= float(g.norm(dim=-1).max()) * (1 - 1e-9)
-    assert (
-        estimate.along(task, estimate.pilot(task), draws=2)["B"].value
-        < found["B"].value
-    )
+    assert estimate.along(task, pilot, draws=2)["B"].value < found["B"].value
 
 
 def test_digits_estimates_its_constants_when_asked():
-    task = tasks.digits(m=4)
+    task = tasks.digits(m=2)
     known = task.constants
     assert {known.standing_of(n) for n in ("sigma_l", "sigma_g", "beta", "B")} == {
         "estimate"
@@ -401,7 +399,7 @@ def test_digits_estimates_its_constants_when_asked():
     assert known is task.constants
     # softmax regression is (||X||^2 / 2n)-smooth: measurements on the f_i lie
     # below that
-    exact = tasks.digits(m=4, batch=None)
+    exact = tasks.digits(m=2, batch=None)
     proved = Supervised.known(exact).L
     L = estimate.along(exact, torch.zeros(1, task.d), clients=[0])["L"]
     assert 0.1 * proved < L.high < proved < known.L

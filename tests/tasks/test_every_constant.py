@@ -74,7 +74,7 @@ def claims() -> list[tuple[str, str]]:
 CLAIMS = claims()
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize(("problem", "name"), CLAIMS)
 def test_claimed_constant_under_attack(problem, name):
     task = PROBLEMS[problem]()

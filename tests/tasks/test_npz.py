@@ -107,6 +107,7 @@ def archive(name):
         np.savez(f"{name}.npz", **BAD[name][0])
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_malformed_is_refused_in_one_line(place, capsys, name):
     archive(name)

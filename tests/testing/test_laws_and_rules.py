@@ -71,6 +71,7 @@ def test_scope_accepts_a_law():
     assert isinstance(scope.network(KEEPS_LITTLE), str)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", ["shape", "column sums", "graph", "links"])
 def test_near_miss_by_name_breaks_its_law(name):
     @given(near_misses(law=name))
@@ -128,7 +129,9 @@ def test_weight_rule_that_is_wrong_gets_smallest_graph():
         W = nx.to_numpy_array(graph)
         return W + np.diag(1 - W.sum(axis=1))
 
-    report = check_weight_rule(too_heavy, laws=["symmetry", "self-weights"])
+    report = check_weight_rule(
+        too_heavy, laws=["symmetry", "self-weights"], examples=30
+    )
     assert report.held == ("symmetry",)
     assert len(report.witnesses["self-weights"].graph) == 2
 

@@ -86,7 +86,7 @@ CELLS = [
 CELLS += [("minimum of equal rounds", 4), ("minimum of separated rounds", 16)]
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(("law", "seeds"), CELLS)
 def test_a_cell_is_what_simulation_gives(law, seeds):
     trials = 200

@@ -518,7 +518,7 @@ def test_family_in_closed_form_is_on_the_page_once(pages):
     [
         (256, "0.532", "0.207"),
         (4096, "0.844", "0.0510"),
-        (65536, "0.951", "0.0127"),
+        pytest.param(65536, "0.951", "0.0127", marks=pytest.mark.slow),
     ],
 )
 def test_clients_of_e22_part_into_two_wells(T, left, claimed, pages):

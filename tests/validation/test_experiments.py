@@ -43,6 +43,7 @@ def shortest(key, seeds, of=()):
     )
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("key", KEYS)
 def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
     experiment = experiment_of(key)
@@ -57,7 +58,7 @@ def test_every_theorem_and_corollary_has_an_experiment_that_is_run(key):
     )
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "key", [pytest.param(k, marks=pytest.mark.slow) if k in LONG else k for k in KEYS]
 )

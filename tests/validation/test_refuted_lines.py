@@ -30,7 +30,7 @@ def problems(paper):
     return {place: problem for place, problem in given.items() if problem is not None}
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_refuted_line_is_false_at_its_witness(paper):
     lines = refuted_lines(paper)
