@@ -24,7 +24,7 @@ def test_each_case_has_a_record_and_each_record_a_case():
     assert CASES.keys() == RECORDED["records"].keys()
 
 
-@pytest.mark.drawn(16)
+@pytest.mark.drawn(60)
 @pytest.mark.parametrize("name", CASES)
 def test_trajectory_is_the_recorded_one(name, same_kernels):
     found, record = trajectories.record(CASES[name]), RECORDED["records"][name]

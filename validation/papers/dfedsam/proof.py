@@ -96,8 +96,9 @@ LESS_NOISE = Weights(
     (R(2383, 10000), R(38085, 100000), R(38085, 100000)),
     (R(1, 8), R(7, 8)),
 )
-"""Found by search; what they give is rounded up in the theorem. The last gives ||U +
-R||^2 <= 8 ||U||^2 + (8/7) ||R||^2 with the noise R, for which eta K L <= 1/8 is enough.
+"""Found by search; what they give is rounded up in the theorem. The last bound the
+square of a round's mean step plus noise by 8 times the square of the mean step and 8/7
+times that of the noise; 8 is small enough for the factor of sq(U) in :func:`descent`.
 """
 LESS_CONSENSUS = Weights(
     (R(361, 500), R(139, 500)),
@@ -190,7 +191,10 @@ def drift(w: Weights) -> r.Fact:
 
 
 def spread(w: Weights, start: r.Fact) -> r.Fact:
-    """(iii) Bound the disagreement by the start, offsets, heterogeneity and noise."""
+    """(iii) Bound the disagreement by the start, offsets, heterogeneity and noise.
+
+    All are taken in the mean over the rounds, too.
+    """
     _, deviation, noise = steps()
     # X - eta (sum of m_k + sum of the noise) is sent; g, which all clients share, does
     # not change its difference from the mean
