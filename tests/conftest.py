@@ -70,9 +70,9 @@ def pytest_collection_finish():
 @pytest.fixture
 def undrawn(monkeypatch):
     """Figures become empty files, where what they show is not the point."""
-    from tests.drawing import drawing
+    from tests.drawing import draw_only
 
-    monkeypatch.setattr("dfltheory.plots.look.write_figure", drawing())
+    draw_only(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,7 @@
 """Draw figures in fewer formats, since each takes half a second."""
 
+from contextlib import nullcontext
+
 from dfltheory.plots import look
 
 
@@ -17,3 +19,11 @@ def drawing(*suffixes):
             path.touch()
 
     return touch_or_write
+
+
+def draw_only(patch, *suffixes):
+    """Write figures in these formats only. For none, not even the layout is computed;
+    for one, matplotlib computes it while it draws.
+    """
+    patch.setattr(look, "write_figure", drawing(*suffixes))
+    patch.setattr(look, "_layout_solved_once", nullcontext)

@@ -117,7 +117,7 @@ def test_figure_is_written(table, capsys, tmp_path):
     assert figure.read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 
-def test_report_has_table_verdict_and_figure(table, capsys, tmp_path):
+def test_report_has_table_verdict_and_figure(table, capsys, tmp_path, undrawn):
     folder = tmp_path / "report"
     _, verdict = document(capsys, table, KEY, *NETWORK, *STATED, "--out", folder)
     page = (folder / "report.html").read_text(encoding="utf-8")

@@ -11,7 +11,6 @@ from dfltheory.cli import run
 from dfltheory.experiments.results import load_results
 from dfltheory.number_format import format_number
 from dfltheory.verdicts.compare import compare
-from tests.drawing import drawing
 
 TEXT = """
 [task]
@@ -157,11 +156,10 @@ def test_wrong_use_gets_one_line_and_status_2(file, capsys, arguments, line):
     assert said.err.count("\n") == 1
 
 
-def test_sweep_writes_a_report_and_figures(file, capsys, monkeypatch):
+def test_sweep_writes_a_report_and_figures(file, capsys, undrawn):
     """Three horizons on two networks, under the schedule: verdicts, ratios and the
     fitted rate.
     """
-    monkeypatch.setattr("dfltheory.plots.look.write_figure", drawing())
     text = TEXT.replace("eta = 0.05\n", "").replace("dfedavg", "dfedsam")
     text += 'run.rounds = [50, 100, 200]\n[theorem]\nkey = "dfedsam.theorem_4_5"\n'
     text += 'variants = ["printed"]\nschedule = true\nconstants = { rho0 = 0.1 }\n'

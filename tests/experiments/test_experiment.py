@@ -20,7 +20,7 @@ from dfltheory.experiments.html_text import html_text
 from dfltheory.experiments.report import Study, print_study
 from dfltheory.plots import curves, panels, running_left_hand_side
 from dfltheory.verdicts.left_hand_side import LeftHandSide
-from tests.drawing import drawing
+from tests.drawing import draw_only
 
 KEY = "dfedsam.theorem_4_5"
 
@@ -73,7 +73,7 @@ def study():
 def folder(study, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dfltheory.plots.look.write_figure", drawing(".png"))
+        draw_only(patch)
         assert study.save(out) == out / "report.html"
     return out
 
@@ -299,7 +299,7 @@ def test_titles_of_panels_do_not_overlap():
         ]
     )
     figure = panels(outcomes)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     boxes = [ax.title.get_window_extent() for ax in figure.axes]
     assert boxes[0].x1 < boxes[1].x0
     plt.close("all")

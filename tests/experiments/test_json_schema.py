@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dfltheory import algorithms, tasks
@@ -145,7 +145,6 @@ def test_declared_ranges_of_a_section_are_found(section):
     assert len(declared_ranges(section)) > 5
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_value_outside_of_a_declared_range_is_rejected_by_all_three(schema, data):
     section = data.draw(st.sampled_from(["task", "topology", "algorithm"]))
@@ -167,7 +166,6 @@ SMALL_TASKS = ("quadratic", "clipped", "sinusoidal", "coupled")
 NUMBERS = [-1, -0.5, 0, 0.0, 1e-9, 0.25, 1, 1.0, 1.5, 2, 10**9, 10**9 + 1, True, "1"]
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_schema_accepts_what_a_class_of_algorithms_accepts(schema, data):
     name = data.draw(st.sampled_from(section_names("algorithm")))

@@ -86,7 +86,7 @@ def small():
 def test_picture_is_drawn_within_one_column(small, name):
     ax = paper_figures.FIGURES[name]()
     figure = ax.figure
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     assert figure.get_figwidth() == 3.4
     box = ax.get_tightbbox()
     assert figure.bbox.x0 - 1 <= box.x0

@@ -26,6 +26,7 @@ from dfltheory.experiments.report import (
 from dfltheory.experiments.verdict_documents import verdict_from_dict
 from dfltheory.files import json_text
 from dfltheory.plots.notes import obstacle
+from tests.drawing import drawing
 from tests.figures_read import drawn, panels_of, read
 from validation import axes, crossings
 from validation.claims import bound_claims
@@ -148,6 +149,7 @@ def test_panels_draw_exactly_the_applicable_verdicts(outcomes):
         read(plots.panels(mine), stored)
 
 
+@pytest.mark.slow
 def test_read_rejects_figure_of_other_verdicts(outcomes, two_panels):
     """The check above fails for slightly changed verdicts."""
     mine = outcomes[2:4]
@@ -346,7 +348,7 @@ def test_legend_of_panels_has_one_entry_for_measured_curves_of_one_style(outcome
 
 
 def test_titles_of_a_row_of_panels_have_one_height(two_panels):
-    two_panels.canvas.draw()
+    two_panels.draw_without_rendering()
     for block in two_panels.subfigs:
         heights = {round(ax.title.get_window_extent().y0, 3) for ax in block.axes}
         assert len(heights) == 1
@@ -355,7 +357,7 @@ def test_titles_of_a_row_of_panels_have_one_height(two_panels):
 def test_note_of_two_panels_stays_in_its_panel(outcomes):
     two = [dataclasses.replace(o, verdicts=o.verdicts[:2]) for o in outcomes[:2]]
     figure = plots.panels(two)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     texts = [text for _, ax in panels_of(figure) for text in ax.texts]
     assert any("not applicable" in text.get_text() for text in texts)
     assert max(text.get_window_extent().x1 for text in texts) <= figure.bbox.x1
@@ -558,10 +560,16 @@ def test_page_keeps_title_and_capitalizes_groups(outcomes, tmp_path):
     assert {"dfedsam.theorem", "Coupled blocks"} <= set(headings)
 
 
-def test_titles_are_escaped(outcomes, tmp_path, capsys):
+def test_titles_are_escaped(tmp_path, capsys, monkeypatch):
+    # no file is drawn, but the layout reads all titles
+    monkeypatch.setattr("dfltheory.plots.look.write_figure", drawing())
     odd = r"a [/red] $\nosuch$ [bold] <b>"
     renamed = dataclasses.replace(
-        mixed(), group=odd, row=odd, column=odd, variants=("printed",)
+        mixed().with_run(rounds=20),
+        group=odd,
+        row=odd,
+        column=odd,
+        variants=("printed",),
     )
     study = Study(odd, perform_all([renamed], progress=True), [odd], odd)
     assert study.save(tmp_path).exists()
