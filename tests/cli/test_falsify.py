@@ -112,7 +112,7 @@ def test_a_growing_family_is_written_and_replayed_and_refutes_nothing(
 
 def test_no_hit_is_status_0_and_says_how_far_it_looked(dfltheory, tmp_path):
     status, captured = dfltheory(
-        "dfedsgpsm.theorem_1", "--variant", "corrected", "--candidates", "64"
+        "dfedsgpsm.theorem_1", "--variant", "corrected", "--candidates", "16"
     )
     assert status == 0
     assert "proves nothing" in captured.out

@@ -216,13 +216,16 @@ def test_long_examples_of_help_can_be_pasted():
     assert words == ["dfltheory", "bound", "a.b", "--set", *values]
 
 
-def test_help_has_neither_emoji_nor_types_of_flags(capsys):
-    names = [command.callback.__name__ for command in cli.app.registered_commands]
-    for command in ([], *([name] for name in names)):
-        said = status_of(capsys, *command, "--help")[1].out
-        unusual = {c for c in said if ord(c) > 127 and not "\u2500" <= c <= "\u257f"}
-        assert not unusual, command
-        assert "<bool>" not in said, command
+@pytest.mark.parametrize(
+    "command",
+    [(), *((command.callback.__name__,) for command in cli.app.registered_commands)],
+    ids=lambda command: command[0] if command else "none",
+)
+def test_help_has_neither_emoji_nor_types_of_flags(capsys, command):
+    said = status_of(capsys, *command, "--help")[1].out
+    unusual = {c for c in said if ord(c) > 127 and not "\u2500" <= c <= "\u257f"}
+    assert not unusual
+    assert "<bool>" not in said
 
 
 def test_a_theorem_that_assumes_bounded_gradients_has_a_default_problem_that_bounds_them(

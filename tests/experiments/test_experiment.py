@@ -33,9 +33,9 @@ def cases(topologies=("ring", "complete"), Q=(1, 4), **changes):
         m=4, d=3, sigma=0.1, zeta=0.1, seed=0
     )
     fields = {
-        "rounds": 300,
+        "rounds": 200,
         "K": 2,
-        "seeds": 4,
+        "seeds": 3,
         "x0": [3.0, 3.0, 3.0],
         "group": "small quadratic",
     } | changes

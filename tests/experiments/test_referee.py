@@ -203,7 +203,7 @@ def test_a_stored_refutation_is_reported_from_any_folder(quick, tmp_path, monkey
     assert "no mistake was found" not in text.lower()
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("key", "variant", "said"),
     [

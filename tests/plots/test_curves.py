@@ -299,7 +299,7 @@ FUNCTIONS = (
 )
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_texts_on_given_axes_have_8_points_and_are_not_cut_off(runs, name):
     figure, ax = drawn_on_given(partial(_on, drawings(runs)[name]))

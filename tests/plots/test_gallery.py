@@ -79,7 +79,7 @@ def small():
         paper_figures.run_on.cache_clear()
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "name", [n for n in paper_figures.FIGURES if n != DRAWN_BY_A_PAGE_OF_ITS_OWN]
 )

@@ -114,7 +114,7 @@ def outcomes():
     made = [blocks(), corollary(), mixed(), mixed("complete")]
     made.append(dataclasses.replace(mixed(eta=0.9), group="silent"))
     violated = dataclasses.replace(
-        crossings.cases()[0].with_run(rounds=600), column="trap"
+        crossings.cases()[0].with_run(rounds=300), column="trap"
     )
     return perform_all([*made, violated])
 
@@ -286,6 +286,13 @@ def test_along_draws_applicable_verdicts_as_points(tmp_path):
     assert '<td>L</td><td class="n">1</td>' in page
 
 
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("side", range(4))
+def test_curves_of_one_left_hand_side_are_labeled_by_it(outcomes, side):
+    group = list(plots.by_left_side(outcomes[0].verdicts))[side]
+    assert plots.curves(group).get_ylabel() == plots.formula(group[0].theorem)
+
+
 def test_draw_distinguishes_left_hand_sides_and_rejects_missing_run(outcomes):
     ax = plots.curves(outcomes[0].verdicts)
     formulas = {plots.formula(v.theorem) for v in outcomes[0].verdicts}
@@ -293,16 +300,19 @@ def test_draw_distinguishes_left_hand_sides_and_rejects_missing_run(outcomes):
     measured = [name for name in drawn(ax) if name.startswith("measured")]
     assert len(measured) == len(formulas)
     assert all(any(f in name for name in measured) for f in formulas)
-    for group in plots.by_left_side(outcomes[0].verdicts):
-        assert plots.curves(group).get_ylabel() == plots.formula(group[0].theorem)
     with pytest.raises(InputError, match="run"):
         verdict_from_dict(
             json.loads(json_text(outcomes[0].verdicts[2].to_dict()))
         ).plot()
 
 
-def test_verdict_from_file_has_same_plot(outcomes):
-    for verdict in outcomes[1].verdicts[:2] + outcomes[3].verdicts[2:4]:
+@pytest.mark.parametrize(
+    "verdicts", [slice(2, 3), pytest.param(slice(4), marks=pytest.mark.slow)]
+)
+def test_verdict_from_file_has_same_plot(outcomes, verdicts):
+    """Quickly, of one that applies."""
+    some = outcomes[1].verdicts[:2] + outcomes[3].verdicts[2:4]
+    for verdict in some[verdicts]:
         plt.close("all")
         document = json.loads(json_text(verdict.to_dict()))
         again = drawn(verdict_from_dict(document, verdict.left_hand_side.run).plot())

@@ -157,7 +157,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
 def test_faulty_algorithm_fails_its_check(kind):
     check, message = FAULTS[kind]

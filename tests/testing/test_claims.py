@@ -272,8 +272,8 @@ def test_parameter_without_random_values_raises_input_error():
 SUITE = """
 import dfltheory as dfl
 
-@dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.0, examples=5)
-@dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.5, examples=5)
+@dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.0, examples=2)
+@dfl.reduces_to(dfl.algorithms.DFedAvg, rho=0.5, examples=2)
 class Mine(dfl.algorithms.DFedSAM):
     pass
 

@@ -81,7 +81,7 @@ LAWS = [
 FURTHER_LAWS = {"row sums": {"column sums"}, "spectrum": {"self-weights"}}
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("law", LAWS)
 def test_near_miss_breaks_only_its_law(law):
     @given(near_misses(law=law))
