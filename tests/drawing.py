@@ -2,6 +2,8 @@
 
 from contextlib import nullcontext
 
+from matplotlib import pyplot as plt
+
 from dfltheory.plots import look
 
 
@@ -17,6 +19,7 @@ def drawing(*suffixes):
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
+            plt.close(figure)
 
     return touch_or_write
 

@@ -40,7 +40,11 @@ def example(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("number", "lines", "picture"),
-    [(0, 8, "curves.png"), (1, 6, "network.png"), (2, 8, "training.png")],
+    [
+        (0, 8, "curves.png"),
+        (1, 6, "network.png"),
+        pytest.param(2, 8, "training.png", marks=pytest.mark.slow),
+    ],
 )
 def test_example_of_each_job_is_short_and_draws_a_picture(
     number, lines, picture, example

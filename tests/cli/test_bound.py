@@ -131,7 +131,7 @@ def test_grid(tmp_path, capsys, ending):
     ].sum() == pytest.approx(row["bound"])
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -164,7 +164,7 @@ WRONG = {
 }
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_option_is_refused_in_one_line(table, capsys, case):
     options, named = WRONG[case]

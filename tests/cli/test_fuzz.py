@@ -258,7 +258,7 @@ LONG = ("falsify",)
 """Searches."""
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "command",
     [

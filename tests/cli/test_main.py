@@ -27,7 +27,7 @@ def status_of(capsys, *arguments):
     return stop.value.code, capsys.readouterr()
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [

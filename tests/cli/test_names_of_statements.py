@@ -62,7 +62,7 @@ def test_show_takes_key_with_variant(capsys):
 
 def test_falsify_takes_key_with_variant(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = document(capsys, "falsify", REFERENCE, "--candidates", "16")
+    found = document(capsys, "falsify", REFERENCE, "--candidates", "4")
     assert found["variant"] == "corrected"
 
 

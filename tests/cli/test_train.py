@@ -342,6 +342,7 @@ def test_validate_takes_an_experiment_file(capsys, file, tmp_path, undrawn):
     assert {v["method"] for v in found} == {"student"}
     assert (tmp_path / "o" / "report.html").is_file()
     asked = ["--set", "theorem.method=bootstrap", "--set", "run.seeds=8"]
+    asked += ["--set", "run.rounds=4"]
     assert run(["validate", "--config", str(file), "--json", *asked]) == 0
     found = json.loads(capsys.readouterr().out)["verdicts"]
     assert {(v["method"], v["seeds"]) for v in found} == {("bootstrap", 8)}
@@ -511,6 +512,7 @@ def test_validate_takes_an_own_theorem(capsys, own):
     assert "is about" not in found["reason"]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("key", ["dfedmdc.theorem_1", "dfedmdc.theorem_2"])
 def test_a_theorem_on_two_blocks_has_a_default_task(capsys, key):
     assert run(

@@ -86,7 +86,7 @@ def write(place):
     Path("file.json").write_text(json.dumps({**PLAIN, **PLACES[place]}))
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("place", PLACES)
 def test_commands_reject_files_that_name_code(folder, capsys, command, place):

@@ -9,6 +9,7 @@ from dfltheory.cli import run
 TRAIN = ["train", "--task", "quadratic", "--m", "4", "--json"]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "given", [["--rounds", "2e1"], ["--rounds=20e0"], ["--rounds", "0.2E2"]]
 )

@@ -294,7 +294,9 @@ def test_no_panel_cuts_off_what_it_shows():
 def test_titles_of_panels_do_not_overlap():
     outcomes = perform_all(
         [
-            dataclasses.replace(c.with_run(rounds=20), row="rounds = 100")
+            dataclasses.replace(
+                c.with_run(rounds=20), row="rounds = 100", variants=("printed",)
+            )
             for c in cases(Q=[1])
         ]
     )
@@ -306,7 +308,7 @@ def test_titles_of_panels_do_not_overlap():
 
 
 def test_one_seed_has_no_band_and_says_so():
-    noisy = perform_all([cases()[0].with_run(seeds=1)])[0]
+    noisy = perform_all([cases()[0].with_run(seeds=1, rounds=20)])[0]
     theorem = dfl.bounds.get(KEY)
     labels = [
         line.get_label() for line in curves(dfl.compare(noisy.run, theorem)).get_lines()

@@ -255,7 +255,7 @@ def test_rate_labels_points_on_short_axis_and_powers_on_long_axis(tmp_path):
     many = np.arange(10.0, 24.0)
     assert list(plots.rate(many, many).get_xticks()) == [10, 13, 16, 19, 22]
     ax = plots.rate(10.0 ** np.arange(4), 3e-5 * 2.0 ** -np.arange(4))
-    plots.save(ax.figure, tmp_path / "long")
+    plots.save(ax.figure, tmp_path / "long.svg")
     assert [t.get_text() for t in ax.get_xticklabels()][2:4] == ["10¹", "10²"]
     assert "2×10⁻⁵" in [t.get_text() for t in ax.get_yticklabels(minor=True)]
 
@@ -292,13 +292,14 @@ def test_invalid_argument_raises_error_with_its_name(runs):
 
 
 def test_save_writes_png_and_reproducible_vector_files(runs, tmp_path):
-    png, pdf, svg = plots.save(plots.comparison(runs).figure, tmp_path / "f")
+    one = {"ring": runs["ring"]}
+    png, pdf, svg = plots.save(plots.comparison(one).figure, tmp_path / "f")
     assert png.read_bytes()[:4] == b"\x89PNG"
     assert b"/Type0" in pdf.read_bytes() or b"/TrueType" in pdf.read_bytes()
     assert b"/Subtype /Image" not in pdf.read_bytes()
     assert (
         svg.read_bytes()
-        == plots.save(plots.comparison(runs).figure, tmp_path / "g.svg")[0].read_bytes()
+        == plots.save(plots.comparison(one).figure, tmp_path / "g.svg")[0].read_bytes()
     )
 
 

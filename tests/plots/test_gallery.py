@@ -23,7 +23,7 @@ train = dfl.train
 def train_briefly(*arguments, rounds, seeds, **options):
     """Replace the gallery's run by one with a few rounds."""
     options["progress"] = False
-    return train(*arguments, rounds=min(rounds, 8), seeds=2, **options)
+    return train(*arguments, rounds=min(rounds, 4), seeds=2, **options)
 
 
 @pytest.fixture(autouse=True)

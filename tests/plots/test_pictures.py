@@ -129,6 +129,11 @@ def study(outcomes):
     return Study("A study", outcomes, ["The rest."], "a test")
 
 
+@pytest.fixture(scope="module")
+def page(study):
+    return render(study, dict.fromkeys(o.case.group for o in study.outcomes))
+
+
 @pytest.mark.slow
 def test_panels_draw_exactly_the_applicable_verdicts(outcomes):
     """Tests the verdicts of the run, and those read back from a file."""
@@ -414,13 +419,8 @@ def test_formula_typesets_every_left_hand_side_of_the_registry():
 # -- the page
 
 
-def test_caption_lists_not_applicable_verdicts_with_reasons(study):
-    page = (
-        render(study, dict.fromkeys(o.case.group for o in study.outcomes))
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&#39;", "'")
-    )
+def test_caption_lists_not_applicable_verdicts_with_reasons(study, page):
+    page = page.replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'")
     lists = re.findall(r'<ul class="small silent">(.*?)</ul>', page, re.S)
     silent = [v for _, v in study.verdicts if v.kind == "not applicable"]
     assert len(lists) == len(
@@ -435,8 +435,7 @@ def test_caption_lists_not_applicable_verdicts_with_reasons(study):
     assert "no bound applies" not in page.lower()
 
 
-def test_page_counts_refuted_statements_separately(study, outcomes):
-    page = render(study, dict.fromkeys(o.case.group for o in outcomes))
+def test_page_counts_refuted_statements_separately(study, page):
     counts = {
         name: int(number)
         for number, name in re.findall(r"<b>(\d+)</b> \S+ ([^<]+)</li>", page)
@@ -475,8 +474,7 @@ def cells(row):
     ]
 
 
-def test_tables_of_the_page_agree_with_stored_verdicts(study):
-    page = render(study, dict.fromkeys(o.case.group for o in study.outcomes))
+def test_tables_of_the_page_agree_with_stored_verdicts(study, page):
     documents = json.loads(json_text([v.to_dict() for _, v in study.verdicts]))
     every = re.findall(r"<table.*?</table>", page, re.S)
     short, long = (
@@ -513,7 +511,8 @@ def test_tables_of_the_page_agree_with_stored_verdicts(study):
 
 
 def test_page_lists_every_claim(study):
-    study = dataclasses.replace(study, claims=bound_claims(study.outcomes))
+    some = study.outcomes[:1] + study.outcomes[-1:]
+    study = dataclasses.replace(study, outcomes=some, claims=bound_claims(some))
     page = render(study, dict.fromkeys(o.case.group for o in study.outcomes))
     (table,) = re.findall(r'id="claims".*?</table>', page, re.S)
     rows = [cells(row) for row in re.findall(r"<tr class.*?</tr>", table, re.S)]
