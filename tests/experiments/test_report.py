@@ -31,9 +31,11 @@ class Killed(BaseException):
     """Represents a killed process: no handler catches it."""
 
 
+@pytest.mark.parametrize("each", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_study_that_is_stopped_at_any_write_leaves_nothing_of_two(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, each
 ):
+    """Quickly, at each third write."""
     replace, writes = os.replace, []
 
     def dies(source, target):
@@ -49,7 +51,7 @@ def test_a_study_that_is_stopped_at_any_write_leaves_nothing_of_two(
     every = len(writes)
     assert every >= 6
     monkeypatch.undo()
-    for at in range(1, every + 1):  # noqa: B007  (dies reads it)
+    for at in range(1, every + 1, each):  # noqa: B007  (dies reads it)
         study("zebra").save(tmp_path)
         assert "zebra" in (tmp_path / "report.html").read_text()
         with monkeypatch.context() as patch:
