@@ -235,7 +235,6 @@ def test_contracts_of_layers_list_every_module_and_cover_every_package():
 GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.eye(2))"
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("what", "heavy"),
     [

@@ -60,7 +60,7 @@ def tensors(state):
     return {k: v for k, v in values.items() if isinstance(v, torch.Tensor)}
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_algorithm_keeps_the_public_contract(name):
     check_algorithm(make_algorithm(name))

@@ -143,7 +143,8 @@ def test_most_corners_are_judged_and_not_set_aside():
     assert aside == {("dfedsgpsm.theorem_1 corrected_any_step", "m=1"), *patient}
 
 
-@pytest.mark.parametrize("corner", [pytest.param("m=1", marks=pytest.mark.slow), "all"])
+@pytest.mark.slow
+@pytest.mark.parametrize("corner", ["m=1", "all"])
 def test_the_report_of_a_corner_is_written_without_complaint(
     corner, tmp_path, monkeypatch
 ):

@@ -248,6 +248,7 @@ def test_a_halved_corollary_is_refuted_at_its_horizon():
     assert found.certificate.core["T"] == found.instance.rounds
 
 
+@pytest.mark.slow  # quickly: in test_falsify_search.py
 def test_a_search_keeps_its_budget_up_to_one_generation_and_the_confirmation():
     started = time.monotonic()
     found = falsify("dfedsgpsm.theorem_1", "corrected", seconds=0.2, enough=np.inf)
@@ -363,8 +364,11 @@ def test_lemmas_and_wrong_budgets_are_refused():
         falsify("dfedsam.theorem_4_5", seconds=0)
 
 
-def test_families_of_one_name_are_counted_together():
-    found = dfl.falsify("pepit.gradient_descent", variant="example", candidates=100)
+@pytest.mark.parametrize("candidates", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_families_of_one_name_are_counted_together(candidates):
+    found = dfl.falsify(
+        "pepit.gradient_descent", variant="example", candidates=candidates
+    )
     assert not found.violated
     assert (
         found.evaluations

@@ -34,7 +34,7 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("two_blocks", [False, True])
 def test_candidates_have_each_quantity_or_the_statement_is_refused(two_blocks, every):

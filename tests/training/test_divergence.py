@@ -89,6 +89,7 @@ def test_where_everything_is_zero_nothing_has_diverged():
     assert train(alg.DFedAvg(eta=0.1, K=3), task, RING, rounds=5).diverged_at is None
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("start", [1e-30, 1e-9, 1e-4])
 def test_an_escape_from_a_saddle_is_no_divergence(start):
     """From 1e-9 next to the saddle of (x^2 - 1)^2 / 4 to its minimum, norms grow by a

@@ -41,7 +41,7 @@ def test_every_refuted_line_is_false_at_its_witness(paper):
 NUMBERS = re.compile(r"the left side is (\S+), the right side (\S+?)(?: |$)")
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_sides_are_those_of_the_archived_examination(paper):
     """The archived values are from another implementation, with random problems."""

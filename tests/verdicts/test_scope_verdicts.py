@@ -473,7 +473,7 @@ def test_a_file_gives_the_verdict_of_the_fresh_run_on_every_task(name, tmp_path)
         ]
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("kind", list(algorithms.ALGORITHMS.values()))
 def test_a_file_gives_the_verdict_of_the_fresh_run_of_every_algorithm(kind, tmp_path):
     hyperparameters = dict.fromkeys(("eta", "eta_u", "eta_v"), 0.001) | dict.fromkeys(
