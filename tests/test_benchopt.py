@@ -47,7 +47,8 @@ def choices(cls):
     ]
 
 
-def test_curves_are_what_the_verdicts_say(parts):
+@pytest.mark.parametrize("rounds", [40, pytest.param(150, marks=pytest.mark.slow)])
+def test_curves_are_what_the_verdicts_say(parts, rounds):
     Objective, Dataset, Solver = parts
     assert {c["key"] for c in choices(Solver)} == {
         "dfedsam.theorem_4_5",
@@ -60,14 +61,14 @@ def test_curves_are_what_the_verdicts_say(parts):
     for chosen in choices(Solver):
         solver = Solver(**chosen)
         solver.set_objective(**objective.get_objective())
-        solver.run(150)
+        solver.run(rounds)
         results[tuple(chosen.values())] = objective.evaluate_result(
             **solver.get_result()
         )["value"]
     asked = {"K": 2, "seeds": 4, "variants": ["corrected"]}
     W = dfl.graphs.metropolis(dfl.graphs.complete(8))
     (verdict,) = validate(
-        "dfedsam.theorem_4_5", objective.task, W, 150, **asked
+        "dfedsam.theorem_4_5", objective.task, W, rounds, **asked
     ).verdicts
     assert results["dfedsam.theorem_4_5", "measured"] == verdict.measured.estimate
     assert (

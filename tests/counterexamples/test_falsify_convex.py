@@ -33,18 +33,19 @@ def drawn(P=200, clients=2):
 
 
 def test_convexity_and_minimizers_are_those_of_a_fine_grid():
-    both, start = drawn(), np.random.default_rng(1).uniform(-4, 4, 200)
+    both, start = (
+        drawn().convex(np.zeros(200)),
+        np.random.default_rng(1).uniform(-4, 4, 200),
+    )
     known, found = (
-        both.convex(np.zeros(200)).constants(),
-        both.convex(np.zeros(200)).at_minimizer(start),
+        both.constants(),
+        both.at_minimizer(start),
     )
     assert (known["mu"] == 0).all()
     assert (known["mu_each"] == 0).all()
     x, exactly = np.linspace(-40, 40, 80001), 0
     for k in range(0, 200, 7):
-        one = Ramps.one(
-            *(getattr(both.convex(np.zeros(200)), n)[k] for n in Ramps.axes)
-        )
+        one = Ramps.one(*(getattr(both, n)[k] for n in Ramps.axes))
         at = one.gradient(x[None, :, None, None])[0, :, :, 0]
         f = one.value(x[None, :, None, None])[0].mean(-1)
         least = x[np.abs(at.mean(-1)) <= 1e-12]

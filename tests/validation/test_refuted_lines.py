@@ -30,8 +30,10 @@ def problems(paper):
     return {place: problem for place, problem in given.items() if problem is not None}
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize(
+    "paper",
+    [pytest.param(p, marks=[pytest.mark.slow] * (p != "dfedsgpsm")) for p in PAPERS],
+)
 def test_every_refuted_line_is_false_at_its_witness(paper):
     lines = refuted_lines(paper)
     evaluations = [lines.evaluate(place) for place in lines.by_place]
