@@ -122,6 +122,7 @@ def test_the_task_and_the_batch_are_one_problem(seed, kind):
 # -- the search
 
 
+@pytest.mark.slow  # quickly: in test_statement_pairs.py and cli/test_falsify.py
 @pytest.mark.parametrize(
     "key",
     [

@@ -390,6 +390,7 @@ def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
     assert not found.grows
 
 
+@pytest.mark.slow
 def test_growth_in_a_constant_of_the_problem_is_no_divergence():
     theorem, member = (
         dfl.bounds.get("dfedsam.corollary_4_6", "printed"),

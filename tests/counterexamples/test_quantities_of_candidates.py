@@ -53,6 +53,7 @@ def test_candidates_have_each_quantity_or_the_statement_is_refused(two_blocks, e
     assert searched >= OWN[two_blocks]
 
 
+@pytest.mark.slow
 def test_exact_gradients_of_two_blocks_are_searched():
     """The noise of a client is that of its two blocks together."""
     s = SYMBOL

@@ -212,6 +212,7 @@ def test_stored_families_grow(file):
     assert not found.violated
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "file", sorted({*SIMPLE} - {*FAMILIES}), ids=lambda file: file.stem

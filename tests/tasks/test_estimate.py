@@ -370,6 +370,7 @@ def test_exact_measures_at_points_are_exact():
     assert found["B"].value == pytest.approx(float(g.norm(dim=-1).max()))
 
 
+@pytest.mark.slow  # quickly: in test_compare.py
 def test_a_finished_run_is_estimated_where_it_began_and_where_it_ended():
     task = small_network()
     start = task.start(torch.Generator())

@@ -126,6 +126,7 @@ def test_compare_does_not_apply_the_corrected_bound_to_one_draw_for_each_round()
     assert dfl.compare(run, wide).kind != "not applicable"
 
 
+@pytest.mark.slow
 def test_compare_applies_the_corrected_bound_to_fresh_draws_and_it_holds():
     run = rare_run(RARE, rounds=15, Q=100)
     verdict = dfl.compare(run, bounds.get(*THEOREM), f0_gap=1e-3)
