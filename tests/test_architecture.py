@@ -235,7 +235,6 @@ def test_contracts_of_layers_list_every_module_and_cover_every_package():
 GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.eye(2))"
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("what", "heavy"),
     [
@@ -243,14 +242,25 @@ GRAPHS = "dfltheory.graphs, numpy; dfltheory.graphs.check_mixing_matrix(numpy.ey
             "dfltheory, dfltheory.bounds, dfltheory.cli",
             "torch sympy matplotlib scipy networkx cvxpy pandas",
         ),
-        (
+        pytest.param(
             "dfltheory.bounds.theorem, dfltheory.graphs",
             "torch matplotlib scipy.optimize scipy.linalg cvxpy",
+            marks=pytest.mark.slow,
         ),
-        (GRAPHS, "torch sympy matplotlib cvxpy pandas"),
-        ("dfltheory.training.loggers", "wandb mlflow tensorboard"),
+        pytest.param(
+            GRAPHS, "torch sympy matplotlib cvxpy pandas", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "dfltheory.training.loggers",
+            "wandb mlflow tensorboard",
+            marks=pytest.mark.slow,
+        ),
         ("dfltheory.counterexamples.rational", "torch dfltheory.counterexamples.core"),
-        ("dfltheory.plugin", "torch sympy hypothesis pytest numpy"),
+        pytest.param(
+            "dfltheory.plugin",
+            "torch sympy hypothesis pytest numpy",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_import_loads_nothing_that_it_can_do_without(what, heavy):

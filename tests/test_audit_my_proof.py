@@ -43,6 +43,7 @@ def test_the_slips_of_the_guide_are_those_of_the_second_file():
     assert text == (FILES / "three_slips.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow  # quickly: in bounds/test_declared_steps.py
 def test_the_corrections_of_the_guide_are_those_of_the_audit(
     tmp_path, monkeypatch, capsys
 ):

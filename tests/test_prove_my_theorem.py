@@ -65,13 +65,12 @@ def test_commands_of_the_guide_prove_both_bounds(tmp_path, monkeypatch, capsys):
     assert claims == [CLAIM, TUNED]
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("term", "share", "proved"),
     [
-        ("optimization", 99, False),
-        ("noise", 99, False),
-        ("network", 67, True),
+        pytest.param("optimization", 99, False, marks=pytest.mark.slow),
+        pytest.param("noise", 99, False, marks=pytest.mark.slow),
+        pytest.param("network", 67, True, marks=pytest.mark.slow),
         ("network", 66, False),
     ],
 )
@@ -139,7 +138,10 @@ def test_every_fact_holds_in_runs_of_the_algorithm():
         assert [v for v in map(finite_problem.violation, last.trail()) if v] == []
 
 
-@pytest.mark.parametrize(("factor", "proved"), [(1, True), (sp.Rational(1, 10), False)])
+@pytest.mark.parametrize(
+    ("factor", "proved"),
+    [pytest.param(1, True, marks=pytest.mark.slow), (sp.Rational(1, 10), False)],
+)
 def test_bound_with_the_step_for_all_rounds_needs_its_condition(factor, proved):
     tuned = registry.get(*TUNED.split(":"))
     steps, *others = tuned.conditions
@@ -161,7 +163,7 @@ def test_bound_with_the_step_for_all_rounds_needs_each_assumption(place):
     assert not check(child, Corollary(TUNED, CLAIM), {CLAIM: script()}).proved
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("share", [sp.Rational(99, 100), sp.Rational(66, 100)])
 @pytest.mark.parametrize("term", ["synchronous", "network"])
 def test_bound_with_the_step_for_all_rounds_has_no_slack(term, share):

@@ -224,7 +224,7 @@ def kinds_and_sizes():
     return cases
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("kind", "seeds", "chunk"), kinds_and_sizes())
 def test_states_in_pieces_are_the_states_of_all_clients_at_once(
     kind, seeds, chunk, monkeypatch

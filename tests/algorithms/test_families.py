@@ -90,6 +90,7 @@ def test_a_constant_step_reaches_the_minimizer_of_clients_that_differ(name):
     assert distance(EXACT[name], 3000 if slow else 500) < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", BIASED)
 def test_these_stop_off_the_minimizer_by_the_order_of_the_step(name):

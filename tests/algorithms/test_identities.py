@@ -457,7 +457,7 @@ A network is passed only to algorithms that take one.
 """
 
 
-@pytest.mark.drawn(44)
+@pytest.mark.drawn(14)
 @pytest.mark.parametrize("claim", REDUCTIONS)
 def test_reduction(claim):
     one, other, *more = REDUCTIONS[claim]

@@ -377,7 +377,7 @@ def squares(task, points):
     return [g @ g for g in gradients]
 
 
-@pytest.mark.drawn(24)
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("split", ["slice", "positions"])
 @pytest.mark.parametrize("name", TWO_BLOCKS)

@@ -77,6 +77,7 @@ def test_admm_stays_at_zero_and_exceeds_the_bound_of_theorem_1():
     assert float(ratio) == pytest.approx(float(document["ratio"]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_momentum_restarts_each_round_and_exceeds_the_bound_of_theorem_1():
     document = stored("dfedsgpsm.theorem_1")
     (f, _), run = (

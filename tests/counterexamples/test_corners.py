@@ -111,17 +111,21 @@ def test_at_its_corners_a_corrected_theorem_holds_and_nothing_complains(thm, cha
         )
 
 
-@settings(max_examples=8, deadline=None)
-@given(
-    st.sampled_from([t for t in CLOSED if t.variant.startswith("corrected")]),
-    st.lists(st.sampled_from(sorted(CORNERS)), min_size=2, max_size=5),
-    st.integers(1, 3),
-)
-def test_corners_meet(thm, chosen, seeds):
-    change = {}
-    for name in chosen:
-        change |= CORNERS[name]
-    check(thm, judged(thm, seeds, **change))
+@pytest.mark.parametrize("examples", [4, pytest.param(8, marks=pytest.mark.slow)])
+def test_corners_meet(examples):
+    @settings(max_examples=examples, deadline=None)
+    @given(
+        st.sampled_from([t for t in CLOSED if t.variant.startswith("corrected")]),
+        st.lists(st.sampled_from(sorted(CORNERS)), min_size=2, max_size=5),
+        st.integers(1, 3),
+    )
+    def meet(thm, chosen, seeds):
+        change = {}
+        for name in chosen:
+            change |= CORNERS[name]
+        check(thm, judged(thm, seeds, **change))
+
+    meet()
 
 
 @pytest.mark.slow
@@ -143,7 +147,8 @@ def test_most_corners_are_judged_and_not_set_aside():
     assert aside == {("dfedsgpsm.theorem_1 corrected_any_step", "m=1"), *patient}
 
 
-@pytest.mark.parametrize("corner", [pytest.param("m=1", marks=pytest.mark.slow), "all"])
+@pytest.mark.slow
+@pytest.mark.parametrize("corner", ["m=1", "all"])
 def test_the_report_of_a_corner_is_written_without_complaint(
     corner, tmp_path, monkeypatch
 ):

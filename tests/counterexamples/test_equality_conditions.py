@@ -11,9 +11,10 @@ T, L, ETA, GAP, RHO = (SYMBOL[name] for name in ("T", "L", "eta", "f0_gap", "rho
 DESCENT = (SMALL_STEPS, NO_NOISE, COMPLETE)
 
 
+@pytest.mark.parametrize("candidates", [80, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize(("count", "value"), [("T", 5), ("K", 1), ("m", 2)])
-def test_falsify_searches_statements_that_fix_a_count(count, value):
+def test_falsify_searches_statements_that_fix_a_count(count, value, candidates):
     """Gradient descent: mean ||grad f||^2 <= 2 f0_gap/(eta T), and with eta K."""
     fixed = comparison_conditions(count, SYMBOL[count], "==", sp.Integer(value))
     bound = 2 * GAP / (ETA * (value if count == "T" else T))
@@ -25,7 +26,7 @@ def test_falsify_searches_statements_that_fix_a_count(count, value):
         conditions=(*DESCENT, *fixed, *(one_step if count != "K" else ())),
         common_start=True,
     )
-    found = dfl.falsify(theorem, candidates=200)
+    found = dfl.falsify(theorem, candidates=candidates)
     assert not found.violated
     assert 0.5 < found.ratio <= 1
     assert found.instance.algorithm.K == 1

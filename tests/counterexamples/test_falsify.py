@@ -122,6 +122,7 @@ def test_the_task_and_the_batch_are_one_problem(seed, kind):
 # -- the search
 
 
+@pytest.mark.slow  # quickly: in test_statement_pairs.py and cli/test_falsify.py
 @pytest.mark.parametrize(
     "key",
     [
@@ -248,6 +249,7 @@ def test_a_halved_corollary_is_refuted_at_its_horizon():
     assert found.certificate.core["T"] == found.instance.rounds
 
 
+@pytest.mark.slow  # quickly: in test_falsify_search.py
 def test_a_search_keeps_its_budget_up_to_one_generation_and_the_confirmation():
     started = time.monotonic()
     found = falsify("dfedsgpsm.theorem_1", "corrected", seconds=0.2, enough=np.inf)

@@ -53,13 +53,13 @@ def drawn(theorem, family, n, seed=0):
 
 
 @pytest.mark.drawn(1)
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("key", "variant"),
     [*STATEMENTS[:-1], pytest.param(*STATEMENTS[-1], marks=pytest.mark.slow)],
 )  # quickly, on two blocks: of the ratio, below
 def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant, every):
-    """For every third family in the quick case."""
+    """For every fifth family in the quick case."""
     theorem, seen = dfl.bounds.get(key, variant), 0
     for family in search_spaces(theorem)[::every]:
         batch = dataclasses.replace(
@@ -79,7 +79,7 @@ def test_every_candidate_runs_as_it_does_alone_in_the_core(key, variant, every):
                     data[: len(expected), index] / scale, expected / scale, atol=1e-8
                 )
             seen += 1
-    assert seen >= 20
+    assert seen >= (20 if every == 1 else 8)
 
 
 def test_both_gradients_of_a_sam_step_see_the_same_minibatch_and_variances_are_those_of_every_outcome():

@@ -209,6 +209,7 @@ eta = "1/(L*sqrt(K*T))"
 NOISE_ALONE = {"T": 16.0, "K": 2.0, "m": 2.0, "gap": 2.0, "L": 0.5, "sigma": 300.0}
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("formula", "parameter"),
@@ -366,6 +367,7 @@ def test_momentum_near_1_with_one_step_is_no_longer_a_step_than_without():
     }
 
 
+@pytest.mark.slow
 def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
     """The 1/T of a term without a constant competes with a 1/sqrt(T) that is 10^7 times
     smaller.
@@ -388,6 +390,7 @@ def test_a_term_that_gives_way_only_at_enormous_horizons_has_not_set_in():
     assert not found.grows
 
 
+@pytest.mark.slow
 def test_growth_in_a_constant_of_the_problem_is_no_divergence():
     theorem, member = (
         dfl.bounds.get("dfedsam.corollary_4_6", "printed"),

@@ -417,14 +417,17 @@ def test_versions_are_planted_by_rule_and_each_is_another_statement():
         ), name
 
 
-def test_a_moved_exponent_keeps_the_unit_and_one_for_each_quantity_of_a_term_is_planted():
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_moved_exponent_keeps_the_unit_and_one_for_each_quantity_of_a_term_is_planted(
+    every,
+):
     moved = {
         at: false_by_place
         for at, false_by_place in every_planted().items()
         if at[2].startswith("one more power of ")
     }
     assert len(moved) >= 180
-    for (_, _, name), (theorem, false) in moved.items():
+    for (_, _, name), (theorem, false) in list(moved.items())[::every]:
         assert not list(check_units(false)), name
         (term,) = (
             term for term in theorem.parts if theorem.parts[term] != false.parts[term]
@@ -573,7 +576,7 @@ def test_biased_client_without_smooth_samples_violates_the_bound(key):
     assert left / false.evaluate(**{n: at[n] for n in false.needs}) > 10
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.slow)])
 def test_one_more_power_makes_its_term_smaller_somewhere_and_mostly_where_a_count_is_large(
     every,
 ):

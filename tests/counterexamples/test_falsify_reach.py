@@ -104,10 +104,11 @@ def contracting(W):
     return None if W.min() >= 0.1 else "a weight is below 0.1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scope",
     [
-        pytest.param({}, marks=pytest.mark.slow, id="dpsgd"),
+        pytest.param({}, id="dpsgd"),
         pytest.param({"network": contracting}, id="own law"),
     ],
 )

@@ -34,7 +34,7 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [20, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("two_blocks", [False, True])
 def test_candidates_have_each_quantity_or_the_statement_is_refused(two_blocks, every):
@@ -53,6 +53,7 @@ def test_candidates_have_each_quantity_or_the_statement_is_refused(two_blocks, e
     assert searched >= OWN[two_blocks]
 
 
+@pytest.mark.slow
 def test_exact_gradients_of_two_blocks_are_searched():
     """The noise of a client is that of its two blocks together."""
     s = SYMBOL

@@ -284,6 +284,7 @@ def test_verify_rejects_other_instances_in_one_line(change, words):
         verify_rationally(trap(**change), CORRECTED)
 
 
+@pytest.mark.slow  # quickly: in test_architecture.py
 def test_the_verifier_does_not_import_torch():
     code = (
         "import sys, dfltheory.counterexamples.rational; sys.exit('torch' in"

@@ -21,7 +21,7 @@ def budgets():
     for file in FILES:
         yield pytest.param(file, 1500, marks=pytest.mark.slow, id=file.stem)
         if file.stem in QUICK:
-            yield pytest.param(file, 300, id=f"{file.stem}, few candidates")
+            yield pytest.param(file, 150, id=f"{file.stem}, few candidates")
 
 
 def test_pairs_state_different_claims_and_justify_the_true_one():

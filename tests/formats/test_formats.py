@@ -65,6 +65,7 @@ def test_checkpoint_of_a_version_is_resumed_or_rejected_by_name(folder, tmp_path
         assert str(file) in message
 
 
+@pytest.mark.drawn(1)
 def test_counterexample_of_a_version_is_replayed(folder):
     finding = replay(folder / "counterexample.json")
     assert finding.violated

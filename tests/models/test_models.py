@@ -82,6 +82,7 @@ def test_parameter_counts_equal_formulas_of_the_architectures():
     assert count(models.vgg11(classes=100)) == vgg11_count(100)
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", ["mnist_2nn", "cifar_cnn", "vgg11", "resnet18"])
 def test_output_of_an_example_does_not_depend_on_its_batch(name):
     shape = (1, 28, 28) if name == "mnist_2nn" else (3, 32, 32)

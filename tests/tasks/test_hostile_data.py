@@ -112,7 +112,7 @@ IDX = {
 }
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", IDX)
 def test_idx_files(tmp_path, name):
     content, words = IDX[name]

@@ -341,19 +341,26 @@ def test_digits_are_bundled():
     assert (np.bincount(found.test_y) * 4 - counts < 4).all()
 
 
-@pytest.mark.drawn(1)
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "shape", "mean", "deviation", "first"),
     [
         ("mnist", (60000, 1, 28, 28), [0.1307], [0.3081], 5),
-        ("fashion_mnist", (60000, 1, 28, 28), [0.2860], [0.3530], 9),
-        (
+        pytest.param(
+            "fashion_mnist",
+            (60000, 1, 28, 28),
+            [0.2860],
+            [0.3530],
+            9,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "cifar10",
             (50000, 3, 32, 32),
             [0.4914, 0.4822, 0.4465],
             [0.2470, 0.2435, 0.2616],
             6,
+            marks=pytest.mark.slow,
         ),
     ],
 )

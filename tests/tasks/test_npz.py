@@ -146,7 +146,7 @@ def test_what_is_no_network_is_refused(place, model, words):
         tasks.get("npz", data="good.npz", model=model)
 
 
-def test_the_command_line_trains_and_validates_on_it(place, capsys):
+def test_the_command_line_trains_on_it(place, capsys):
     np.savez("good.npz", X=X, y=y, client=np.arange(60) % 4)
     line = [
         "train",
@@ -160,6 +160,14 @@ def test_the_command_line_trains_and_validates_on_it(place, capsys):
     ]
     assert cli.run(line) == 0
     assert '"m": 4' in capsys.readouterr().out
+    assert cli.run(["train", "--data", "good.npz", "--m", "3"]) == 2
+    assert "has 4 clients" in capsys.readouterr().err
+    assert cli.run(["train", "--data", "good.npz", "--task", "quadratic"]) == 2
+
+
+@pytest.mark.slow
+def test_the_command_line_validates_on_it(place):
+    np.savez("good.npz", X=X, y=y, client=np.arange(60) % 4)
     assert (
         cli.run(
             [
@@ -173,9 +181,6 @@ def test_the_command_line_trains_and_validates_on_it(place, capsys):
         )
         == 0
     )
-    assert cli.run(["train", "--data", "good.npz", "--m", "3"]) == 2
-    assert "has 4 clients" in capsys.readouterr().err
-    assert cli.run(["train", "--data", "good.npz", "--task", "quadratic"]) == 2
 
 
 def test_a_document_says_it_too_from_its_own_place_and_runs_no_code_unasked(

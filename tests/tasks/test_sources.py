@@ -168,6 +168,7 @@ def test_one_data_set_is_divided_by_its_labels():
     assert own.client_accuracy(torch.zeros(1, 3, own.d)).shape == (1, 3)
 
 
+@pytest.mark.slow  # quickly: in test_compare.py
 def test_constants_can_be_estimated_so_that_a_run_can_be_compared():
     module = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3))
     task = tasks.supervised_from(
@@ -353,6 +354,7 @@ def test_one_local_step_is_fedavgs_weighted_average():
     np.testing.assert_allclose(run.x[0].mean(0), x, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_gossip_reaches_the_minimizer_of_the_weighted_mean():
     """With or without gradient tracking, plain averaging minimizes f, which contains
     the weights.

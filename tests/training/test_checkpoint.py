@@ -78,7 +78,7 @@ can be resumed.
 """
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("every", [1, 2])
 @pytest.mark.parametrize("name", [*KINDS, "dispfl", "ltadmm"])
 def test_an_interrupted_run_goes_on(name, every, tmp_path):

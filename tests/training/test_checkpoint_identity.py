@@ -208,7 +208,7 @@ def run(checkpoint, changes):
     return train(task=task(), checkpoint=checkpoint, **arguments)
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", CHANGES)
 def test_changed_run_is_rejected_with_the_name_of_the_change(name, tmp_path, caplog):
     change, path = CHANGES[name], tmp_path / "c"

@@ -181,6 +181,7 @@ ARRAYS_OF_A_HISTORY = [
 ]
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", ARRAYS_OF_A_HISTORY)
 def test_history_with_an_impossible_array_is_rejected(name, tmp_path):
     tensors, document = run()._content()
@@ -196,6 +197,7 @@ def test_history_with_an_impossible_array_is_rejected(name, tmp_path):
             History.load(path)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["state/x", "measure/loss", "measure/consensus"])
 def test_checkpoint_with_an_impossible_array_is_rejected(name, tmp_path):
     path = saved("checkpoint", tmp_path / "file")

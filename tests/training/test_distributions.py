@@ -25,7 +25,8 @@ def final_models(algorithm, task, topology, rounds, seeds=SEEDS):
     ).x
 
 
-def test_noisy_quadratics_have_the_mean_and_covariance_of_the_linear_recursion():
+@pytest.mark.parametrize("seeds", [2000, pytest.param(SEEDS, marks=pytest.mark.slow)])
+def test_noisy_quadratics_have_the_mean_and_covariance_of_the_linear_recursion(seeds):
     m, d, K, T, eta, sigma = 3, 2, 3, 4, 0.2, 0.7
     rng = np.random.default_rng(0)
     curvatures, minimizers = rng.uniform(0.5, 2, (m, d)), rng.normal(size=(m, d))
@@ -33,7 +34,7 @@ def test_noisy_quadratics_have_the_mean_and_covariance_of_the_linear_recursion()
     algorithm = alg.DFedAvg(eta=eta, K=K)
     noisy = tasks.Quadratic.diagonal(curvatures, minimizers, sigma)
     exact = tasks.Quadratic.diagonal(curvatures, minimizers)
-    models = final_models(algorithm, noisy, W, T)
+    models = final_models(algorithm, noisy, W, T, seeds)
     mean = final_models(algorithm, exact, W, T, seeds=1)[0]
     covariance = np.zeros((m * d, m * d))
     for j in range(d):
@@ -43,12 +44,12 @@ def test_noisy_quadratics_have_the_mean_and_covariance_of_the_linear_recursion()
                 C = step @ C @ step + eta**2 * sigma**2 / d * np.eye(m)
             C = W @ C @ W.T
         covariance[j::d, j::d] = C
-    flat = models.reshape(SEEDS, -1)
+    flat = models.reshape(seeds, -1)
     variances = np.diag(covariance)
-    errors = (flat.mean(0) - mean.reshape(-1)) / np.sqrt(variances / SEEDS)
+    errors = (flat.mean(0) - mean.reshape(-1)) / np.sqrt(variances / seeds)
     assert np.abs(errors).max() < DEVIATIONS
     # the variance of a sample covariance of normal variables
-    spread = np.sqrt((np.outer(variances, variances) + covariance**2) / SEEDS)
+    spread = np.sqrt((np.outer(variances, variances) + covariance**2) / seeds)
     assert np.abs((np.cov(flat.T) - covariance) / spread).max() < DEVIATIONS
     whitened = np.linalg.solve(
         np.linalg.cholesky(covariance), (flat - mean.reshape(-1)).T

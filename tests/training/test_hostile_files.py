@@ -109,7 +109,7 @@ def forged(raw, step):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("step", [9, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [30, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["history", "checkpoint"])
 def test_histories_and_checkpoints(tmp_path, kind, step):
     good, file = tmp_path / "good", tmp_path / "sent.safetensors"
@@ -171,7 +171,7 @@ EXPERIMENTS = {
 } | {f"bomb {n}.json": bomb for n, bomb in enumerate(BOMBS)}
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiment_files(tmp_path, name):
     (tmp_path / name).write_text(EXPERIMENTS[name])

@@ -253,6 +253,7 @@ def test_the_bits_of_a_deterministic_run_do_not_depend_on_threads():
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow  # quickly: in test_contract.py
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("case", determinism.CASES, ids="-".join)
 def test_seeds_alone_and_clients_in_chunks_have_the_bits_of_all_at_once(case):

@@ -85,6 +85,7 @@ def literal_loss(task, i, x, X, y):
     )
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("strategy", ["auto", "batched", "loop"])
 def test_every_strategy_gives_every_clients_gradient(case, strategy):

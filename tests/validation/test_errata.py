@@ -390,6 +390,7 @@ def test_the_audit_page_starts_with_the_papers_that_have_errors():
     assert "`dfltheory audit dfedsam.theorem_4_5 --variant printed`" in text
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("first", "shown"), [(316.0, "316"), (float("inf"), "none up to 10^15")]
 )

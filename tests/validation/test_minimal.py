@@ -20,6 +20,7 @@ REGIONS = [region for paper in PAPERS for region in unrefuted_regions(paper)]
 ROUNDING = 1e-9
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.claim)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_smallest_corrected_variant_is_within_the_stated_factor(region, seed):
@@ -59,6 +60,7 @@ def test_print_outside_of_its_region_is_exceeded():
     assert excess(outside).of_variants["corrected"] > 10
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.claim)
 def test_a_larger_correction_is_noticed(region, monkeypatch):
     larger = [

@@ -34,6 +34,7 @@ def test_predictors_are_those_of_the_networks(rows):
         assert row.neighbors == pytest.approx(inverse / 16, rel=1e-9)
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("network", ["ring", "star"])
 def test_errors_from_heterogeneity_are_measured_again(rows, network):
     (row,) = (row for row in rows if row.network == network)

@@ -30,8 +30,10 @@ def problems(paper):
     return {place: problem for place, problem in given.items() if problem is not None}
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize(
+    "paper",
+    [pytest.param(p, marks=[pytest.mark.slow] * (p != "dfedsgpsm")) for p in PAPERS],
+)
 def test_every_refuted_line_is_false_at_its_witness(paper):
     lines = refuted_lines(paper)
     evaluations = [lines.evaluate(place) for place in lines.by_place]
@@ -41,7 +43,7 @@ def test_every_refuted_line_is_false_at_its_witness(paper):
 NUMBERS = re.compile(r"the left side is (\S+), the right side (\S+?)(?: |$)")
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_sides_are_those_of_the_archived_examination(paper):
     """The archived values are from another implementation, with random problems."""

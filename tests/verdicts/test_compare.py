@@ -211,12 +211,13 @@ def test_not_applicable_verdict_gives_its_reason(changes, words):
     assert np.isnan(verdict.ratio)
 
 
-def test_compare_reports_not_applicable_for_another_network():
+@pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_compare_reports_not_applicable_for_another_network(rounds):
     task = dfl.tasks.quadratic(m=4, d=2, sigma=0.0, zeta=0.1, seed=1)
     alg = DFedSAM(eta=0.01, K=5)
 
     def run_on(topology, **options):
-        return dfl.train(alg, task, topology, rounds=200, **options)
+        return dfl.train(alg, task, topology, rounds=rounds, **options)
 
     ring = dfl.graphs.metropolis(dfl.graphs.ring(4))
     assert compare(run_on(ring), KEY).kind != "not applicable"

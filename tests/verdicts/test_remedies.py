@@ -207,6 +207,7 @@ def test_condition_on_the_problem_says_so_and_names_a_covered_problem():
     assert "identical" not in after.reason
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("kind", OBSTACLE_KINDS)
 @pytest.mark.parametrize("stated", [False, True])
 def test_no_obstacle_is_left_without_a_remedy_or_the_statement_that_nothing_helps(

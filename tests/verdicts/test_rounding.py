@@ -58,7 +58,7 @@ def accused(name, seeds, longest):
     return wrong
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_compare_accuses_no_identity(name):
     """Tests 9 runs with 5 starts of each identity, 540 cases in all."""
@@ -96,7 +96,7 @@ def scaled(theorem, share):
     )
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "name",
     [

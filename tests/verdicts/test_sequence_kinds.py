@@ -126,20 +126,22 @@ def test_compare_does_not_apply_the_corrected_bound_to_one_draw_for_each_round()
     assert dfl.compare(run, wide).kind != "not applicable"
 
 
+@pytest.mark.slow
 def test_compare_applies_the_corrected_bound_to_fresh_draws_and_it_holds():
     run = rare_run(RARE, rounds=15, Q=100)
     verdict = dfl.compare(run, bounds.get(*THEOREM), f0_gap=1e-3)
     assert verdict.kind == "holds", verdict.reason
 
 
-def test_with_one_gossip_step_both_kinds_of_draws_are_one():
+@pytest.mark.parametrize("rounds", [6, pytest.param(30, marks=pytest.mark.slow)])
+def test_with_one_gossip_step_both_kinds_of_draws_are_one(rounds):
     pair = graphs.RandomMatching(3)
     task = dfl.tasks.get("quadratic", m=3, d=2, hessians="common", sigma=0.0)
     for network in (pair, OnePerRound(pair)):
         for steps, applies in ((1, True), (2, network is pair)):
             algorithm = DFedSAM(eta=0.01, K=1, rho=0.0, Q=steps)
             run = dfl.train(
-                algorithm, task, network, rounds=30, seeds=3, progress=False
+                algorithm, task, network, rounds=rounds, seeds=3, progress=False
             )
             verdict = dfl.compare(
                 run, bounds.get(*THEOREM), sigma_g=task.constants.sigma_g

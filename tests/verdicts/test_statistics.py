@@ -344,12 +344,12 @@ def test_bad_input_is_refused(data, confidence, words):
 
 
 def few_and_many(cases, quick):
-    """Return (case, trials): 300 for the ``quick`` cases, and 1200 for all in the slow
+    """Return (case, trials): 150 for the ``quick`` cases, and 1200 for all in the slow
     suite.
     """
     many = [pytest.param(case, 1200, marks=pytest.mark.slow) for case in cases]
     return pytest.mark.parametrize(
-        ("case", "trials"), [*((case, 300) for case in quick), *many]
+        ("case", "trials"), [*((case, 150) for case in quick), *many]
     )
 
 
@@ -433,11 +433,12 @@ def test_coverage_where_rounds_are_equal(case, trials):
     assert (0.004 if trials > 1000 else 0.0) < high <= at_most(worst, trials)
 
 
-def test_limits_of_student_fail_the_minimum():
+@pytest.mark.parametrize("trials", [40, pytest.param(100, marks=pytest.mark.slow)])
+def test_limits_of_student_fail_the_minimum(trials):
     # squared norms in two dimensions, independent rounds of one expectation: SGD that
     # has settled
     rng = np.random.default_rng(3)
-    data = [(rng.normal(size=(16, 200, 2)) ** 2).mean(-1) for _ in range(100)]
+    data = [(rng.normal(size=(16, 200, 2)) ** 2).mean(-1) for _ in range(trials)]
     claims = np.mean([min_interval(d, 0.95).high < 1 for d in data])
     students = np.mean(
         [np.min(d.mean(axis=0) + half_widths(d, 0.025 / 200)) < 1 for d in data]

@@ -130,7 +130,7 @@ def check_settings(theorem, settings):
     return tested
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "theorem", statements(), ids=lambda theorem: f"{theorem.key}:{theorem.variant}"
 )
@@ -138,6 +138,7 @@ def test_suggestion_put_into_the_document_makes_the_theorem_apply(theorem):
     check_settings(theorem, SETTINGS_EACH)
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     ("key", "variant"),

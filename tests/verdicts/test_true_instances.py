@@ -350,7 +350,7 @@ def finds_what_the_power_curve_promises(numbers):
     return found.sum(), promised.sum(), len(found)
 
 
-@pytest.mark.parametrize("number", [8, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [5, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_no_true_instance_is_called_violated(number):
     print(count_kinds_without_violation(range(number)))
 
@@ -358,10 +358,10 @@ def test_no_true_instance_is_called_violated(number):
 @pytest.mark.parametrize(
     "numbers",
     [
-        pytest.param((2, 3, 4, 6, 10, 13), id="few"),
+        pytest.param((2, 4, 6, 10), id="few"),
         pytest.param(range(MANY // 10), id="many", marks=pytest.mark.slow),
     ],
 )
 def test_planted_false_bounds_are_found_as_often_as_promised(numbers):
-    """Of the few, four are promised and the others are not."""
+    """Of the few, two are promised and the others are not."""
     print(finds_what_the_power_curve_promises(numbers))
