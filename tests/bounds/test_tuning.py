@@ -173,7 +173,7 @@ def test_rate_of_dfedadmm_as_printed_has_the_square_root_of_K_above():
     [
         (KEY, "printed"),
         pytest.param(KEY, "corrected", marks=pytest.mark.slow),
-        ("dfedsgpsm.theorem_1", "printed"),
+        pytest.param("dfedsgpsm.theorem_1", "printed", marks=pytest.mark.slow),
     ],
 )
 def test_rates_agree_with_numbers(key, variant):

@@ -305,6 +305,7 @@ def test_left_side_has_one_meaning(first, lines_after):
 # -- statements whose scope or relation the proof is not about
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["lower bound", "definition"])
 def test_a_proof_gives_an_upper_bound(kind):
     script = proved.known("dfedsgpsm.theorem_1:corrected")
@@ -361,13 +362,16 @@ def test_smooth_samples_are_granted_by_the_scope_too():
     assert missing.startswith("the proof uses what is not assumed: F_i(.; xi)")
 
 
-def test_a_window_of_rounds_is_not_one_round():
+@pytest.mark.parametrize("windows", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_window_of_rounds_is_not_one_round(windows):
     script = proved.known("dfedsgpsm.theorem_1:corrected_windows")
     theorem = registry.get(*script.claim.split(":"))
     one = {s.GLOSSARY["window"].symbol: 1}
     wrong = replace(theorem, parts={n: p.subs(one) for n, p in theorem.parts.items()})
     assert "windows" in wrong.scope.sequence
-    assert not comparison.check(wrong, script).proved
+    if windows:
+        assert not comparison.check(wrong, script).proved
+        return
     others = tuple(kind for kind in wrong.scope.sequence if kind != "windows")
     right = replace(wrong, scope=replace(wrong.scope, sequence=others))
     assert comparison.check(right, script).proved
