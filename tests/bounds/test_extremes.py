@@ -298,8 +298,18 @@ def test_larger_order_than_that_of_the_simpler_algorithm_is_a_note():
     assert "it keeps sigma_l / (T^(1/4))" in finding.message
 
 
-def test_the_theorem_with_sam_at_rho_zero_against_the_one_without():
-    for variant in ("corrected", "corrected_different_steps", "corrected_same_round"):
+@pytest.mark.parametrize(
+    "variants",
+    [
+        ("corrected",),
+        pytest.param(
+            ("corrected_different_steps", "corrected_same_round"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_the_theorem_with_sam_at_rho_zero_against_the_one_without(variants):
+    for variant in variants:
         (finding,) = check_simpler(bounds.get("dfedmdc.theorem_2", variant))
         assert (
             finding.message

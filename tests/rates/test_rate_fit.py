@@ -227,14 +227,24 @@ def test_a_logarithm_does_not_change_an_exponent_in_another_quantity():
     assert found.verdict == "consistent"
 
 
-def test_the_start_falls_as_the_optimization_term_and_never_refutes_it_on_the_way():
+@pytest.mark.parametrize(
+    ("horizons", "far"),
+    [
+        ([10, 20, 40, 80], False),
+        pytest.param([100, 400, 1600, 6400], False, marks=pytest.mark.slow),
+        pytest.param([1e8, 1e9, 1e10, 1e11], True, marks=pytest.mark.slow),
+    ],
+)
+def test_the_start_falls_as_the_optimization_term_and_never_refutes_it_on_the_way(
+    horizons, far
+):
     experiment = clients(COROLLARY, T=100, f0_gap=1.0, m=2)
-    for horizons in ([10, 20, 40, 80], [100, 400, 1600, 6400], [1e8, 1e9, 1e10, 1e11]):
-        found = rate_fit(KEY, experiment, "T", horizons, variant="corrected")
-        assert found.predicted == -0.5
-        assert found.verdict != "worse"
-    assert found.verdict == "consistent"
-    assert found.exponent.estimate == pytest.approx(-0.5, abs=1e-3)
+    found = rate_fit(KEY, experiment, "T", horizons, variant="corrected")
+    assert found.predicted == -0.5
+    assert found.verdict != "worse"
+    if far:
+        assert found.verdict == "consistent"
+        assert found.exponent.estimate == pytest.approx(-0.5, abs=1e-3)
 
 
 @pytest.mark.slow
