@@ -97,7 +97,7 @@ of papers without errata.
 """
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("key", "variant"), SOUND)
 def test_no_false_alarm_on_what_is_right(key, variant):
     assert errors(audit_statement(LARGER.get(key, variant))) == []

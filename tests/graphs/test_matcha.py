@@ -84,7 +84,7 @@ def test_lambda_is_that_of_all_rounds_weighed_and_no_alpha_gives_less(graph, bud
     )
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("budget", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize(
     "graph", [graphs.star(6), graphs.two_cliques(8), graphs.binary_tree(7)], ids=str

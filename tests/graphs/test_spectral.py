@@ -310,8 +310,11 @@ def test_disconnected_matrices_have_no_gap():
     assert graphs.spectral_gap(np.eye(1)) == 1
 
 
-def test_extremes_of_laplacians_and_matrices():
-    for graph in (graphs.star(30), graphs.path(900), graphs.random_regular(700, 3)):
+@pytest.mark.parametrize(
+    "further", [(), pytest.param((graphs.path(900),), marks=pytest.mark.slow)]
+)
+def test_extremes_of_laplacians_and_matrices(further):
+    for graph in (graphs.star(30), graphs.random_regular(700, 3), *further):
         L = (
             nx.laplacian_matrix(graph, nodelist=range(len(graph)))
             .toarray()
