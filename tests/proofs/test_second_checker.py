@@ -223,9 +223,8 @@ def unlike(claim, count, seed):
     return [m.lines[m.place] for m in passed if not equivalent(m, text)]
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(14, marks=pytest.mark.slow)])
-def test_changed_proofs_are_rejected(count):
-    assert unlike("dfedsgpsm.theorem_1:corrected", count, 5) == []
+def test_changed_proofs_are_rejected():
+    assert unlike("dfedsgpsm.theorem_1:corrected", 14, 5) == []
 
 
 @pytest.mark.slow
