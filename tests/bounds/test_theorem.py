@@ -202,7 +202,7 @@ def test_derivative_against_a_difference():
         theorem.derivative("beta")
 
 
-def formulas(every):
+def formulas(every=1):
     """Return each formula of every n-th statement as it is rendered, shortest first."""
     from dfltheory.bounds.display import expression_latex
 
