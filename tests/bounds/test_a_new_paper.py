@@ -61,12 +61,14 @@ GOOD, MISTAKEN = (
     ("mistaken", "mistaken.theorem_1", "rho"),
 )
 REFUSED = {
+    "another key": [("broken", "strange.theorem_1", "eta")],
     "as the package's own": [("dfedsam", "dfedsam.theorem_1", "eta")],
     "as another package's": [GOOD, GOOD],
-    "another key": [("broken", "strange.theorem_1", "eta")],
 }
 """The installed papers: name, key of the theorem, and the step size in its noise term.
 """
+FURTHER = ("its theorem", "as the package's own", "as another package's")
+"""Cases of the slow suite."""
 SCRIPT = """
 import contextlib, importlib, io, json, sys
 from dfltheory.bounds import registry
@@ -118,7 +120,26 @@ def command_results(tmp_path_factory):
     """Return status, output and error of each command in a new interpreter with these
     papers installed.
     """
-    return results_of(tmp_path_factory.mktemp("site"), REFUSED, COMMANDS)
+    refused, commands = (
+        {case: x for case, x in cases.items() if case not in FURTHER}
+        for cases in (REFUSED, COMMANDS)
+    )
+    return results_of(tmp_path_factory.mktemp("site"), refused, commands)
+
+
+@pytest.fixture(scope="module")
+def further_results(tmp_path_factory):
+    """Return those of the slow cases."""
+    refused, commands = (
+        {case: x for case, x in cases.items() if case in FURTHER}
+        for cases in (REFUSED, COMMANDS)
+    )
+    return results_of(tmp_path_factory.mktemp("site"), refused, commands)
+
+
+def result(request, case):
+    fixture = "further_results" if case in FURTHER else "command_results"
+    return request.getfixturevalue(fixture)[case]
 
 
 def results_of(root, refused, commands):
@@ -171,9 +192,11 @@ def test_bound_evaluates_an_installed_paper(command_results):
     assert found["terms"] == pytest.approx({"optimization": 0.12, "noise": 2.0})
 
 
-@pytest.mark.parametrize("asked", ["its theorem", "the paper"])
-def test_audit_has_no_error_for_an_installed_paper(command_results, asked):
-    status, out, _ = command_results[asked]
+@pytest.mark.parametrize(
+    "asked", [pytest.param("its theorem", marks=pytest.mark.slow), "the paper"]
+)
+def test_audit_has_no_error_for_an_installed_paper(request, asked):
+    status, out, _ = result(request, asked)
     assert status == 0
     assert json.loads(out)["counts"]["error"] == 0
 
@@ -195,22 +218,27 @@ def test_audit_finds_the_mistake_of_an_installed_paper(command_results):
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        (
+        pytest.param(
             "as the package's own",
             "two papers are called 'dfedsam': ",
+            marks=pytest.mark.slow,
         ),
-        ("as another package's", "two papers are called 'tiny': tiny_in_"),
+        pytest.param(
+            "as another package's",
+            "two papers are called 'tiny': tiny_in_",
+            marks=pytest.mark.slow,
+        ),
         (
             "another key",
             (
-                "strange.theorem_1 (printed) is stated in broken_in_20: its key must"
+                "strange.theorem_1 (printed) is stated in broken_in_00: its key must"
                 " begin with broken."
             ),
         ),
     ],
 )
-def test_registry_rejects_an_invalid_paper_in_one_line(command_results, case, words):
-    status, out, error = command_results[case]
+def test_registry_rejects_an_invalid_paper_in_one_line(request, case, words):
+    status, out, error = result(request, case)
     assert (status, out, error.count("\n")) == (2, "", 1)
     assert error.startswith(f"dfltheory: {words}")
 

@@ -97,7 +97,7 @@ of papers without errata.
 """
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("key", "variant"), SOUND)
 def test_no_false_alarm_on_what_is_right(key, variant):
     assert errors(audit_statement(LARGER.get(key, variant))) == []
@@ -131,7 +131,7 @@ COVERED, COVERING = "B^2 / (T delta)", "B^2 C^2 / ((1 - alpha)^2 (1 - q)^2 T)"
     [
         ("cited", 2, set()),
         pytest.param("computed", 2, {COVERED}, marks=pytest.mark.slow),
-        ("cited", 0, {COVERING}),
+        pytest.param("cited", 0, {COVERING}, marks=pytest.mark.slow),
     ],
 )
 def test_a_corollary_is_not_accused_of_a_term_that_cited_constants_cover(
@@ -156,9 +156,12 @@ def test_unknown_checks_are_refused():
         audited("dfedsam.lemma_D3", checks=("unit",))
 
 
-def test_a_theorem_that_is_not_registered():
+@pytest.mark.parametrize(
+    "checks", [("monotone", "units"), pytest.param((), marks=pytest.mark.slow)]
+)
+def test_a_theorem_that_is_not_registered(checks):
     mine = replace(GOOD, key="mine.theorem_1", variant="mine")
-    found = audited(mine)
+    found = audited(mine, checks=checks)
     assert errors(found) == []
     assert {f.command for f in found if f.check == "monotone"} == {
         "dfltheory.audit(theorem, checks=('monotone',))"
@@ -489,9 +492,14 @@ def test_variants_that_disagree():
     assert finding.severity == "note"
 
 
-def test_orders_that_disagree():
+@pytest.mark.slow
+def test_an_order_agrees_with_itself():
     claim = LARGER.get("dfedsam.corollary_4_8")
     assert list(compare_orders(claim, claim)) == []
+
+
+def test_orders_that_disagree():
+    claim = LARGER.get("dfedsam.corollary_4_8")
     lost = replace(claim, parts={n: p for n, p in claim.parts.items() if n != "drift"})
     assert {f.correction for f in compare_orders(lost, claim)} == {
         "add K beta^2 / (T)",
@@ -499,12 +507,18 @@ def test_orders_that_disagree():
     }
 
 
-def test_constants_that_an_order_hides_are_no_disagreement():
-    for key in ("dfedsam.corollary_4_6", "dfedsam.corollary_4_8"):
-        found = audited(key, "printed", ("agreement",))
-        assert found
-        assert errors(found) == []
-    claim = LARGER.get("dfedsam.corollary_4_8")
+@pytest.mark.parametrize(
+    "key",
+    [
+        "dfedsam.corollary_4_6",
+        pytest.param("dfedsam.corollary_4_8", marks=pytest.mark.slow),
+    ],
+)
+def test_constants_that_an_order_hides_are_no_disagreement(key):
+    found = audited(key, "printed", ("agreement",))
+    assert found
+    assert errors(found) == []
+    claim = LARGER.get(key)
     slower = replace(
         claim, parts={**claim.parts, "more": s.rho0**2 / s.T ** sp.Rational(1, 4)}
     )
@@ -553,6 +567,7 @@ def test_a_definition_that_is_0_up_to_rounding_has_its_declared_sign():
 # -- corollaries
 
 
+@pytest.mark.slow
 def test_a_claimed_rate_that_lost_a_term():
     claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     assert errors(compare_rate(claim, GOOD)) == []
@@ -560,6 +575,10 @@ def test_a_claimed_rate_that_lost_a_term():
         claim, parts={n: p for n, p in claim.parts.items() if n != "consensus"}
     )
     assert any("lam**Q" in f.message for f in errors(compare_rate(lost, GOOD)))
+
+
+def test_exponents_of_a_faster_rate_are_corrected():
+    claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     faster = replace(
         claim, parts={**claim.parts, "optimization": s.L * s.f0_gap / (s.K * s.T)}
     )
@@ -567,10 +586,15 @@ def test_a_claimed_rate_that_lost_a_term():
     assert "K^-1 should be K^(-1/2) and T^-1 should be T^(-1/2)" in finding.message
 
 
-def test_a_claim_is_read_under_its_own_conditions():
+@pytest.mark.slow
+def test_a_rate_of_a_larger_order_is_no_error():
     claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     faster = replace(claim, parts={**claim.parts, "optimization": s.L * s.f0_gap / s.K})
     assert errors(compare_rate(faster, GOOD)) == []
+
+
+def test_a_claim_is_read_under_its_own_conditions():
+    claim = LARGER.get("dfedsam.corollary_4_6", "corrected")
     lost = {
         **claim.parts,
         "optimization": s.L * s.f0_gap * s.sigma_l / (s.B * sp.sqrt(s.K * s.T)),
@@ -631,9 +655,15 @@ def test_terms_of_a_theorem_are_no_larger_than_the_theorem():
         assert float(product.subs({names[n]: v for n, v in values.items()})) < total
 
 
-@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
-    "term", [None, "optimization", "noise", "drift", "heterogeneity"]
+    "term",
+    [
+        None,
+        *(
+            pytest.param(term, marks=pytest.mark.slow)
+            for term in ("optimization", "noise", "drift", "heterogeneity")
+        ),
+    ],
 )
 def test_a_schedule_that_is_the_least_of_some_is_judged_in_the_case_of_each(term):
     """1/Min is the largest of the inverses, so each of them must be covered; c Min is
@@ -647,14 +677,15 @@ def test_a_schedule_that_is_the_least_of_some_is_judged_in_the_case_of_each(term
         if f.place == "rate"
     ]
     assert [f.severity for f in found] == ["error"] * bool(term)
+
+
+@pytest.mark.slow
+def test_under_the_longest_of_some_steps_a_rate_is_an_error():
+    claim = LARGER.get("wang2021.tuned")
     # under which the noise is not small
     longest = {"eta": sp.Max(*claim.schedule["eta"].args)}
-    assert (
-        any(
-            f.place == "rate" for f in check_corollary(replace(claim, schedule=longest))
-        )
-        is True
-    )
+    found = check_corollary(replace(claim, schedule=longest))
+    assert any(f.place == "rate" for f in found)
 
 
 def test_from_which_round_on_a_schedule_applies():

@@ -129,7 +129,7 @@ def test_the_reciprocal_of_a_reciprocal_is_the_sum_itself():
 # -- statements: what does not count
 
 
-@pytest.mark.drawn(20)
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
 def test_hash_survives_prose_order_names_and_the_file(theorem):
     digest = statement_hash(theorem)
@@ -329,6 +329,7 @@ def test_a_single_change_of_a_formula_or_condition_changes_the_hash(data):
     assert statement_hash(changed) != digest
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_changed_number_within_a_formula_changes_the_hash(data):
     theorem = data.draw(st.sampled_from(EXPLICIT))

@@ -73,7 +73,7 @@ def test_admissible_points_satisfy_every_condition_and_points_outside_were_drawn
 # -- satisfiable
 
 
-@pytest.mark.drawn(12)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("key", "variant"),
     [

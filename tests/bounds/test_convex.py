@@ -80,6 +80,7 @@ def steps(case, eta, H, T):
     return np.array(path)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("H", [1, 3, 8])
 @pytest.mark.parametrize("seed", range(4))
 def test_local_gradient_descent_keeps_theorem_1_and_what_is_printed_of_it(seed, H):
@@ -169,7 +170,7 @@ def test_khaled_theorem_covers_only_convex_local_gradient_descent(algorithm, mor
     assert re.search(why, found.reason)
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize(
     "key",
@@ -311,6 +312,7 @@ def test_the_descent_of_the_mean_holds_for_all_models_and_its_noise_is_sharp(key
         assert seed % 6 or left == pytest.approx(bound, abs=1e-15)
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("number", ["3_7", "3_10", "3_12"])
 @pytest.mark.parametrize("seed", range(4))
 def test_textbooks_hold_on_gradient_descent(seed, number):

@@ -102,6 +102,7 @@ def test_covered_variants_are_those_of_the_page():
     assert len(found) == 2
 
 
+@pytest.mark.slow
 def test_variant_of_dfedadmm_with_a_larger_penalty_covers_by_the_kernel():
     """1/(1 - x) <= 2 for x = lam_admm L <= 1/2, and the other terms agree."""
     covered = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
@@ -163,7 +164,7 @@ def test_variant_of_dfedsgpsm_with_one_last_term_covers_exactly():
     ]
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("K", [1, 2, 3, 6])
 def test_mean_path_of_momentum_is_at_most_the_longest_path(K):
     """A mean of at(0), ..., at(K-1) with weights >= 0 is at most at(K-1)."""

@@ -27,7 +27,7 @@ def through_a_file(theorem):
     )
 
 
-@pytest.mark.drawn(30)
+@pytest.mark.drawn(10)
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
 def test_every_statement_of_the_registry_comes_back(theorem):
     back = through_a_file(theorem)
@@ -134,7 +134,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("most", [2, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda h: repr(h)[:20])
 def test_every_field_is_attacked_and_nothing_runs(hostile, most, monkeypatch):

@@ -33,7 +33,7 @@ def test_every_statement_has_an_independent_twin():
     assert set(TERMS) == {(t.key, t.variant) for t in STATEMENTS}
 
 
-@pytest.mark.drawn(12)
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize(("key", "variant"), named(TERMS))
 @example(seed=1950256782)  # eta within 1e-5 of lam_admm: 1 - gamma would cancel
 @given(seed=st.integers(0, 2**32))
@@ -176,7 +176,7 @@ def test_momentum_sums_of_more_steps_than_64_bits_count():
     assert np.isnan(_sums(0.5, np.array([np.inf, np.nan, -1.0]))).all()
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", sorted(NUMERIC))
 @given(seed=st.integers(0, 2**32))
 def test_numbers_of_a_definition_are_those_of_its_formula(name, seed):

@@ -107,7 +107,7 @@ def constant(c):
 NAMES = list(constant(sp.S.One))
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_inequalities_of_every_kind_are_proved(name):
     conditions, expr = constant(sp.S.One)[name]

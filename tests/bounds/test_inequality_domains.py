@@ -105,7 +105,7 @@ def test_true_inequality_in_these_ranges_is_proved(expr):
         (1 - 1 / (2 * K), True),
         pytest.param(1 - 1 / sp.sqrt(K), True, marks=pytest.mark.slow),
         pytest.param(1 / (1 + sigma), False, marks=pytest.mark.slow),
-        (s.delta, False),
+        pytest.param(s.delta, False, marks=pytest.mark.slow),
         pytest.param(1 - L, False, marks=pytest.mark.slow),
         (share_or_less, False),
     ],

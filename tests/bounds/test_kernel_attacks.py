@@ -326,7 +326,10 @@ def test_proofs_hold_with_third_party_quantities_of_the_same_names(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_proof_holds_next_to_quantities_with_the_names_of_its_symbols():
+@pytest.mark.parametrize(
+    "checks", [("units",), pytest.param(("units", "limits"), marks=pytest.mark.slow)]
+)
+def test_proof_holds_next_to_quantities_with_the_names_of_its_symbols(checks):
     """Another theorem has quantities with the names of a script's symbols; its units
     and limits are audited.
     """
@@ -345,7 +348,7 @@ def test_proof_holds_next_to_quantities_with_the_names_of_its_symbols():
         parts={**old.parts, "more": more},
         quantities=theirs,
     )
-    found = audit(mine, checks=("units", "limits"))
+    found = audit(mine, checks=checks)
     assert [f for f in found if f.severity == "error"] == []
 
 

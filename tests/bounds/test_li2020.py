@@ -110,5 +110,6 @@ def test_theorem_of_li_names_the_missing_values():
     assert all(name in reason for name in ("Gamma", "mu_each", "S2", "x_star_sq"))
 
 
+@pytest.mark.slow
 def test_the_audit_has_nothing_against_it():
     assert [f for f in audit(THEOREM) if f.severity in ("error", "warning")] == []

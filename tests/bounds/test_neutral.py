@@ -88,18 +88,22 @@ def test_theorems_with_the_same_terms_have_no_difference(key, variant, other):
     assert differences(one, other) == []
 
 
-def test_dropped_consensus_error_of_the_print_is_the_term_that_is_missing():
+@pytest.mark.parametrize(
+    "variant", ["printed", pytest.param("corrected", marks=pytest.mark.slow)]
+)
+def test_dropped_consensus_error_of_the_print_is_the_term_that_is_missing(variant):
     """Wang and Joshi have eta^2 L^2 sigma_g^2/(1 - lam)^2, the print eta^3 (E1)."""
-    printed = differences(theorem(DFEDSAM, "printed"), "wang_joshi2021.theorem_2 ")
-    corrected = differences(theorem(DFEDSAM, "corrected"), "wang_joshi2021.theorem_2 ")
-    ((_, extra, lost),) = printed
-    assert "L^3 eta^3 sigma_g^2 / ((1 - lam)^2)" in extra
-    assert lost == ["L^2 eta^2 lam sigma_g^2 / ((1 - lam)^2)"]
-    ((_, extra, _),) = corrected
-    assert not any("eta^3" in term for term in extra)
+    found = differences(theorem(DFEDSAM, variant), "wang_joshi2021.theorem_2 ")
+    ((_, extra, lost),) = found
+    if variant == "printed":
+        assert "L^3 eta^3 sigma_g^2 / ((1 - lam)^2)" in extra
+        assert lost == ["L^2 eta^2 lam sigma_g^2 / ((1 - lam)^2)"]
+    else:
+        assert not any("eta^3" in term for term in extra)
 
 
-def test_momentum_theorem_is_compared_with_dfedsam_without_sam():
+@pytest.mark.parametrize("slip", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_momentum_theorem_is_compared_with_dfedsam_without_sam(slip):
     """The case that needs rho = 0 in the other statement."""
     known = theorem(DFEDSAM, "corrected")
     alpha, rho, Q = (known.glossary[n].symbol for n in ("alpha", "rho", "Q"))
@@ -107,10 +111,12 @@ def test_momentum_theorem_is_compared_with_dfedsam_without_sam():
     parts = {n: term / (1 - alpha) for n, term in plain.items() if term != 0}
     own = of_algorithm(known, "DFedAvgM", parts=parts, definitions=(), conditions=())
     assert has_neutral(own)
-    assert differences(own, DFEDSAM) == []
+    if not slip:
+        assert differences(own, DFEDSAM) == []
+        return
     noise = next(n for n in parts if "sigma_l" in str(parts[n]))
-    slip = with_factor(own, noise, 1 / known.glossary["eta"].symbol)
-    ((place, extra, _),) = differences(slip, DFEDSAM)
+    wrong = with_factor(own, noise, 1 / known.glossary["eta"].symbol)
+    ((place, extra, _),) = differences(wrong, DFEDSAM)
     assert {"alpha = 0", "rho = 0", "Q = 1"} <= {*place.removeprefix("at ").split(", ")}
     assert extra
 

@@ -20,6 +20,7 @@ def findings(key, **changes):
     return [(f.place, f.evidence["term"]) for f in check_neutral(changed, registry)]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "key", ["dfedmdc.lemma_4", "dfedmdc.lemma_6", "dfedmdc.eq_23", "dfedsam.lemma_D6"]
 )

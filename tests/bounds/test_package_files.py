@@ -43,7 +43,7 @@ def test_defaults_are_those_of_the_models(kind):
     assert expected == DEFAULTS[kind]
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_file_is_read_as_the_models_read_it(path: Path):
     checked, plain = read_theorem_file(path), PackageFile(path)

@@ -127,6 +127,7 @@ def test_only_numbers_that_are_not_negative_are_shares(low):
     assert "lam_min" not in theorem.shares
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("range", "integer"),
     [("[0, 0.5]", False), ("[2, 3]", False), ("[2, inf)", True), ("(1, 6]", True)],

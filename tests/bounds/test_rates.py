@@ -231,7 +231,7 @@ def quick(theorem):
     return theorem.kind == "rate" or theorem.key == "dfedsam.corollary_4_6"
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "theorem",
     [

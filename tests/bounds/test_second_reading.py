@@ -436,7 +436,7 @@ CONDITIONS = {name: r.holds for name, r in READINGS.items() if r.holds is not No
 STEPS = {name: r.step for name, r in READINGS.items() if r.step is not None}
 
 
-@pytest.mark.drawn(23)
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_conditions_agree_with_the_text_on_both_sides_of_their_limits(name):
     theorem, reading = bounds.get(*name.split(":")), CONDITIONS[name]

@@ -150,7 +150,7 @@ def test_a_statement_has_one_hash_in_python_and_in_a_file():
 # -- round trips
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("theorem", STATEMENTS, ids=str)
 def test_a_written_statement_is_read_back_with_the_same_hash(theorem):
     found = written(theorem)

@@ -87,6 +87,7 @@ def growing_disagreement(aggregate):
     )
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     "theorem",
     [
@@ -219,6 +220,7 @@ def test_bound_on_late_gradients_says_more_than_one_on_the_least(aggregate):
 # -- formulas without a value somewhere
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("growth", [(1 + ETA * L) ** 2, (1 - ETA * MU) ** 2])
 def test_quotient_of_negative_numbers_is_no_error(growth):
     total = GAP * (growth ** (T + 1) - 1) / (growth - 1)

@@ -170,7 +170,7 @@ def outcome_of(claim):
     return judged.outcome
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("true", TRUE)
 def test_a_true_statement_has_no_error(true):
     assert not [f for f in dfl.audit(true()) if f.severity == "error"]

@@ -171,7 +171,7 @@ def test_rate_of_dfedadmm_as_printed_has_the_square_root_of_K_above():
 @pytest.mark.parametrize(
     ("key", "variant"),
     [
-        (KEY, "printed"),
+        pytest.param(KEY, "printed", marks=pytest.mark.slow),
         pytest.param(KEY, "corrected", marks=pytest.mark.slow),
         ("dfedsgpsm.theorem_1", "printed"),
     ],

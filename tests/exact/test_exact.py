@@ -103,6 +103,7 @@ def agree(history, totals, measures=("grad_norm_sq", "loss", "consensus")):
 START = [np.array([1.0, -2.0]), np.array([0.5, 0.25])]
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["common", "commuting", "random"])
 def test_gossip_equals_enumeration(kind):
     task, T, K, Q = tiny(kind=kind), 2, 2, 3

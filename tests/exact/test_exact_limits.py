@@ -15,7 +15,7 @@ from tests.exact.test_exact import PATH, tiny
 HALF = np.full((2, 2), 0.5)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["DFedAvgM", "DFedADMM", "DPSGD", "DFedSGPM"])
 def test_stationary_values_and_averages_of_every_kind_are_those_of_the_recursion(name):
     a = dfl.algorithms

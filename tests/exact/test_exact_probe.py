@@ -155,7 +155,7 @@ HYPERPARAMETERS = {
 }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", HYPERPARAMETERS)
 @settings(max_examples=10, deadline=None)
 @given(

@@ -49,19 +49,18 @@ def test_powers_and_permutations_pass(W, Q):
 
 
 @pytest.mark.drawn(1)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["star", "grid"])
-def test_no_false_alarm_at_m_100_000(name):
+def test_no_false_alarm_at_m_100_000(name, dtype):
     W = graphs.metropolis(graphs.topology(name, 100_000))
     # rows of 100 000 terms, summed in a different order than when created
     if name == "star":
         W = sp.csr_array(W[::-1, ::-1])
-    for dtype in (np.float32, np.float64):
-        report = check(sp.csr_array(W, dtype=dtype))
-        assert report.ok, report
+    report = check(sp.csr_array(W, dtype=dtype))
+    assert report.ok, report
     # a real violation in one of 100 000 rows is still found
-    W = W.tolil()
-    W[77_777, 77_777] += 1e-4
-    assert check(sp.csr_array(W), laws=["row sums"]).failures[0].place == "row 77777"
+    W = W + sp.csr_array(([1e-4], ([77_777], [77_777])), shape=W.shape)
+    assert check(W, laws=["row sums"]).failures[0].place == "row 77777"
 
 
 def test_tolerances_scale_with_the_length_of_a_row():

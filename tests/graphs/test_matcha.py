@@ -84,6 +84,7 @@ def test_lambda_is_that_of_all_rounds_weighed_and_no_alpha_gives_less(graph, bud
     )
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("budget", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize(
     "graph", [graphs.star(6), graphs.two_cliques(8), graphs.binary_tree(7)], ids=str
@@ -111,10 +112,15 @@ def test_the_bridge_of_two_cliques_comes_up_most():
     assert with_bridge == [int(np.argmax(sequence.p))]
 
 
-def test_rounds_come_up_as_often_as_they_should_and_chance_is_the_generators():
+@pytest.mark.parametrize(
+    ("count", "allowed"), [(150, 0.14), pytest.param(600, 0.07, marks=pytest.mark.slow)]
+)
+def test_rounds_come_up_as_often_as_they_should_and_chance_is_the_generators(
+    count, allowed
+):
     sequence = of(graphs.star(4), 0.5)
     rng = np.random.default_rng(1)
-    rounds = [to_dense(sequence.matrix(t, rng)) for t in range(600)]
+    rounds = [to_dense(sequence.matrix(t, rng)) for t in range(count)]
     assert all(
         (W == W.T).all() and np.allclose(W.sum(0), 1, rtol=0, atol=1e-14)
         for W in rounds
@@ -123,7 +129,7 @@ def test_rounds_come_up_as_often_as_they_should_and_chance_is_the_generators():
         p * laplacian(part, 4)
         for p, part in zip(sequence.p, sequence.matchings, strict=True)
     )
-    np.testing.assert_allclose(np.mean(rounds, axis=0), mean, rtol=0, atol=0.07)
+    np.testing.assert_allclose(np.mean(rounds, axis=0), mean, rtol=0, atol=allowed)
     again = np.random.default_rng(1)
     np.testing.assert_array_equal(rounds[0], to_dense(sequence.matrix(7, again)))
 

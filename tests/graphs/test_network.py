@@ -99,16 +99,17 @@ class Hidden:
 
 
 @pytest.mark.drawn(1)
+@pytest.mark.parametrize("draws", [40, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("about", [{}, {"exchangeable": True}], ids=["draws", "trace"])
 @pytest.mark.parametrize(
     "inner",
     [graphs.RandomMatching(8), graphs.ClientSampling(9, 4)],
     ids=lambda s: s.name,
 )
-def test_estimates_lie_around_the_exact_value(inner, about):
+def test_estimates_lie_around_the_exact_value(inner, about, draws):
     exact = graphs.mean_square_contraction(inner).lam
     estimates = [
-        graphs.mean_square_contraction(Hidden(inner, **about), draws=120, seed=s)
+        graphs.mean_square_contraction(Hidden(inner, **about), draws=draws, seed=s)
         for s in range(12)
     ]
     for e in estimates:

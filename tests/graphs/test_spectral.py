@@ -250,18 +250,16 @@ def test_methods_are_chosen_and_reported():
     assert "inverse" in str(path)
 
 
-def test_large_sparse_graphs_agree_with_closed_forms():
-    for name, rule in (
-        ("path", "max_degree"),
-        ("grid", "max_degree"),
-        ("star", "metropolis"),
-    ):
-        W = graphs.weights(graphs.topology(name, 2500), rule, sparse=True)
-        report = graphs.spectral_report(W)
-        expected = graphs.spectral_gap(name, m=2500, weights=rule)
-        assert abs(report.gap - expected) <= max(2 * report.error, 1e-9 * expected), (
-            report
-        )
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("path", "max_degree"), ("grid", "max_degree"), ("star", "metropolis")],
+)
+def test_large_sparse_graphs_agree_with_closed_forms(name, rule):
+    W = graphs.weights(graphs.topology(name, 2500), rule, sparse=True)
+    report = graphs.spectral_report(W)
+    expected = graphs.spectral_gap(name, m=2500, weights=rule)
+    assert abs(report.gap - expected) <= max(2 * report.error, 1e-9 * expected), report
 
 
 def test_inverse_finds_an_eigenvalue_near_minus_one():
@@ -312,8 +310,11 @@ def test_disconnected_matrices_have_no_gap():
     assert graphs.spectral_gap(np.eye(1)) == 1
 
 
-def test_extremes_of_laplacians_and_matrices():
-    for graph in (graphs.star(30), graphs.path(900), graphs.random_regular(700, 3)):
+@pytest.mark.parametrize(
+    "further", [(), pytest.param((graphs.path(900),), marks=pytest.mark.slow)]
+)
+def test_extremes_of_laplacians_and_matrices(further):
+    for graph in (graphs.star(30), graphs.random_regular(700, 3), *further):
         L = (
             nx.laplacian_matrix(graph, nodelist=range(len(graph)))
             .toarray()

@@ -50,6 +50,7 @@ def test_total_of_negative_weights_is_not_taken_as_nonnegative():
     assert len(answer.missing) == 1
 
 
+@pytest.mark.slow
 def test_total_of_nonnegative_weights_is_taken_as_nonnegative():
     assert with_total(s.K, Lag(at=TOTAL)).proved
 

@@ -305,6 +305,7 @@ def test_left_side_has_one_meaning(first, lines_after):
 # -- statements whose scope or relation the proof is not about
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("kind", ["lower bound", "definition"])
 def test_a_proof_gives_an_upper_bound(kind):
     script = proved.known("dfedsgpsm.theorem_1:corrected")
@@ -331,15 +332,17 @@ def test_a_proof_covers_special_cases_of_its_rounds_alone(scope):
     assert len(comparison.check(wider, SCRIPT).missing) == 1
 
 
-@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "hyperparameters", [{"Q": 1}, {"rho": "any"}, {"alpha": 0.0}, {"K": 1}]
 )
-def test_hyperparameters_of_the_rounds_may_have_any_value(hyperparameters):
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_hyperparameters_of_the_rounds_may_have_any_value(whole, hyperparameters):
     theorem = registry.get(*SCRIPT.claim.split(":"))
     own = {**theorem.scope.hyperparameters, **hyperparameters}
     narrower = replace(theorem, scope=replace(theorem.scope, hyperparameters=own))
-    assert comparison.check(narrower, SCRIPT).proved
+    assert uncovered_runs(narrower) == []
+    if whole:
+        assert comparison.check(narrower, SCRIPT).proved
 
 
 def test_sam_is_no_special_case_of_rounds_without_it():
@@ -361,13 +364,16 @@ def test_smooth_samples_are_granted_by_the_scope_too():
     assert missing.startswith("the proof uses what is not assumed: F_i(.; xi)")
 
 
-def test_a_window_of_rounds_is_not_one_round():
+@pytest.mark.parametrize("windows", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_window_of_rounds_is_not_one_round(windows):
     script = proved.known("dfedsgpsm.theorem_1:corrected_windows")
     theorem = registry.get(*script.claim.split(":"))
     one = {s.GLOSSARY["window"].symbol: 1}
     wrong = replace(theorem, parts={n: p.subs(one) for n, p in theorem.parts.items()})
     assert "windows" in wrong.scope.sequence
-    assert not comparison.check(wrong, script).proved
+    if windows:
+        assert not comparison.check(wrong, script).proved
+        return
     others = tuple(kind for kind in wrong.scope.sequence if kind != "windows")
     right = replace(wrong, scope=replace(wrong.scope, sequence=others))
     assert comparison.check(right, script).proved

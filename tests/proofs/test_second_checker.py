@@ -82,7 +82,7 @@ def test_proof_without_a_hypothesis_is_rejected(hypothesis):
         check("\n".join(kept))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("place", range(1, 7))
 def test_smaller_bound_is_rejected(place):
     lines = source("dfedsgpsm.theorem_1:corrected").splitlines()
@@ -96,6 +96,7 @@ def test_smaller_bound_is_rejected(place):
         check("\n".join(smaller))
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize(
     "line",
     [

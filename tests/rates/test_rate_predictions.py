@@ -175,6 +175,7 @@ def test_a_rate_moves_with_the_sources_that_it_is_said_to_have_and_with_no_other
         assert moves == ((key, variant, source) in SOURCED), source
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(("key", "variant", "source"), marked(LONE))
 def test_the_exponent_in_t_is_that_of_the_bound_itself_far_out(key, variant, source):
     """One source of error at a time, with all others zero, and none.

@@ -43,7 +43,8 @@ def history_of(experiment):
     return exact_history(short.algorithm, short.task, short.network, 30, short.x0)
 
 
-def test_from_the_transient_time_on_m_clients_are_half_of_m_times_better():
+@pytest.mark.parametrize("later", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_from_the_transient_time_on_m_clients_are_half_of_m_times_better(later):
     m = 3
     T = transient_time(COROLLARY, clients(COROLLARY, m=m, **POOR_NETWORK))
 
@@ -55,8 +56,9 @@ def test_from_the_transient_time_on_m_clients_are_half_of_m_times_better():
         )
 
     assert gain(T) == pytest.approx(0.5 * m, rel=0.01)
-    assert gain(100 * T) > 0.85 * m
-    assert gain(T // 4) < 0.5 * m
+    if later:
+        assert gain(100 * T) > 0.85 * m
+        assert gain(T // 4) < 0.5 * m
 
 
 def test_without_a_linear_speed_up_there_is_no_transient():
