@@ -341,6 +341,31 @@ prove f3
 """
 TWO_CLAIMS = f"claim own:other\n{HEAD}{GRADIENT}"
 
+# Half of the constant B is lost. False for a gradient of norm B
+LOST_CONSTANT = f"""{HEAD}\
+left root(g)
+term t1 = B/2
+f1 = bounded() |- root(g) <= B*one("gradient")
+f2 = combine((f1, 1)) |- root(g) <= B/2*one("gradient")
+prove f2
+"""
+# A root is lost on the right-hand side. False where g is not 0
+LOST_ROOT = f"""{HEAD}\
+left root(eta*g)
+term t1 = 0
+f1 = minkowski((eta, g)) |- root(eta*g) <= eta*root(g)
+f2 = combine((f1, 1)) |- root(eta*g) <= 0
+prove f2
+"""
+# The bound is multiplied by -1, which turns its relation. False for a small gradient
+NEGATIVE_MULTIPLIER = f"""{HEAD}\
+left B*one("gradient") - root(g)
+term t1 = 0
+f1 = bounded() |- root(g) <= B*one("gradient")
+f2 = combine((f1, -1)) |- B*one("gradient") - root(g) <= 0
+prove f2
+"""
+
 # every text above that is a file of its own
 FALSE = {
     name: text
