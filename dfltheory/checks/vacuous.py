@@ -143,11 +143,9 @@ def _jitter(
     factor = np.where(is_value, 1.0, np.exp(rng.normal(0, 2 * width, _NEARBY)))
     if entry.is_share and entry.low == 0:
         gap = np.clip((1 - value) * factor, 1e-4, 1)
-        moved = np.clip(
-            1 - gap,
-            1e-4 if entry.open_low else 0,
-            1 if not entry.open_high else 1 - 1e-9,
-        )
+        least = 1e-4 if entry.open_low else 0
+        largest = 1 - 1e-9 if entry.open_high else 1
+        moved = np.clip(1 - gap, least, largest)
     elif entry.integer:
         moved = np.maximum(np.round(value * factor), entry.low)
     else:

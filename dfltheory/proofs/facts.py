@@ -177,7 +177,10 @@ def rule(
 
 
 def _check_algorithm(name: str, bound: BoundArguments) -> None:
-    """Refuse anything else in place of the algorithm whose round a rule is about."""
+    """Refuse anything else in place of the algorithm whose round a rule is about.
+
+    Rules call this argument ``alg``.
+    """
     if "alg" in bound.arguments:
         algorithm = bound.arguments["alg"]
         is_one = isinstance(algorithm, AlgorithmRound)
@@ -302,7 +305,7 @@ def _errors_of(rule: str) -> Iterator[None]:
 
 def _demands_of(part: object) -> tuple[Demand, ...]:
     """Refuse an argument, or return what makes its numbers real and finite."""
-    if type(part) in (Atom, Lag, Moment, Vec):
+    if type(part) in (AlgorithmRound, Atom, Lag, Moment, Vec):
         part.__post_init__()  # type: ignore[attr-defined]
     if not isinstance(part, sp.Basic):
         return ()

@@ -1296,8 +1296,8 @@ def test_windows_that_contract_are_no_rounds_that_do():
     )
     of = {claim: registry.get(*claim.split(":")) for claim in (rounds, windows)}
     for claim, other, why in (
-        (windows, rounds, "one round contracts"),
-        (rounds, windows, "rounds together contract"),
+        (windows, rounds, "in a round the difference"),
+        (rounds, windows, "rounds together shrink it"),
     ):
         missing = proved.check(of[claim], proved.scripts()[other]).missing
         assert [why in missing_step for missing_step in missing] == [True]

@@ -248,7 +248,7 @@ def theorem_a_sharper(noise: Weights) -> r.Fact:
 
 
 def unbounded() -> r.Fact:
-    """Bound root[max k, mean t](g_k + e_k - grad f_i(xbar)), B not being assumed.
+    """Bound root[max k, mean t](g_k + e_k - grad f_i(xbar)) without bounded gradients.
 
     The largest stochastic gradient bounds the drift, and the drift the largest
     stochastic gradient; this is solved for the latter (``size``).
