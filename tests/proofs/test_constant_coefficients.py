@@ -54,3 +54,17 @@ def test_a_next_state_has_no_part_of_another_block(sent, kept):
             personal=X_U + X_V,
             kept=kept,
         )
+
+
+def test_a_round_that_is_changed_after_it_was_made_is_refused():
+    changed = AlgorithmRound(
+        "changed later",
+        local=X_U + X_V,
+        sent=X_U,
+        mean_model=X_U.mean() + X_V,
+        personal=X_U + X_V,
+        kept=X_V,
+    )
+    object.__setattr__(changed, "kept", X_V + X_U.mean())
+    with pytest.raises(RuleError, match="of another block"):
+        r.dual_start(changed)

@@ -206,23 +206,22 @@ def test_runs_that_ignore_the_varied_quantity_decide_nothing():
     assert (found.verdict, "sigma_l" in found.reason) == ("undecided", True)
 
 
+def with_logarithm(theorem):
+    """Return the theorem with a bound that is log T times as large."""
+    factor = sp.log(GLOSSARY["T"].symbol)
+    parts = {name: part * factor for name, part in theorem.parts.items()}
+    return replace(theorem, parts=parts)
+
+
 def test_a_logarithm_in_the_bound_decides_nothing():
-    T = GLOSSARY["T"].symbol
-    own = replace(
-        COROLLARY,
-        parts={name: part * sp.log(T) for name, part in COROLLARY.parts.items()},
-    )
+    own = with_logarithm(COROLLARY)
     found = rate_fit(own, clients(COROLLARY, **NOISE), "T", [1e8, 1e9, 1e10])
     assert (found.verdict, found.predicted) == ("undecided", None)
 
 
 @pytest.mark.slow
 def test_a_logarithm_does_not_change_an_exponent_in_another_quantity():
-    T = GLOSSARY["T"].symbol
-    own = replace(
-        COROLLARY,
-        parts={name: part * sp.log(T) for name, part in COROLLARY.parts.items()},
-    )
+    own = with_logarithm(COROLLARY)
     found = rate_fit(own, clients(COROLLARY, **NOISE), "K", [1, 2, 4])
     assert found.verdict == "consistent"
 

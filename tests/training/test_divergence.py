@@ -62,7 +62,7 @@ def test_a_network_that_makes_models_grow_is_seen_where_gradients_are_bounded():
     run = train(
         alg.DFedAvg(eta=0.1, K=1), task, 2 * np.eye(4), rounds=120, check_topology=False
     )
-    # not before the models have grown by a factor of 1e12, which is about 2^40
+    # not before norms are larger by a factor of 1e12, which is about 2^40
     assert 38 <= run.diverged_at <= 44
     assert np.isfinite(run.loss[0, 0])
 
