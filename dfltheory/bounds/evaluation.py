@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,16 +48,29 @@ class Evaluator:
         self.statement = statement
         self.stable = tuple(d for d in statement.definitions if d.numeric is not None)
         """Definitions that a function evaluates, as their formulas lose digits."""
+
+    @cached_property
+    def _terms(self) -> Callable[..., list[object]]:
+        return self._compiled(self.statement.parts.values())
+
+    @cached_property
+    def _sides(self) -> Callable[..., list[object]]:
+        return self._compiled(
+            side for c in self.statement.conditions for side in (c.left, c.right)
+        )
+
+    def _compiled(self, formulas: Iterable[Expr]) -> Callable[..., list[object]]:
+        """Return the function of all quantities that evaluates these formulas."""
         plain: dict[Expr, Expr] = {}
-        for definition in statement.definitions:
+        for definition in self.statement.definitions:
             if definition.numeric is None:
                 plain[definition.symbol] = definition.expr.xreplace(plain)
-        symbols = [*statement.symbols.values(), *(d.symbol for d in self.stable)]
-        both_sides = [side for c in statement.conditions for side in (c.left, c.right)]
-        terms = [formula.xreplace(plain) for formula in statement.parts.values()]
-        sides = [formula.xreplace(plain) for formula in both_sides]
-        self._terms = sp.lambdify(symbols, terms, modules="numpy", cse=True)
-        self._sides = sp.lambdify(symbols, sides, modules="numpy", cse=True)
+        return sp.lambdify(
+            [*self.statement.symbols.values(), *(d.symbol for d in self.stable)],
+            [formula.xreplace(plain) for formula in formulas],
+            modules="numpy",
+            cse=True,
+        )
 
     def terms(self, where: str, values: GivenValues) -> dict[str, Number]:
         """Return the values of the named terms.

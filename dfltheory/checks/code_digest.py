@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from functools import cache
 from pathlib import Path
 
 PACKAGE_FOLDER = Path(__file__).parent.parent
@@ -30,6 +31,7 @@ def code_digest(*folders: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
 def code(source: str) -> str:
     """Return the lines of ``source`` that contain code.
 

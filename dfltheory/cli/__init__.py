@@ -11,10 +11,11 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from dfltheory.cli.atlas import atlas
 from dfltheory.cli.audit import audit
@@ -149,10 +150,16 @@ def _pipe_is_closed(stop: SystemExit) -> bool:
     return wrapped or isinstance(stop.__context__, BrokenPipeError)
 
 
+@cache
+def _commands() -> Callable[..., object]:
+    """Return the group of all commands. Typer itself creates it anew for each call."""
+    return get_command(app)
+
+
 def _run(arguments: list[str] | None) -> int:
     """Run one command, and return its exit status or report a usage error."""
     try:
-        status = app(args=arguments, prog_name="dfltheory", standalone_mode=False)
+        status = _commands()(arguments, "dfltheory", standalone_mode=False)
         flushed()
     except typer.Exit as stop:
         return stop.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dfltheory.bounds.display import condition_latex
@@ -82,6 +83,7 @@ def typeset(latex: str) -> str:
     return re.sub(r"\\math(bf|rm|cal) (\w)", r"\\math\1{\2}", text)
 
 
+@cache
 def is_formula(text: str) -> bool:
     """Return whether matplotlib can typeset LaTeX that :func:`typeset` returned."""
     from matplotlib.mathtext import MathTextParser
@@ -163,6 +165,7 @@ def wrapped(text: str, width: float) -> str:
     return "\n".join(lines)
 
 
+@cache
 def text_width(text: str) -> float:
     """Return the width in inches of a text at 8 points, that of its widest line."""
     from matplotlib.cbook import is_math_text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import BoundArguments, signature
 from types import MappingProxyType
 from weakref import WeakSet
@@ -309,10 +309,17 @@ def _demands_of(part: object) -> tuple[Demand, ...]:
         part.__post_init__()  # type: ignore[attr-defined]
     if not isinstance(part, sp.Basic):
         return ()
-    return tuple(
-        Demand(e, f"{part} is a real number", strict)
-        for e, strict in reality(real_expression(part))
-    )
+    return _demands_of_number(real_expression(part))
+
+
+@lru_cache(maxsize=1 << 14)  # a proof writes few coefficients again and again
+def _demands_of_number(number: Expr) -> tuple[Demand, ...]:
+    """Return what makes a number real and finite.
+
+    Its types are checked before, as the cache compares by ``==``.
+    """
+    why = f"{number} is a real number"
+    return tuple(Demand(expr, why, strict) for expr, strict in reality(number))
 
 
 def _need_own_blocks(algorithm: AlgorithmRound, claim: Conclusion) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 import sympy as sp
@@ -346,6 +347,7 @@ class Vec:
         return " + ".join(sorted(f"({c})*{atom_text(a)}" for a, c in self.terms)) or "0"
 
 
+@lru_cache(maxsize=1 << 14)  # a proof has few atoms, and names them again and again
 def atom_text(a: Atom) -> str:
     """Return the text of an atom."""
     name = a.name if a.point is None else f"{a.name}({a.point})"

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
@@ -280,6 +280,7 @@ def options_of(section: str, name: str) -> dict[str, Option]:
     }
 
 
+@cache
 def _type_hints(build: Callable[..., object], section: str) -> dict[str, object]:
     """Return the type hints of fields or parameters; empty if they cannot be read."""
     of_fields = section == "algorithm" or not inspect.isclass(build)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dfltheory import cli
-from dfltheory.cli.falsify import falsify
 
 HIT = (
     Path(__file__).parents[2]
@@ -28,11 +27,6 @@ def hit():
 
 @pytest.fixture
 def dfltheory(capsys, monkeypatch, tmp_path):
-    names = {
-        c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback
-    }
-    if "falsify" not in names:
-        cli.app.command()(falsify)
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):

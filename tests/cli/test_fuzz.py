@@ -152,8 +152,6 @@ def said(place, monkeypatch, capsys):
         owner = importlib.import_module(f"dfltheory.cli.{module}")
         monkeypatch.setattr(owner, name, lambda *args: None)
     monkeypatch.setattr(loop, "train", short)
-    # typer would create the commands again for every line
-    monkeypatch.setattr(cli, "app", COMMAND.main)
     monkeypatch.chdir(place)
     monkeypatch.setenv("DFLTHEORY_DATA_ROOT", str(place / "no-data"))
 

@@ -336,7 +336,7 @@ def test_errors_of_the_library_and_of_the_system_become_one_line(capsys, monkeyp
         def fail(*args, _error=error, **kwargs):
             raise _error
 
-        monkeypatch.setattr(cli, "app", fail)
+        monkeypatch.setattr(cli, "_commands", lambda fail=fail: fail)
         code, said = status_of(capsys)
         assert code == 2
         assert said.err.count("\n") == 1
