@@ -84,11 +84,17 @@ class Quantity:
             return "a whole number" if self.integer else "a number"
         return f"a whole number {ends}" if self.integer else ends
 
-    def contains(self, values: np.ndarray) -> np.ndarray:
+    def contains(self, values: np.ndarray | float) -> np.ndarray | bool:
         """Return which values lie between the ends of the range, integer or not."""
         above = values > self.low if self.open_low else values >= self.low
         below = values < self.high if self.open_high else values <= self.high
         return above & below
+
+    def _allows(self, value: float) -> bool:
+        """Return whether a number is finite, in the range, and whole if it must be."""
+        if not math.isfinite(value) or (self.integer and not value.is_integer()):
+            return False
+        return bool(self.contains(value))
 
     def inner_value(self) -> float:
         """Return one number of the range; the least one if it must be whole."""
@@ -127,6 +133,8 @@ class Quantity:
             if isinstance(value, str):
                 raise TypeError("text")
             array = np.asarray(value, dtype=float)
+            if isinstance(value, float | int) and self._allows(float(value)):
+                return array  # the common case, without operations on arrays
         except (TypeError, ValueError):
             raise InputError(
                 f"{self.name} = {value!r} is not a number; {self.name} must be"
