@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.core import CYCLE, simulate
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.networks import cited_on, computed_on, in_range
 from dfltheory.counterexamples.path_measures import Path
 from dfltheory.counterexamples.reach import CONVEX, searches_convex
@@ -106,8 +106,8 @@ class CandidateRuns(Source):
 
     def _diversity(self, diversity: np.ndarray) -> np.ndarray:
         """Return delta_u of the run up to each horizon; 1 if it is not finite."""
-        squares = np.stack([mean_diversity(diversity, int(T)) for T in self._horizons])
-        roots = np.sqrt(squares)
+        squares = [largest_diversity(diversity, int(T)) for T in self._horizons]
+        roots = np.sqrt(np.stack(squares))
         return np.where(np.isfinite(roots), roots, 1.0)
 
 
@@ -243,14 +243,13 @@ def counterexample_values(
     )
 
 
-def mean_diversity(diversity: np.ndarray, horizon: int) -> np.ndarray:
-    """Return an upper bound of the mean diversity over the rounds 0..horizon-1.
+def largest_diversity(diversity: np.ndarray, horizon: int) -> np.ndarray:
+    """Return the largest diversity in the rounds 0..horizon-1.
 
-    It assumes that the last rounds of ``diversity`` (R, P) repeat.
+    Assumptions bound it in every round. It is assumed that the last rounds of
+    ``diversity`` (R, P) repeat.
     """
-    measured = diversity[:horizon]
-    repeated = (horizon - len(measured)) * diversity[-CYCLE:].max(0)
-    return (measured.sum(0) + repeated) / horizon
+    return diversity[:horizon].max(0)
 
 
 def simulated_rounds(theorem: Theorem, rounds: int) -> int:
@@ -272,6 +271,6 @@ __all__ = [
     "CounterexampleRun",
     "candidate_values",
     "counterexample_values",
-    "mean_diversity",
+    "largest_diversity",
     "simulated_rounds",
 ]

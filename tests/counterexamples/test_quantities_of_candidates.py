@@ -8,6 +8,8 @@ import sympy as sp
 
 from dfltheory.bounds import Condition
 from dfltheory.bounds.symbols import GLOSSARY
+from dfltheory.counterexamples.candidate_values import candidate_values
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.score import score
 from dfltheory.counterexamples.search_spaces import search_spaces
 from dfltheory.errors import InputError
@@ -96,3 +98,17 @@ def test_hyperparameter_that_the_scope_fixes_may_occur_in_a_condition(alpha):
     assert hyperparameters["alpha"] == alpha
     largest = (1 - alpha) / 10 * (1 + 1e-9)
     assert np.all(steps * batch.clients.constants()["L"] <= largest)
+
+
+def test_diversity_is_bounded_in_every_round():
+    """A mean over rounds would refute true statements that need the bound itself."""
+    theorem = containing("delta_u", two_blocks=True)
+    space = search_spaces(theorem)[0]
+    points = np.random.default_rng(1).random((20, space.dimension))
+    batch = space.decode(points, space.draw(np.random.default_rng(0)))
+    path = simulate(batch, 6)
+    values, _ = candidate_values(theorem, batch, path, [2, 5])
+    for horizon, delta in zip((2, 5), values["delta_u"], strict=True):
+        largest = path.diversity[:horizon].max(0)
+        np.testing.assert_allclose(delta**2, largest, rtol=1e-12)
+    assert (path.diversity[:5].max(0) > 1.001 * path.diversity[:5].mean(0)).any()
