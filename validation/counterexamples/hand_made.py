@@ -1,7 +1,7 @@
 """Problems constructed by hand that refute false versions of statements.
 
-All have two identical clients, W = 11'/2, no noise and no SAM. Each problem targets one
-kind of mistake:
+All have two identical clients, no noise and no SAM. Each problem targets one kind of
+mistake; W = 11'/2 in the first three:
 
 * In :func:`late_descent` the gradient is small except in the last rounds, so that its
   value in the last round far exceeds its mean over rounds.
@@ -9,13 +9,16 @@ kind of mistake:
   maximum far exceeds its mean.
 * :func:`oscillation` has step size 2/L, for which gradient descent on a parabola does
   not converge.
+* In :func:`distant_starts` the mean of the shared parts starts at the minimum, and the
+  clients far from it, so that only the term of the initialization bounds the
+  personal gradients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +31,8 @@ from dfltheory.counterexamples.growth.member import (
 )
 from dfltheory.counterexamples.problems import TASKS, SplitTask
 from dfltheory.counterexamples.ramps import Ramps, name_of_task
+from dfltheory.counterexamples.splits import Splits
+from dfltheory.errors import InputError
 from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
@@ -129,10 +134,123 @@ def oscillation(theorem: Theorem) -> Iterator[Instance]:
         yield setting.run(ramps, 1.0)
 
 
+# -- clients with different starts
+
+
+class Bowls(Splits):
+    """Problems of :class:`Splits` whose minimum is known exactly: it is at u = v = 0.
+
+    All clients have one ramp, of slope s between -R and R, with r'(0) = 0, and b = 0.
+    If k p q <= sqrt(s h) and p R >= 1, no F_i is smaller than F_i(0, 0):
+
+    * for |u| <= R, k |sin(p u) sin(q v)| <= k p q |u v| <= (s u^2 + h v^2)/2;
+    * for |u| > R it is at most k q |v| <= (s R^2 + h v^2)/2, as k q <= R sqrt(s h), and
+      r(u) - r(0) >= s R^2/2.
+    """
+
+    def constants(self) -> dict[str, np.ndarray]:
+        """Return the constants of :class:`Splits`, with f* = F(0, 0).
+
+        Raises
+        ------
+        InputError
+            The numbers are not of this form.
+        """
+        R, s = self.widths[..., 0] / 2, self.slopes[..., 0]
+        mixed = (self.k * self.p * self.q)[:, None]
+        is_bowl = (
+            self.knots.shape[-1] == 1
+            and not self.b.any()
+            and (self.knots[..., 0] == -R).all()
+            and (self.left == -R * s).all()
+            and (mixed**2 <= s * self.h[:, None]).all()
+            and (self.p[:, None] * R >= 1).all()
+        )
+        if not is_bowl:
+            raise InputError("the clients must be bowls around u = v = 0")
+        at_minimum = self.value(np.zeros((len(R), 1, R.shape[1], 2)))
+        return super().constants() | {"f_star": at_minimum.mean((1, 2))}
+
+
+class BowlTask(SplitTask):
+    """A single problem of :class:`Bowls`."""
+
+    name = "bowls"
+
+    def __init__(self, **numbers: Any):
+        super().__init__(**numbers)
+        shape = [getattr(self.problem, name)[0] for name in Bowls.axes]
+        self.problem = Bowls.one(*shape)
+
+
+Bowls.task = BowlTask
+BOWL = {
+    "knots": [[-1.0]] * 2,
+    "widths": [[2.0]] * 2,
+    "slopes": [[1.0]] * 2,
+    "left": [-1.0] * 2,
+    "b": [0.0] * 2,
+    "h": 1.0,
+    "k": 1.0,
+}
+"""F(u, v) = r(u) + v^2/2 + sin(u) sin(v), r' = clip(u, -1, 1), of two clients.
+
+It has L_u = L_v = 2, and the Hessian at the minimum is that of (u + v)^2/2.
+"""
+DISTANCE = 0.5
+"""Distance of the clients' shared parts from their mean."""
+STARTS = ((1.0, 1, 64), (1e4, 3000, 1))
+"""1/(1 - lam), T and K_v of :func:`distant_starts`."""
+SCHEDULED_STARTS = ((1.0, 1024, 1), (1e3, 10**15, 1))
+"""The same for statements with a schedule."""
+SMALL = 1e-7
+"""a, so small that the shared parts hardly move; and b, unless K_v is large."""
+LARGE = 1 / 16
+"""b for a large K_v, in the single round of which the personal parts move."""
+
+
+def distant_starts(theorem: Theorem) -> Iterator[Instance]:
+    """Yield bowls in which the clients start on both sides of the minimum.
+
+    The personal gradients are +-sin(u_i), as v = 0, and the gossip alone makes them
+    smaller.
+    """
+    if not theorem.scope.two_blocks:
+        return
+    scheduled = theorem.kind != "theorem" and "eta_u" in theorem.schedule
+    for span, T, K_v in SCHEDULED_STARTS if scheduled else STARTS:
+        numbers: dict[str, float] = {"m": 2, "T": T, "K_u": 1, "K_v": K_v}
+        numbers |= {"L_u": 2.0, "L_v": 2.0, "rho": 0.0, "rho0": 0.0}
+        numbers |= network({"gap": span})
+        if not scheduled:
+            b = SMALL if K_v == 1 else LARGE
+            numbers |= {"eta_u": SMALL / 2, "eta_v": b / (2 * K_v)}
+        task = BowlTask(**BOWL)
+        described = {"name": name_of_task(BowlTask), **BOWL}
+        w = 1 / (2 * span)
+        yield Instance(
+            task,
+            algorithm(theorem, numbers),
+            np.array([[1 - w, w], [w, 1 - w]]),
+            T,
+            x0=np.array([[DISTANCE, 0.0], [-DISTANCE, 0.0]]),
+            sources={"task": (task, described)},
+        )
+
+
 HAND_MADE: dict[str, Callable[[Theorem], Iterator[Instance]]] = {
     "late descent": late_descent,
     "early descent": early_descent,
     "oscillation": oscillation,
+    "distant starts": distant_starts,
 }
 
-__all__ = ["HAND_MADE", "early_descent", "late_descent", "oscillation"]
+__all__ = [
+    "HAND_MADE",
+    "BowlTask",
+    "Bowls",
+    "distant_starts",
+    "early_descent",
+    "late_descent",
+    "oscillation",
+]

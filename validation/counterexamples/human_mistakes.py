@@ -2,6 +2,7 @@
 
     python -m validation.counterexamples.human_mistakes draw FILE
     python -m validation.counterexamples.human_mistakes known FILE
+    python -m validation.counterexamples.human_mistakes prove FILE
     python -m validation.counterexamples.human_mistakes search FILE --seconds 60
 
 ``draw`` generates all versions of the corrected statements with constants, and of the
@@ -9,13 +10,17 @@ statements of Wang and Joshi (2021), by the rules of :mod:`.mistakes`. It draws
 :data:`COUNT` of them with the seed :data:`SEED`, about equally many per rule. The draw
 depends on the registered statements, so a file must not be drawn again when statements
 are added; the versions in a file are identified by their names. ``known`` tests each
-version on the saved problems of ``docs/counterexamples``, on the problems of
-:mod:`.hand_made` and on the closed forms, and stores what refutes it. ``search``
-searches each version that was not searched yet, and stores the counterexample, if any.
+version that is not known to be false on the saved problems of ``docs/counterexamples``,
+on the problems of :mod:`.hand_made`, :mod:`.hand_made_noise` and
+:mod:`.hand_made_along_run` and on the closed forms, and stores what refutes it.
+``prove`` checks the proofs of :mod:`.true_versions`. ``search`` searches each version
+that was not searched yet, and stores the counterexample, if any.
 
 A version is *known to be false* if its row contains an instance that the training core
-confirms, or a closed form with a ratio above 1. The others may be true. With
-``--again``, ``search`` also searches the versions that the last search did not refute.
+confirms, runs that exceed the bound significantly, or a closed form with a ratio above
+1. It is *proved* if the kernel, or an exact comparison with a theorem that the kernel
+proves, shows that it is true. With ``--again``, ``search`` also searches the versions
+that the last search did not refute.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
@@ -36,11 +41,18 @@ from dfltheory.counterexamples.reach import class_of
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import read_json, write_json
 from validation.counterexamples.hand_made import HAND_MADE
+from validation.counterexamples.hand_made_along_run import (
+    STATED_ALONG_RUN,
+    flat_starts,
+    ratio_along_run,
+)
+from validation.counterexamples.hand_made_noise import noisy_witness
 from validation.counterexamples.mistakes import Version, versions
 from validation.counterexamples.planted_search import (
     known_without_search,
     searched_once,
 )
+from validation.counterexamples.true_versions import PROOFS
 from validation.searched import FOLDER, Outcome, outcomes
 
 if TYPE_CHECKING:
@@ -71,6 +83,19 @@ class Search(TypedDict):
     instance: NotRequired[Problem]
 
 
+class Runs(TypedDict):
+    """Runs of a hand-made problem whose mean exceeds a bound.
+
+    ``lower`` is a lower confidence limit of the ratio.
+    """
+
+    problem: str
+    ratio: float
+    lower: float
+    clients: int
+    runs: int
+
+
 Row = TypedDict(
     "Row",
     {
@@ -81,10 +106,14 @@ Row = TypedDict(
         "saved": NotRequired[Witness | None],
         "for ever": NotRequired[float],
         "closed form": NotRequired[str | None],
+        "runs": NotRequired[Runs | None],
+        "proved": NotRequired[bool],
         "search": NotRequired[Search],
     },
 )
-"""The names of a version, what refutes it without a search, and a search of it."""
+"""The names of a version, what refutes it without a search, whether it is proved, and a
+search of it.
+"""
 
 
 def drawn(count: int = COUNT, seed: int = SEED) -> list[Version]:
@@ -129,6 +158,34 @@ def hand_made_witness(theorem: Theorem) -> Witness | None:
         except DFLTheoryError:
             continue  # unsupported algorithm, or inadmissible step sizes
     return None
+
+
+def witness_by_runs(theorem: Theorem) -> Runs | None:
+    """Return runs of hand-made problems that refute a version, if there are any."""
+    if theorem.key in STATED_ALONG_RUN and theorem.scope.bounded_gradients:
+        ratio = max(map(partial(_ratio_along_run, theorem), flat_starts(theorem)))
+        if ratio > 1:
+            return Runs(
+                problem="flat starts", ratio=ratio, lower=ratio, clients=2, runs=1
+            )
+    verdict = noisy_witness(theorem)
+    if verdict is None:
+        return None
+    return Runs(
+        problem="biased by noise",
+        ratio=verdict.ratio,
+        lower=verdict.ratio_ci[0],
+        clients=round(verdict.at["m"]),
+        runs=verdict.seeds,
+    )
+
+
+def _ratio_along_run(theorem: Theorem, instance: Instance) -> float:
+    """Return measured / bound with B along the run; 0 if a condition fails."""
+    try:
+        return ratio_along_run(theorem, instance)
+    except DFLTheoryError:
+        return 0.0
 
 
 def _confirmed(
@@ -190,13 +247,19 @@ def search_result(theorem: Theorem, seconds: float, seed: int = 0) -> Search:
 
 def known_false(row: Row) -> bool:
     """Return whether a version is known to be false without a search."""
-    return row.get("saved") is not None or row.get("for ever", 0.0) > 1
+    witnesses = (row.get("saved"), row.get("runs"))
+    return any(w is not None for w in witnesses) or row.get("for ever", 0.0) > 1
+
+
+def _wanted(row: Row, again: bool) -> bool:
+    """Return whether a version is to be searched."""
+    return "search" not in row or (again and not row["search"]["refuted"])
 
 
 def main(arguments: list[str]) -> int:
     """Draw versions into a file, or examine the versions of a file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=("draw", "known", "search"))
+    parser.add_argument("action", choices=("draw", "known", "prove", "search"))
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument(
@@ -212,11 +275,17 @@ def main(arguments: list[str]) -> int:
     for row in rows:
         name = (row["key"], row["variant"], row["mistake"], row["place"])
         theorem = available[name]
-        if options.action == "known":
+        if options.action == "known" and not known_false(row):
             row["saved"] = saved_witness(theorem) or hand_made_witness(theorem)
             row["for ever"], row["closed form"] = known_without_search(theorem)
+            if not known_false(row):
+                row["runs"] = witness_by_runs(theorem)
             print(name, known_false(row), flush=True)
-        elif "search" not in row or (options.again and not row["search"]["refuted"]):
+        elif options.action == "prove" and name in PROOFS:
+            missing = PROOFS[name](name)
+            row["proved"] = not missing
+            print(name, "; ".join(missing) or "proved", flush=True)
+        elif options.action == "search" and _wanted(row, options.again):
             row["search"] = search_result(theorem, options.seconds)
             print(name, row["search"]["refuted"], flush=True)
         write_json(options.file, rows)
@@ -232,4 +301,5 @@ __all__ = [
     "known_false",
     "search_result",
     "saved_witness",
+    "witness_by_runs",
 ]

@@ -1,0 +1,171 @@
+"""Versions with mistakes that people make: what refutes them, and what proves them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dfltheory.bounds import registry
+from dfltheory.counterexamples.certify import certify
+from dfltheory.errors import InputError
+from dfltheory.files import read_json
+from dfltheory.proofs.moments import is_zero
+from validation.counterexamples import human_mistakes
+from validation.counterexamples.hand_made import BOWL, BowlTask, distant_starts
+from validation.counterexamples.hand_made_along_run import flat_starts, ratio_along_run
+from validation.counterexamples.hand_made_noise import noisy_witness
+from validation.counterexamples.true_versions import (
+    PROOFS,
+    dfedadmm,
+    dfedmdc,
+    dfedsgpsm,
+)
+from validation.counterexamples.true_versions.version import version
+from validation.pages import mistakes as page
+from validation.papers.dfedmdc import proof as mdc
+
+ROWS = {
+    tuple(row[name] for name in human_mistakes.NAMES): row
+    for row in read_json(page.FILE)
+}
+POWER = Path(__file__).parents[2] / "docs" / "power.md"
+DIFFERENT = "corrected_different_steps"
+LOST = ("dfedmdc.theorem_1", DIFFERENT, "a lost K", "initialization")
+LONGER = ("dfedmdc.theorem_1", DIFFERENT, "T + 1 for T", "initialization")
+MOMENTUM = (
+    "dfedsgpsm.corollary_1",
+    "corrected",
+    "1 - lam for its square",
+    "initialization",
+)
+HORIZON = ("dfedadmm.corollary_1", "corrected", "T + 1 for T", "optimization")
+TOO_LARGE = "not shown: what is derived is at most the bound"
+CLIENTS = ("wang_joshi2021.corollary_2_tuned", "restated", "1 for m", "drift")
+
+
+# -- the stored rows
+
+
+def test_each_proved_version_has_a_proof_and_no_counterexample():
+    proved = {name for name, row in ROWS.items() if row.get("proved")}
+    assert proved == set(PROOFS)
+    for name in proved:
+        row = ROWS[name]
+        assert not human_mistakes.known_false(row)
+        assert not row["search"]["refuted"]
+
+
+def test_page_on_power_has_the_section_of_today():
+    assert page.section().strip() in POWER.read_text(encoding="utf-8")
+
+
+def test_page_has_each_false_and_each_undecided_version():
+    text = page.section()
+    listed = text.partition("False, and not refuted by the search")[2]
+    false_part, _, undecided_part = listed.partition("Undecided")
+    for row in ROWS.values():
+        line = f"| `{row['key']}` {row['variant']} | {row['mistake']}: {row['place']} |"
+        is_false = human_mistakes.known_false(row)
+        is_refuted = row["search"]["refuted"]
+        assert (line in false_part) == (is_false and not is_refuted)
+        is_open = not (is_false or is_refuted or row.get("proved"))
+        assert (line in undecided_part) == is_open
+
+
+# -- proofs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROOFS, ids=" ".join)
+def test_version_is_proved(name):
+    assert PROOFS[name](name) == []
+
+
+@pytest.mark.slow
+def test_weights_of_the_registered_proof_are_not_enough():
+    (message,) = dfedmdc.different_steps(LONGER, mdc.WEIGHTS)
+    assert message.startswith(TOO_LARGE)
+
+
+@pytest.mark.slow
+def test_weights_of_a_true_version_do_not_prove_a_false_one():
+    assert human_mistakes.known_false(ROWS[LOST])
+    (message,) = dfedmdc.different_steps(LOST, dfedmdc.MORE_FOR_THE_START)
+    assert message.startswith(TOO_LARGE)
+
+
+def test_identities_of_the_comparison_hold_and_a_changed_bound_breaks_one():
+    statement = version(("dfedsgpsm.corollary_1", "corrected", "T + 1 for T", "drift"))
+    source = registry.get("dfedsgpsm.theorem_1", "corrected_sharper")
+    assert all(map(is_zero, dfedsgpsm.half_of_path().values()))
+    zeros = dfedsgpsm.from_sharper(statement, source)
+    assert all(map(is_zero, zeros.values()))
+    original = registry.get("dfedsgpsm.corollary_1", "corrected")
+    wrong = dfedsgpsm.from_sharper(original, source)
+    assert [name for name, expr in wrong.items() if not is_zero(expr)] == ["drift"]
+
+
+@pytest.mark.parametrize(
+    ("constant", "value", "lost"),
+    [
+        ("LARGEST", sp.Rational(18462, 10000), "2 p + theta"),
+        ("SHARE", sp.Rational(4, 5), "2 p + theta"),
+        ("SHARE", sp.Rational(1, 2), "C >= 2 S"),
+        ("FAR", 1, "C >= 2 S"),
+        ("FAR", 4, "2 S <= C <= 3 S"),
+    ],
+)
+def test_lemmas_of_the_comparison_need_their_constants(
+    constant, value, lost, monkeypatch
+):
+    assert list(dfedadmm._lemmas(version(HORIZON))) == []
+    monkeypatch.setattr(dfedadmm, constant, value)
+    assert f"not shown: {lost}" in list(dfedadmm._lemmas(version(HORIZON)))
+
+
+# -- problems made by hand
+
+
+def test_minimum_of_a_bowl_is_the_smallest_value_and_that_at_0():
+    task = BowlTask(**BOWL)
+    grid = np.linspace(-3, 3, 121)
+    points = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1)
+    points = points.reshape(-1, 1, 1, 2).repeat(2, axis=2)
+    values = task.problem.value(points).mean(axis=(1, 2))
+    least = float(task.problem.constants()["f_star"][0])
+    assert values.min() == pytest.approx(least, abs=1e-12)
+    assert not points[values.argmin()].any()
+
+
+@pytest.mark.parametrize("wrong", [{"k": 1.5}, {"b": [0.1, 0.0]}, {"left": [-0.9] * 2}])
+def test_a_problem_with_another_minimum_is_no_bowl(wrong):
+    with pytest.raises(InputError, match="bowls around"):
+        BowlTask(**{**BOWL, **wrong}).problem.constants()
+
+
+@pytest.mark.slow
+def test_distant_starts_refute_a_version_and_not_the_theorem():
+    statement = version(LOST)
+    instance = next(iter(distant_starts(statement)))
+    assert certify(instance, statement).violated
+    assert not certify(instance, registry.get(*LOST[:2])).violated
+
+
+def test_flat_starts_exceed_a_version_and_not_the_corollary():
+    statement = version(MOMENTUM)
+    original = registry.get(*MOMENTUM[:2])
+    ratios = []
+    for instance in flat_starts(statement):
+        ratios.append(ratio_along_run(statement, instance))
+        assert ratio_along_run(original, instance) < 1
+    assert max(ratios) == pytest.approx(ROWS[MOMENTUM]["runs"]["ratio"])
+    assert max(ratios) > 20
+
+
+@pytest.mark.slow
+def test_disagreement_of_many_clients_exceeds_a_version_and_not_the_corollary():
+    verdict = noisy_witness(version(CLIENTS))
+    assert verdict.ratio_ci[0] > 1
+    assert verdict.ratio == pytest.approx(ROWS[CLIENTS]["runs"]["ratio"])
+    assert noisy_witness(registry.get(*CLIENTS[:2])) is None
