@@ -351,6 +351,14 @@ def test_similar_run_that_keeps_the_contract_is_accepted(case):
     assert run(algorithm, topology, rounds=2).diverged_at is None
 
 
+def test_a_single_small_eigenvalue_is_refused():
+    alternating = (-1.0) ** np.arange(M) / M**0.5
+    one_small = 1 / M - 0.9 * np.outer(alternating, alternating)
+    assert np.linalg.eigvalsh(one_small)[1] > -1e-9
+    with pytest.raises(GraphError, match=r"smallest eigenvalue is -0\.9"):
+        run(alg.D2(0.1), one_small)
+
+
 @pytest.mark.parametrize("kind", [alg.D2, alg.EXTRA])
 def test_unchecked_matrices_may_be_asymmetric(kind):
     run(kind(0.1), ONE_WAY, rounds=2, check_topology=False)

@@ -25,6 +25,12 @@ FOLDER = Path(__file__).parents[2] / "docs" / "counterexamples"
 LAWS = growth_laws()
 
 
+@pytest.mark.parametrize("name", MEMBERS)
+def test_ranges_of_first_members_are_in_order(name):
+    for numbers in MEMBERS[name].base.values():
+        assert list(numbers) == sorted(numbers)
+
+
 def stored(key):
     file = FOLDER / "simple" / f"{key}-printed.json"
     return json.loads(file.read_text(encoding="utf-8"))["divergence"]

@@ -1,5 +1,7 @@
 """A gap f(x^0) - f* that is given must be at least the decrease of f in the run."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +43,13 @@ def test_gap_of_the_decrease_is_accepted_up_to_the_rounding_of_f(run):
     for gap in (decrease, decrease * (1 + 1e-3)):
         verdict = dfl.compare(run, THEOREM, f0_gap=gap, L=4.0)
         assert verdict.given["f0_gap"] == gap
+
+
+@pytest.mark.parametrize(("name", "value"), [("m", 5), ("T", 7), ("x0_spread", 1)])
+def test_what_the_run_has_fixed_cannot_be_given(run, name, value):
+    theorem = dataclasses.replace(THEOREM, parts={"bound": 1 + SYMBOL[name]})
+    with pytest.raises(InputError, match=f"{name} = {value} contradicts this run"):
+        dfl.compare(run, theorem, **{name: value})
 
 
 def test_gap_below_the_decrease_is_rejected(run):
