@@ -105,8 +105,12 @@ class CandidateRuns(Source):
         return Gap(np.maximum(gap, 0.0), _gap_error(self._batch))
 
     def _diversity(self, diversity: np.ndarray) -> np.ndarray:
-        """Return delta_u of the run up to each horizon; 1 if it is not finite."""
-        squares = [largest_diversity(diversity, int(T)) for T in self._horizons]
+        """Return delta_u of the run up to each horizon; 1 if it is not finite.
+
+        Assumptions bound the diversity in every round. It is assumed that the last
+        rounds of ``diversity`` (R, P) repeat up to the horizon.
+        """
+        squares = [diversity[: int(T)].max(0) for T in self._horizons]
         roots = np.sqrt(np.stack(squares))
         return np.where(np.isfinite(roots), roots, 1.0)
 
@@ -243,15 +247,6 @@ def counterexample_values(
     )
 
 
-def largest_diversity(diversity: np.ndarray, horizon: int) -> np.ndarray:
-    """Return the largest diversity in the rounds 0..horizon-1.
-
-    Assumptions bound it in every round. It is assumed that the last rounds of
-    ``diversity`` (R, P) repeat.
-    """
-    return diversity[:horizon].max(0)
-
-
 def simulated_rounds(theorem: Theorem, rounds: int) -> int:
     """Return the number of rounds to run for the measure before round ``rounds``.
 
@@ -271,6 +266,5 @@ __all__ = [
     "CounterexampleRun",
     "candidate_values",
     "counterexample_values",
-    "largest_diversity",
     "simulated_rounds",
 ]

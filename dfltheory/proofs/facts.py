@@ -314,10 +314,7 @@ def _demands_of(part: object) -> tuple[Demand, ...]:
 
 @lru_cache(maxsize=1 << 14)  # a proof writes few coefficients again and again
 def _demands_of_number(number: Expr) -> tuple[Demand, ...]:
-    """Return what makes a number real and finite.
-
-    Its types are checked before, as the cache compares by ``==``.
-    """
+    """Return what makes a number real and finite, once its types are checked."""
     why = f"{number} is a real number"
     return tuple(Demand(expr, why, strict) for expr, strict in reality(number))
 

@@ -109,11 +109,11 @@ def test_identities_of_the_comparison_hold_and_a_changed_bound_breaks_one():
 @pytest.mark.parametrize(
     ("constant", "value", "lost"),
     [
-        ("LARGEST", sp.Rational(18462, 10000), "2 p + theta"),
-        ("SHARE", sp.Rational(4, 5), "2 p + theta"),
-        ("SHARE", sp.Rational(1, 2), "C >= 2 S"),
-        ("FAR", 1, "C >= 2 S"),
-        ("FAR", 4, "2 S <= C <= 3 S"),
+        ("PATH_LIMIT", sp.Rational(18462, 10000), "2 p + theta"),
+        ("PATH_SLOPE", sp.Rational(4, 5), "2 p + theta"),
+        ("PATH_SLOPE", sp.Rational(1, 2), "C >= 2 S"),
+        ("SPLIT", 1, "C >= 2 S"),
+        ("SPLIT", 4, "2 S <= C <= 3 S"),
     ],
 )
 def test_lemmas_of_the_comparison_need_their_constants(

@@ -90,8 +90,9 @@ two, too, the mean of their equal gradients is exact.
 FEW, MANY = 16, 64
 """Numbers of independent runs that are tried, in this order."""
 ERROR = 0.001
-"""A lower limit is above the mean with a probability of at most ERROR/2, and one of the
-two limits with ERROR at most. They assume nothing about the distribution of the runs.
+"""Each of the two lower limits is above the mean with a probability of at most ERROR/2,
+so that both are below it with at least 1 - ERROR. This assumes nothing about the
+distribution of the runs, and holds for a single problem.
 """
 
 

@@ -44,7 +44,8 @@ MOMENT = registry.get("dfedadmm.theorem_1", "corrected_second_moment")
 LARGEST_STEP = next(d.symbol for d in MOMENT.definitions if d.symbol.name == "S")
 """S, the abbreviation of sqrt(S2)."""
 THIRD = "dual, consensus and sharpness"
-LATER = 1 / (T + 1)
+NEXT_ROUND = 1 / (T + 1)
+"""The weight of one more round in a mean over T + 1 rounds."""
 KEPT = (sp.Rational(101, 200), sp.Rational(99, 200))
 """Weights of the mean step and of its noise that leave some of the squared step."""
 MANY = 31
@@ -99,13 +100,13 @@ def largest_gradient() -> r.Fact:
 def by_largest_gradient(noise: admm.Weights) -> r.Fact:
     """Weigh the registered bound with T/(T + 1), and (S + E)^2 with 1/(T + 1)."""
     registered = admm.by_steps(admm.assumed_moment, noise)
-    return r.add((1 - LATER, LATER), registered, largest_gradient())
+    return r.add((1 - NEXT_ROUND, NEXT_ROUND), registered, largest_gradient())
 
 
 def by_kept_step(noise: admm.Weights) -> r.Fact:
     """Weigh with T/(T + 1), 2 (E^2 + sq(U)) and (S + E)^2 with half of 1/(T + 1) each.
 
-    What the weights leave of the squared step U in the descent pays for sq(U).
+    What the weights leave of the squared step U in the descent covers sq(U).
     """
     noises, factor = admm.NOISE_STEPS, -lam_admm / admm.gamma
     round_ = r.chain(
@@ -120,7 +121,7 @@ def by_kept_step(noise: admm.Weights) -> r.Fact:
     descended = r.solve(summed, {sq(g).at(rounds="mean"): sp.S.One})
     halves = {one("path"): HALF, root(U).at(rounds="mean"): HALF}
     by_step = r.square(gradient_by_step(), halves)
-    factors = (1 - LATER, LATER / 2, LATER / 2)
+    factors = (1 - NEXT_ROUND, NEXT_ROUND / 2, NEXT_ROUND / 2)
     whole = r.add(factors, descended, by_step, largest_gradient())
     return r.weaken(whole, {sq(U).at(rounds="mean"): sp.S.Zero})
 
@@ -136,8 +137,8 @@ def _root_of(square: Expr) -> Expr:
 def squared(E: Expr, size: Expr, kept: bool) -> Expr:
     """Return the third term of :func:`with_next_round`."""
     if kept:
-        return E**2 + LATER * (E + size) ** 2 / 2
-    return E**2 + LATER * (2 * E * size + size**2)
+        return E**2 + NEXT_ROUND * (E + size) ** 2 / 2
+    return E**2 + NEXT_ROUND * (2 * E * size + size**2)
 
 
 def with_next_round(kept: bool) -> tuple[Theorem, Script]:
@@ -164,13 +165,17 @@ def with_next_round(kept: bool) -> tuple[Theorem, Script]:
     return replace(MOMENT, parts=parts, conditions=conditions), script
 
 
-SHARE = sp.Rational(13, 20)
-"""For K >= 31 local steps, 2 p + theta <= 18463/10000 - SHARE/K."""
-LARGEST = sp.Rational(18463, 10000)
-FAR = 2
-"""The registered root C of the third term is compared with FAR S."""
-j, q, y, c, size, share = sp.symbols("j q y c size share", nonnegative=True)
-# 1/K, sqrt(K/T), (1 - 1/K)^K, C, S, and C/S
+PATH_SLOPE = sp.Rational(13, 20)
+"""For K >= 31 local steps, 2 p + theta <= 18463/10000 - PATH_SLOPE/K."""
+PATH_LIMIT = sp.Rational(18463, 10000)
+SPLIT = 2
+"""The cases are split where the registered root C of the third term is SPLIT S."""
+inverse_steps = sp.Symbol("inverse_steps", nonnegative=True)  # 1/K
+root_ratio = sp.Symbol("root_ratio", nonnegative=True)  # sqrt(K/T)
+decay_power = sp.Symbol("decay_power", nonnegative=True)  # (1 - 1/K)^K
+third_root = sp.Symbol("third_root", nonnegative=True)  # C
+size = sp.Symbol("size", nonnegative=True)  # S
+share = sp.Symbol("share", nonnegative=True)  # C/S
 FEW = VariableRange(high=rational(sp.Rational(1, MANY)))
 
 
@@ -237,7 +242,7 @@ def _path(before: Expr, power: Expr) -> Expr:
 def _many_steps(stated: Theorem, source: Theorem, kept: bool) -> Missing:
     """Compare for K >= 31, where :func:`_lemmas` bound 2 p + theta."""
     C = _root_of(stated.parts[THIRD])
-    E = C - sp.sqrt(K) * LARGEST_STEP * SHARE / K / sp.sqrt(T)
+    E = C - sp.sqrt(K) * LARGEST_STEP * PATH_SLOPE / K / sp.sqrt(T)
     path = _path((1 - 1 / K) ** (K - 1), (1 - 1 / K) ** K)
     between = replace(
         stated,
@@ -245,7 +250,7 @@ def _many_steps(stated: Theorem, source: Theorem, kept: bool) -> Missing:
         conditions=(
             *stated.conditions,
             Condition(f"K >= {MANY}", sp.Integer(MANY), K),
-            Condition("2 p + theta", path, LARGEST - SHARE / K),
+            Condition("2 p + theta", path, PATH_LIMIT - PATH_SLOPE / K),
         ),
     )
     return not_implied(between, source, stated.schedule)
@@ -259,36 +264,46 @@ def _lemmas(stated: Theorem) -> Iterator[str]:
     decay = 1 - 1 / K
     powers = Region(
         [
-            Condition("y", low * (1 - j), y),
-            Condition("y", low * (1 - sp.Rational(1, MANY)), y),
+            Condition("y", low * (1 - inverse_steps), decay_power),
+            Condition("y", low * (1 - sp.Rational(1, MANY)), decay_power),
         ],
-        {j: FEW, y: VariableRange(high=rational(high))},
+        {inverse_steps: FEW, decay_power: VariableRange(high=rational(high))},
     )
     yield from _not_shown(
         ("(1 - 1/K)^K <= 1/e", steps, high - decay**K),
         ("1/e <= (1 - 1/K)^(K - 1)", steps, decay ** (K - 1) - low),
-        ("2 p + theta", powers, LARGEST - SHARE * j - _path(y / (1 - j), y)),
+        (
+            "2 p + theta",
+            powers,
+            PATH_LIMIT
+            - PATH_SLOPE * inverse_steps
+            - _path(decay_power / (1 - inverse_steps), decay_power),
+        ),
     )
     C = _root_of(stated.parts[THIRD])
     here = Region(expanded_conditions(stated), glossary=glossary)
-    least = stated.expand(C - LARGEST * sp.sqrt(K) * LARGEST_STEP / sp.sqrt(T))
+    least = stated.expand(C - PATH_LIMIT * sp.sqrt(K) * LARGEST_STEP / sp.sqrt(T))
     yield from _not_shown(
         ("C >= 1.8463 sqrt(K/T) S", here, least),
         ("sqrt(K/T) <= 1/2", here, HALF - sp.sqrt(K) / sp.sqrt(T)),
     )
-    box = {j: FEW, q: VariableRange(high=rational(HALF)), size: VariableRange()}
+    box = {
+        inverse_steps: FEW,
+        root_ratio: VariableRange(high=rational(HALF)),
+        size: VariableRange(),
+    }
     far = Region(
         [
-            Condition("least", LARGEST * q * size, c),
-            Condition("far", FAR * size, c),
+            Condition("least", PATH_LIMIT * root_ratio * size, third_root),
+            Condition("far", SPLIT * size, third_root),
         ],
-        {**box, c: VariableRange()},
+        {**box, third_root: VariableRange()},
     )
-    yield from _not_shown(("C >= 2 S", far, _slack(c, kept=False)))
-    for n in range(FAR):
+    yield from _not_shown(("C >= 2 S", far, _slack(third_root, kept=False)))
+    for n in range(SPLIT):
         near = Region(
             [
-                Condition("least", LARGEST * q, share),
+                Condition("least", PATH_LIMIT * root_ratio, share),
                 Condition("near", sp.Integer(n), share),
             ],
             {**box, share: VariableRange(high=rational(sp.Integer(n + 1)))},
@@ -298,9 +313,9 @@ def _lemmas(stated: Theorem) -> Iterator[str]:
 
 
 def _slack(C: Expr, kept: bool) -> Expr:
-    """Return C^2 less the third term of the theorem, in the symbols j, q and size."""
-    E = C - SHARE * j * q * size
-    return (C**2 - squared(E, size, kept)).subs(T, 1 / (j * q**2))
+    """Return C^2 less the third term of the theorem, for K, T and S as symbols."""
+    E = C - PATH_SLOPE * inverse_steps * root_ratio * size
+    return (C**2 - squared(E, size, kept)).subs(T, 1 / (inverse_steps * root_ratio**2))
 
 
 def _not_shown(*inequalities: tuple[str, Region, Expr]) -> Iterator[str]:
