@@ -95,8 +95,6 @@ def _fixed_values(run: History, rho0: float | None) -> dict[str, float]:
         if run.network.standing_of(name) == "estimate":
             del fixed[name]
     fixed["T"] = run.rounds
-    if run.m:
-        fixed["m"] = run.m
     fixed["x0_sq"] = float(run.x0_sq.mean())
     fixed["x0_spread"] = float(run.x0_spread.mean())
     distances = measured(run, "dist_sq")

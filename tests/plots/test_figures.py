@@ -16,6 +16,7 @@ from dfltheory.plots.labels import gap_label
 from dfltheory.plots.layout import _BESIDE_TEXT, styled_axes
 from dfltheory.plots.look import ONE_COLUMN
 from dfltheory.plots.notation import text_width
+from dfltheory.plots.verdicts import _BoundRange
 
 KEY = "dfedsam.theorem_4_5"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -111,6 +112,17 @@ def test_label_that_fits_into_the_figure_is_not_wrapped():
         assert entry.get_text().count("\n") == lines - 1
         ax.figure.canvas.draw()
         assert ax.get_legend().get_window_extent().x1 <= ax.figure.bbox.width
+
+
+def test_bounds_of_a_family_at_one_horizon_are_a_bar_that_is_not_clipped():
+    _, ax = plt.subplots()
+    low, high = np.array([1.0]), np.array([3.0])
+    _BoundRange(np.array([10]), low, high).draw(ax, "red", "range")
+    (bar,) = ax.collections
+    (ends,) = bar.get_segments()
+    assert ends.tolist() == [[10, 1], [10, 3]]
+    assert bar.get_linewidth() == [4] and not bar.get_clip_on()
+    assert bar.get_alpha() == 0.35 and bar.get_label() == "range"
 
 
 def test_gap_label_shows_rounding_error_as_zero():

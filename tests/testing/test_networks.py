@@ -104,6 +104,13 @@ def test_near_miss_breaks_only_its_law(law):
     holds()
 
 
+@given(near_misses(law="shape"))
+def test_near_miss_of_the_shape_has_a_column_less(miss):
+    m, columns = miss.W.shape
+    assert columns == m - 1
+    assert {f.law for f in check_mixing_matrix(miss.W).failures} == {"shape"}
+
+
 @given(push_sum_near_misses())
 def test_push_sum_near_miss_breaks_only_its_law(miss):
     report = check_push_sum(miss.W)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import dfltheory as dfl
-from dfltheory.algorithms import DPSGD
+from dfltheory.algorithms import DPSGD, LocalSGD
 from dfltheory.errors import InputError
 from dfltheory.tasks.supervised import Supervised
 from dfltheory.verdicts.given_values import refuse_contradictions
@@ -87,3 +87,18 @@ def test_gap_is_unknown_without_the_minimum_of_f():
     elsewhere = dfl.History.from_measurements([1.0, 0.5], algorithm=algorithm)
     assert elsewhere.constants.f_star is None
     assert gap_above_minimum(np.ones((1, 2)), elsewhere) is None
+
+
+def test_number_of_clients_cannot_be_given_where_there_is_no_network():
+    theorem = statement(
+        "grad_norm_sq",
+        "min",
+        SYMBOL["L"] / SYMBOL["m"],
+        algorithm="LocalSGD",
+        hyperparameters={"eta": "any", "K": "any"},
+        rounds=TO_LAST,
+    )
+    task = dfl.tasks.Quadratic(1.0, [[0.0]] * 3)
+    run = dfl.train(LocalSGD(eta=0.1, K=2), task, None, rounds=2)
+    with pytest.raises(InputError, match="m = 5 contradicts this run"):
+        dfl.compare(run, theorem, m=5)
