@@ -121,8 +121,10 @@ def test_bounds_of_a_family_at_one_horizon_are_a_bar_that_is_not_clipped():
     (bar,) = ax.collections
     (ends,) = bar.get_segments()
     assert ends.tolist() == [[10, 1], [10, 3]]
-    assert bar.get_linewidth() == [4] and not bar.get_clip_on()
-    assert bar.get_alpha() == 0.35 and bar.get_label() == "range"
+    assert bar.get_linewidth() == [4]
+    assert not bar.get_clip_on()
+    assert bar.get_alpha() == 0.35
+    assert bar.get_label() == "range"
 
 
 def test_gap_label_shows_rounding_error_as_zero():
