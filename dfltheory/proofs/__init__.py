@@ -8,7 +8,8 @@
 ``facts``              inequalities between moments, made only by rules
 ``hilbert_rules``      rules of norms, means and sums
 ``gradient_rules``     rules of gradients and samples
-``network_rules``      rules of the network and the rounds
+``network_rules``      rules of the network and the start
+``round_sums``         rules of sums over the rounds
 ``order_rules``        rules of sums, means, squares and roots of inequalities
 ``kernel``             all rules, and their meaning
 ``algorithm_rounds``   the updates of the algorithms that proofs are about

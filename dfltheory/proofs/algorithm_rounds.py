@@ -9,6 +9,7 @@ algorithms, in which every outcome of every sample is enumerated.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import sympy as sp
@@ -74,6 +75,11 @@ def _gossip_sgd() -> AlgorithmRound:
     )
 
 
+def _local_sgd() -> AlgorithmRound:
+    """K = 1, and an exact average in every window-th round."""
+    return replace(_gossip_sgd(), name="LocalSGD", gossips=1 / s.window)
+
+
 def _gossip_sam() -> AlgorithmRound:
     return AlgorithmRound(
         "DFedSAM",
@@ -125,6 +131,7 @@ def _two_blocks(name: str, sampled: Vec) -> AlgorithmRound:
 ROUNDS: Mapping[str, AlgorithmRound] = MappingProxyType(
     {
         "DPSGD": _gossip_sgd(),
+        "LocalSGD": _local_sgd(),
         "DFedSAM": _gossip_sam(),
         "DFedADMMSAM": _admm_sam(),
         "DFedSGPSM": _push_sum_momentum_sam(),
@@ -133,7 +140,7 @@ ROUNDS: Mapping[str, AlgorithmRound] = MappingProxyType(
     }
 )
 """By the name of the package's class."""
-ONE_LOCAL_STEP = frozenset({"DPSGD"})
+ONE_LOCAL_STEP = frozenset({"DPSGD", "LocalSGD"})
 """The classes of which a round has one local step: K = 1."""
 REQUIRED_HYPERPARAMETERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {

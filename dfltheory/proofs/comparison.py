@@ -13,6 +13,7 @@ from types import MappingProxyType
 import sympy as sp
 
 from dfltheory.bounds import registry
+from dfltheory.bounds import symbols as s
 from dfltheory.bounds.real_numbers import (
     STEP_SYMBOLS,
     need,
@@ -205,13 +206,15 @@ def _values_of_absent(theorem: Theorem) -> dict[sp.Symbol, int]:
 
     They are those at which a mechanism is absent, and one local step for an algorithm
     that takes one a round. The number of rounds of a window is not 1 in a scope that
-    has windows.
+    has windows, nor of an algorithm that has them.
     """
     present = {*theorem.needs, *theorem.scope.hyperparameters, *theorem.schedule}
     values = {name: int(value) for name, value in NEUTRAL.items()}
-    if "windows" in theorem.scope.sequence:
+    first = theorem.scope.names[0]
+    of_algorithm = first in ROUNDS and ROUNDS[first].gossips.has(s.window)
+    if of_algorithm or "windows" in theorem.scope.sequence:
         del values["window"]
-    if theorem.scope.names[0] in ONE_LOCAL_STEP:
+    if first in ONE_LOCAL_STEP:
         values["K"] = 1
     return {GLOSSARY[n].symbol: x for n, x in values.items() if n not in present}
 

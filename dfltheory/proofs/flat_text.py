@@ -35,7 +35,15 @@ from dfltheory.proofs.moments import (
 from dfltheory.proofs.script import Corollary, Script
 
 _KINDS = {"e^": "ehat"}
-_NOT_IN_FORMAT = ("one_step", "projection", "push_windows", "steps_sum", "sum_rounds")
+_NOT_IN_FORMAT = (
+    "exact_averages",
+    "one_step",
+    "projection",
+    "push_windows",
+    "steps_sum",
+    "sum_rounds",
+    "telescope_to_end",
+)
 Combination = list[tuple[Fact, Expr]]
 
 

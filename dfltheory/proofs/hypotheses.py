@@ -69,10 +69,18 @@ MOMENT = Hypothesis(
     " stochastic gradient (with SAM the second one)",
 )
 BELOW = Hypothesis("below", "f >= f*")
+AVERAGES = Hypothesis(
+    "exact averages",
+    "every window-th round, and no other, replaces all models by their mean",
+    lambda scope: scope.names == ("LocalSGD",),
+)
 KEPT = Hypothesis(
     "mean kept",
-    "the columns of W sum to 1, so that mixing keeps the mean",
-    lambda scope: scope.network in (*_ROWS, "column-stochastic"),
+    "the columns of W sum to 1, or models are replaced by their mean, so that mixing"
+    " keeps the mean",
+    lambda scope: (
+        scope.network in (*_ROWS, "column-stochastic") or AVERAGES.scope(scope)
+    ),
 )
 CONTRACTS = Hypothesis(
     "contraction",

@@ -25,22 +25,30 @@ from dfltheory.proofs.moments import (
 def left_moments(theorem: Theorem, fact: Fact) -> Form:
     """Return the theorem's left-hand side as moments of the algorithm of a fact.
 
-    Empty if it is not the mean of a squared gradient over all rounds, or if it is taken
-    at another point than the algorithm's mean model.
+    Empty if it is not the mean of a squared gradient over the rounds 0..T-1, or of one
+    block 1..T, or if it is taken at another point than the algorithm's mean model.
     """
     lhs, T, alg = theorem.lhs, GLOSSARY["T"].symbol, fact.of
-    rounds = (lhs.aggregate, lhs.first, lhs.last, lhs.start)
-    if alg is None or rounds != ("mean", 0, T - 1, 0):
+    if alg is None or (lhs.aggregate, lhs.start) != ("mean", 0):
+        return {}
+    rounds = (lhs.first, lhs.last)
+    if rounds not in ((0, T - 1), (1, T)):
         return {}
     if theorem.scope.two_blocks != (alg.kept is not None):
         return {}
     w = alg.mean_model
-    if alg.kept is not None and w == X_U.mean() + X_V:
+    if alg.kept is not None and w == X_U.mean() + X_V and rounds == (0, T - 1):
         return _two_block_moments(lhs.measure, alg, X_U.mean() + alg.kept)
     points = {"grad_norm_sq": [X.mean(), XBAR], "grad_norm_sq_w": [_auxiliary(fact)]}
     if w not in points.get(lhs.measure, ()):
         return {}
-    return {sq(alg.full(w)).at(rounds="mean"): sp.S.One}
+    gradient = sq(alg.full(w))
+    mean = {gradient.at(rounds="mean"): sp.S.One}
+    if rounds == (0, T - 1):
+        return mean
+    # over the rounds 1..T: round T is added, and round 0 is left out
+    ends = {gradient.at(rounds="end"): 1 / T, gradient.at(rounds="start"): -1 / T}
+    return mean | ends
 
 
 def _two_block_moments(measure: str, alg: AlgorithmRound, next_model: Vec) -> Form:

@@ -57,7 +57,7 @@ class Moment:
     kind : ``sq``, ``root``, ``inner``, ``value``, or ``one`` for the number 1
     vec, other : the vector; the second one of an inner product
     steps : ``mean`` or ``max`` over the local steps; empty: at step k
-    rounds : ``mean``, ``next`` or ``start``; empty: in this round
+    rounds : ``mean``, ``next``, ``start`` or ``end``; empty: in this round
     weighted : whether the clients have the weights w_i/m instead of 1/m
     label : of a constant; constants with different labels are not added
     """
@@ -87,8 +87,8 @@ class Moment:
             self.steps,
         )
         need(
-            self.rounds in ("", "mean", "next", "start"),
-            "rounds = {} must be empty, mean, next or start",
+            self.rounds in ("", "mean", "next", "start", "end"),
+            "rounds = {} must be empty, mean, next, start or end",
             self.rounds,
         )
         need(type(self.weighted) is bool, "weighted must be True or False")

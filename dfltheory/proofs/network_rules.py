@@ -1,16 +1,17 @@
-"""Rules of the network and of the rounds: contraction, recursions, the start."""
+"""Rules of the network: contraction, exact averages, recursions, the start."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import sympy as sp
 
 from dfltheory.bounds import symbols as s
+from dfltheory.bounds.real_numbers import real_expression
 from dfltheory.bounds.units import Expr
 from dfltheory.proofs import hypotheses as h
-from dfltheory.proofs.averages import over_all
-from dfltheory.proofs.facts import Fact, rule, single_moment
+from dfltheory.proofs.facts import Fact, rule, single_moment, young_weights
 from dfltheory.proofs.hilbert_rules import HILBERT
 from dfltheory.proofs.moments import (
     DUAL,
@@ -28,8 +29,8 @@ from dfltheory.proofs.moments import (
     need,
     one,
     root,
+    sq,
     upper_bound,
-    value,
 )
 
 _OPERATOR_NORM = (
@@ -72,6 +73,56 @@ def gossip_steps(alg: AlgorithmRound) -> Conclusion:
     )
     factor = s.lam**alg.gossips
     return upper_bound(_next_disagreement(alg), {root(alg.sent.dev()): factor})
+
+
+@rule(
+    "Cauchy-Schwarz; martingale differences are orthogonal: Williams, Probability with"
+    " Martingales, 12.1",
+    h.AVERAGES,
+    h.COMMON,
+    h.UNBIASED,
+)
+def exact_averages(
+    alg: AlgorithmRound, noise: Fact, weights: Iterable[Expr]
+) -> Conclusion:
+    """Bound the disagreement between exact averages.
+
+    The round x <- x + U + V, where V is the noise of its steps, ends with an exact
+    average if it is a window-th one, and else without mixing. From sq(V - mean V) <= v,
+    a constant, and weights w_1, w_2 > 0 with sum at most 1: sq[mean t](x - mean x) <=
+    window (window - 1)/(2 w_1) sq[mean t](U - mean U) + (window - 1)/(2 w_2) v. For k
+    rounds after an average, sq(sum of U) <= k (sum of sq(U)) and sq(sum of V) <= k v.
+    """
+    need(alg.kept is None, "the rule is about models of one block")
+    need(
+        alg.gossips == 1 / s.window,
+        "{} does not average exactly after every window-th round",
+        alg.name,
+    )
+    first, second = map(real_expression, weights)
+    move = alg.sent - X
+    noises = Vec.of((a, c) for a, c in move.terms if a.name == "n")
+    of_noise = sq(noises.dev())
+    need(
+        noises.terms and _bounds_by_constants(noise, of_noise),
+        "a constant bound of {} in every round is needed, not {}",
+        of_noise,
+        noise,
+    )
+    steps = sq((move - noises).dev()).at(rounds="mean")
+    pairs = s.window * (s.window - 1) / 2
+    right = form(
+        ({steps: sp.S.One}, pairs / first),
+        (noise.right, pairs / s.window / second),
+    )
+    disagreement = sq(X.dev()).at(rounds="mean")
+    return upper_bound(disagreement, right, young_weights((first, second)))
+
+
+def _bounds_by_constants(fact: Fact, moment: Moment) -> bool:
+    """Return whether a fact bounds a moment of every round by constants."""
+    constants = all(m.kind == "one" for m in fact.right)
+    return fact.left == {moment: sp.S.One} and constants
 
 
 def _next_disagreement(alg: AlgorithmRound) -> Moment:
@@ -214,33 +265,6 @@ def invariant(fact: Fact, start: Fact) -> Conclusion:
     return upper_bound(now, right, recursion.demands)
 
 
-@rule("the sum over the rounds; a square is not negative")
-def sum_rounds(fact: Fact) -> Conclusion:
-    """Bound the mean over the rounds by that of the next values.
-
-    From sq[next](U) <= r in every round: sq[mean t](U) <= sq[start](U)/T + r[mean t],
-    because the first T squares are the first one and T - 1 of the next values. The next
-    value that is left out is not negative.
-    """
-    after = single_moment(fact, "sq")
-    need(after.rounds == "next", "a square at the next round must be bounded: {}", fact)
-    now = after.at(rounds="")
-    need(not now.free, "{} still depends on the step", now)
-    first = {now.at(rounds="start"): 1 / s.T}
-    right = form((_right_in_mean(fact), 1), (first, 1))
-    return upper_bound(now.at(rounds="mean"), right)
-
-
-def _right_in_mean(fact: Fact) -> Form:
-    """Return the mean over the rounds of a fact's right-hand side."""
-    need(
-        all(m.kind != "root" for m in fact.right),
-        "the mean over the rounds is taken of squares, not of roots: {}",
-        fact,
-    )
-    return over_all(fact.right, set(), rounds="mean")
-
-
 @rule("the assumption itself", h.COMMON)
 def common_start(alg: AlgorithmRound) -> Conclusion:
     """State that all clients start at one model.
@@ -291,53 +315,16 @@ def next_dual(alg: AlgorithmRound, v: Vec = DUAL) -> Conclusion:
     return equality(after, {root(alg.following(v)): sp.S.One})
 
 
-@rule("telescoping sum", h.BELOW, h.KEPT)
-def telescope(alg: AlgorithmRound, fact: Fact) -> Conclusion:
-    """Sum the changes of f over the rounds.
-
-    E f(w^{t+1}) - E f(w^t) <= r_t at the mean model w in every round gives 0 <=
-    f0_gap/T + mean of r_t.
-    """
-    w = alg.mean_model
-    need(
-        # before the first phase, "v", only states, and gradients at states, are known
-        w.known(None, "v") and w.part(alg.shared).common,
-        "the mean model {} must be known at the start of a round, and its shared part"
-        " the same for all clients",
-        w,
-    )
-    # the second state starts at 0
-    first = Vec.of((a, c) for a, c in w.terms if a.name != "dual")
-    starts = [X.mean(), XBAR]
-    if alg.kept is not None:
-        starts = [X.within("u").mean() + X.within("v")]
-    need(
-        first in starts,
-        "the mean model does not start where f0_gap is taken, but at {}",
-        first,
-    )
-    after = alg.following(w)
-    need(after != w, "the mean model does not move: there is no change of f to sum")
-    change = combination((1, value(after)), (-1, value(w)))
-    need(
-        fact.left == change,
-        "the left-hand side must be the change of f at the mean model in a round",
-    )
-    start = {one("f"): s.f0_gap / s.T}
-    return Conclusion({}, form((_right_in_mean(fact), 1), (start, 1)))
-
-
 __all__ = [
     "any_start",
     "common_start",
     "convolution",
     "dual_start",
+    "exact_averages",
     "gossip",
     "gossip_steps",
     "invariant",
     "next_dual",
     "push",
     "push_windows",
-    "sum_rounds",
-    "telescope",
 ]

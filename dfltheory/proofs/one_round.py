@@ -25,7 +25,8 @@ class AlgorithmRound:
     mean_model : the point at which the decrease of f is summed over the rounds; of one
         block, that of the theorem's gradient
     dual : the next value of a second state, which starts at 0
-    gossips : how often the network mixes in a round
+    gossips : how often the network mixes in a round; 1/window: every window-th round
+        ends with an exact average, and the others without mixing
     personal : of two blocks, the point at which the gradients of the personal part are
         taken in the first phase
     kept : of two blocks, the next value of the personal part

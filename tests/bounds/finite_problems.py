@@ -181,9 +181,13 @@ class FiniteProblem:
     def _moment(self, moment: Moment, t: int, step: int) -> Interval:
         if moment.kind == "one":
             return Fraction(1), Fraction(1)
-        rounds = {"": [t], "mean": range(self.T), "next": [t + 1], "start": [0]}[
-            moment.rounds
-        ]
+        rounds = {
+            "": [t],
+            "mean": range(self.T),
+            "next": [t + 1],
+            "start": [0],
+            "end": [self.T],
+        }[moment.rounds]
         steps = (
             range(self.steps(moment.at(steps="").phases)) if moment.steps else [step]
         )

@@ -8,6 +8,7 @@ rejected.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -364,7 +365,7 @@ def single_step(rng: random.Random):
     return r.one_step(fact), finite_problem
 
 
-def telescoped(rng: random.Random):
+def telescoped(rng: random.Random, rule: Callable = r.telescope):
     alg = AlgorithmRound("step", X, X - s.eta * G.sum(s.K), X.mean())
     line = Line((Fraction(0),), (Fraction(2), Fraction(2)), Fraction(0))
     start, eta = small(rng, 1, 3), rng.choice([Fraction(1, 2), Fraction(1, 4)])
@@ -377,7 +378,7 @@ def telescoped(rng: random.Random):
         1,
         1,
         2,
-        {s.eta: eta, s.f0_gap: line.integral(start)},
+        {s.eta: eta, s.f0_gap: line.integral(start), s.L: Fraction(2)},
         Recorder(held),
         lambda i, y: (line(y[0]),),
         lambda i, y: line.integral(y[0]),
@@ -389,7 +390,51 @@ def telescoped(rng: random.Random):
         {sq(alg.full(w)): rational(slack)},
         alg,
     )
-    return r.telescope(alg, fact), finite_problem
+    return rule(alg, fact), finite_problem
+
+
+LOCAL_SGD = ROUNDS["LocalSGD"]
+LOCAL_NOISE = (N.sum(s.K) * -s.eta).dev()
+
+
+def between_averages(rng: random.Random):
+    """Draw two clients that move in opposite directions between exact averages.
+
+    The noise of a round is a coin's. In the first case, all inequalities are
+    equalities: the gradient is parallel to the noise, and 0 before an average.
+    """
+    share, other = shares(rng)
+    sharp = rng.random() < 0.5
+    window, T = (2, 2) if sharp else (rng.randint(1, 3), rng.randint(1, 4))
+    outcomes = list(itertools.product((1, -1), repeat=T))
+    drawn = [small(rng) for _ in range(T)]
+    noise = other if sharp else Fraction(rng.randint(0, 2))
+    held: dict[tuple, Fraction] = {}
+    for w, coins in enumerate(outcomes):
+        x = Fraction(0)
+        for t in range(T + 1):
+            for i, sign in enumerate((1, -1)):
+                held["x", w, t, i] = sign * x
+            if t == T:
+                break
+            gradient = share * coins[t] * (t % 2 == 0) if sharp else drawn[t]
+            for i, sign in enumerate((1, -1)):
+                held["g", w, t, 0, i] = sign * gradient
+                held["n", w, t, 0, i] = sign * noise * coins[t]
+                held["e", w, t, 0, i] = Fraction(0)
+            x = (
+                Fraction(0)
+                if (t + 1) % window == 0
+                else x - gradient - noise * coins[t]
+            )
+    numbers = {s.eta: Fraction(1), s.window: Fraction(window)}
+    finite_problem = FiniteProblem(
+        [Fraction(1, len(outcomes))] * len(outcomes), 2, 1, T, numbers, Recorder(held)
+    )
+    bounded = given_fact({sq(LOCAL_NOISE): 1}, {one("v"): noise**2}, LOCAL_SGD)
+    assert finite_problem.violation(bounded) is None
+    weights = (rational(share), rational(other))
+    return r.exact_averages(LOCAL_SGD, bounded, weights), finite_problem
 
 
 def premise(
@@ -605,6 +650,8 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = {
         sequence(g, Fraction(1, 2), Fraction(0), Fraction(1), 2),
     ),
     "telescope": telescoped,
+    "telescope_to_end": partial(telescoped, rule=r.telescope_to_end),
+    "exact_averages": between_averages,
     **{
         name: partial(linear, name=name)
         for name in (
@@ -918,6 +965,29 @@ def test_fact_cannot_be_forged():
         (
             lambda: r.telescope(a := replace(RUN, mean_model=N.mean()), r.variance(a)),
             "telescope",
+        ),
+        (
+            lambda: r.telescope_to_end(RUN, r.descent(RUN, X.mean(), DUAL.mean())),
+            "telescope_to_end",
+        ),
+        (lambda: r.telescope_to_end(TWO, r.variance(TWO, N_V)), "telescope_to_end"),
+        (
+            lambda: r.exact_averages(RUN, r.square(r.variance(RUN)), (R(1, 2),) * 2),
+            "exact_averages",
+        ),
+        (
+            lambda: r.exact_averages(
+                LOCAL_SGD, r.square(r.variance(LOCAL_SGD)), (R(1, 2),) * 2
+            ),
+            "exact_averages",
+        ),
+        (
+            lambda: r.exact_averages(
+                LOCAL_SGD,
+                given_fact({sq(LOCAL_NOISE): 1}, {sq(X): 1}, LOCAL_SGD),
+                (R(1, 2),) * 2,
+            ),
+            "exact_averages",
         ),
         (lambda: r.chain(r.variance(RUN), r.variance(PUSH)), "chain"),
         (lambda: r.chain(r.mean_of(U), r.mean_of(V)), "chain"),

@@ -84,9 +84,9 @@ def weights(c: sp.Expr) -> Lag:
     return Lag(c, c * count, c**2 * count)
 
 
-def telescoped(c: sp.Expr) -> r.Fact:
+def telescoped(c: sp.Expr, rule: Callable[..., r.Fact] = r.telescope) -> r.Fact:
     alg = algorithm(c)
-    return r.telescope(alg, r.descent(alg, X.mean(), alg.sent.mean() - X.mean()))
+    return rule(alg, r.descent(alg, X.mean(), alg.sent.mean() - X.mean()))
 
 
 def contracted(c: sp.Expr) -> r.Fact:
@@ -105,6 +105,17 @@ def later_steps(c: sp.Expr) -> r.Fact:
     path = sp.Symbol("path", nonnegative=True)
     held = replace(weights(c), path=path, partial=c**2 * count * (count - 1) / 2)
     return r.steps_sum(r.variance(algorithm(s.eta)), held)
+
+
+def between_averages(c: sp.Expr) -> r.Fact:
+    alg = ROUNDS["LocalSGD"]
+    noise = N.sum(s.K)
+    bound = r.chain(
+        r.young((1,), (-s.eta, noise.dev())),
+        r.square(r.dev_of(noise)),
+        r.square(r.one_step(r.variance(alg))),
+    )
+    return r.exact_averages(alg, bound, (c, HALF))
 
 
 ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
@@ -149,6 +160,8 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "dual_start": lambda c: r.dual_start(algorithm(c)),
     "next_dual": lambda c: r.next_dual(algorithm(c)),
     "telescope": telescoped,
+    "telescope_to_end": lambda c: telescoped(c, r.telescope_to_end),
+    "exact_averages": between_averages,
     "average": lambda c: r.average(r.minkowski((c, U)), "t"),
     "largest": lambda c: r.largest(r.minkowski((c, UK))),
     "chain": lambda c: r.chain(r.minkowski((c, U.mean())), r.mean_of(U)),
