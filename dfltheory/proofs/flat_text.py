@@ -37,6 +37,7 @@ from dfltheory.proofs.script import Corollary, Script
 _KINDS = {"e^": "ehat"}
 _NOT_IN_FORMAT = (
     "exact_averages",
+    "largest_martingale",
     "one_step",
     "projection",
     "push_windows",

@@ -193,6 +193,26 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Conclusion:
     sq(sum_{j<n} c(n-j) V_j) <= (sum of the squared weights) v, n = k or K, for noises
     with sq(V_j) <= v at every step, v a constant. The weights may have any sign.
     """
+    v = _bounded_noise(bound)
+    right = form((bound.right, weights.square_sum(n)))
+    return upper_bound(sq(v.sum(n, weights)), right)
+
+
+@rule(_WILLIAMS, h.UNBIASED)
+def largest_martingale(bound: Fact, weights: Lag = PLAIN) -> Conclusion:
+    """Bound the square of the weighted sum of the noises before any step.
+
+    sq[max k](sum_{j<k} c(k-j) V_j) <= (sum of the squares of K - 1 weights) v for
+    noises with sq(V_j) <= v at every step, v a constant, because k <= K - 1. The
+    weights may have any sign.
+    """
+    v = _bounded_noise(bound)
+    right = form((bound.right, weights.square_sum(v.count - 1)))
+    return upper_bound(sq(v.sum(k, weights)).at(steps="max"), right)
+
+
+def _bounded_noise(bound: Fact) -> Vec:
+    """Return the noise of which a fact bounds the square by constants."""
     v = single_moment(bound, "sq").vec
     need(
         set(bound.left) == {sq(v)},
@@ -205,8 +225,7 @@ def martingale(bound: Fact, n: Expr, weights: Lag = PLAIN) -> Conclusion:
             m.kind == "one" and k not in c.free_symbols,
             "the bound of the noise must be a constant, the same at every step",
         )
-    right = form((bound.right, weights.square_sum(n)))
-    return upper_bound(sq(v.sum(n, weights)), right)
+    return v
 
 
 @rule(
@@ -233,6 +252,7 @@ __all__ = [
     "clients",
     "descent",
     "diversity",
+    "largest_martingale",
     "lipschitz",
     "martingale",
     "pythagoras",

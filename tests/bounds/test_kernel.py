@@ -557,12 +557,15 @@ def longer_steps(rng: random.Random):
     return r.steps_sum(fact, weights), finite_problem
 
 
-def bounded_noise(rng: random.Random):
+def bounded_noise(rng: random.Random, before_a_step: bool = False):
     finite_problem = sampled_run(rng)
     mean = rng.random() < 0.5
     vec = N.mean() if mean else rng.choice([N, NOISE])
     most = max(finite_problem.moment(sq(vec), 0, j)[1] for j in range(finite_problem.K))
     fact = given_fact({sq(vec): 1}, {one("v"): rational(most)}, RUN)
+    if before_a_step:
+        weights = rng.choice([PLAIN, GROWING])
+        return r.largest_martingale(fact, weights), finite_problem
     n, weights = rng.choice([(s.K, PLAIN), (k, PLAIN), (s.K, GROWING)])
     return r.martingale(fact, n, weights), finite_problem
 
@@ -626,6 +629,7 @@ ATTACKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = {
         sampled_run(g),
     ),
     "martingale": bounded_noise,
+    "largest_martingale": partial(bounded_noise, before_a_step=True),
     "clients": lambda g: (r.clients(RUN, g.choice([N, NOISE])), sampled_run(g)),
     "gossip": lambda g: (
         r.gossip(replace(RUN, gossips=sp.S.One)),
@@ -715,13 +719,15 @@ def diverse(rng: random.Random) -> FiniteProblem:
     return finite_problem
 
 
-def two_noise(rng: random.Random):
+def two_noise(rng: random.Random, before_a_step: bool = False):
     finite_problem, vec = two_run(rng), rng.choice([N_U, N_V, N_U.mean()])
     most = max(
         finite_problem.moment(sq(vec), 0, j)[1]
         for j in range(finite_problem.steps({vec.block}))
     )
     fact = given_fact({sq(vec): 1}, {one("v"): rational(most)}, TWO)
+    if before_a_step:
+        return r.largest_martingale(fact), finite_problem
     return r.martingale(fact, s.K_u if vec.block == "u" else s.K_v), finite_problem
 
 
@@ -758,6 +764,7 @@ OF_BLOCKS: dict[str, Callable[[random.Random], tuple[r.Fact, FiniteProblem]]] = 
         two_run(g),
     ),
     "martingale": two_noise,
+    "largest_martingale": partial(two_noise, before_a_step=True),
     "clients": lambda g: (r.clients(TWO, g.choice([N_U, N_V])), two_run(g)),
     "gossip": lambda g: (r.gossip(TWO), split_run(g, 2, 1, 1, 1)),
     "any_start": lambda g: (r.any_start(TWO), split_run(g, 2, 1, 1, 1)),
@@ -939,6 +946,8 @@ def test_fact_cannot_be_forged():
         (lambda: r.clients(RUN, N.mean()), "clients"),
         (lambda: r.martingale(r.sam(RUN, E), s.K), "martingale"),
         (lambda: r.martingale(r.square(r.sam(RUN, E)), s.K), "martingale"),
+        (lambda: r.largest_martingale(r.variance(RUN)), "largest_martingale"),
+        (lambda: r.largest_martingale(r.square(r.sam(RUN, E))), "largest_martingale"),
         (lambda: r.unbiased(TWO, TWO.local, N_U), "unbiased"),
         (lambda: r.unbiased(TWO, TWO.grad(TURN), N_V), "unbiased"),
         (lambda: r.pythagoras(TWO, TWO.local, N_V), "pythagoras"),

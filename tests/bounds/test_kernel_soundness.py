@@ -144,6 +144,9 @@ ARGUMENTS: dict[str, Callable[[sp.Expr], r.Fact]] = {
     "martingale": lambda c: r.martingale(
         r.square(r.variance(algorithm(s.eta))), s.K, weights(c)
     ),
+    "largest_martingale": lambda c: r.largest_martingale(
+        r.square(r.variance(algorithm(s.eta))), weights(c)
+    ),
     "clients": lambda c: r.clients(algorithm(s.eta), N * c),
     "gossip": lambda c: r.gossip(replace(algorithm(c), gossips=sp.S.One)),
     "gossip_steps": lambda c: r.gossip_steps(algorithm(c)),

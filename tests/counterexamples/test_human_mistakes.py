@@ -1,5 +1,6 @@
 """Versions with mistakes that people make: what refutes them, and what proves them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,12 @@ MOMENTUM = (
 )
 HORIZON = ("dfedadmm.corollary_1", "corrected", "T + 1 for T", "optimization")
 TOO_LARGE = "not shown: what is derived is at most the bound"
+STEPS = (
+    "dfedmdc.theorem_2",
+    "corrected_same_round",
+    "a lost K",
+    "noise of the personal part",
+)
 CLIENTS = ("wang_joshi2021.corollary_2_tuned", "restated", "1 for m", "drift")
 
 
@@ -92,6 +99,25 @@ def test_weights_of_the_registered_proof_are_not_enough():
 def test_weights_of_a_true_version_do_not_prove_a_false_one():
     assert human_mistakes.known_false(ROWS[LOST])
     (message,) = dfedmdc.different_steps(LOST, dfedmdc.MORE_FOR_THE_START)
+    assert message.startswith(TOO_LARGE)
+
+
+@pytest.mark.slow
+def test_noise_of_steps_needs_their_orthogonality(monkeypatch):
+    monkeypatch.setattr(dfedmdc.MartingaleProof, "personal", mdc.Proof.personal)
+    (message,) = dfedmdc.noise_of_steps(STEPS)
+    assert message.startswith(TOO_LARGE)
+
+
+@pytest.mark.slow
+def test_noise_of_steps_does_not_prove_a_smaller_bound(monkeypatch):
+    stated = version(STEPS)
+    part = stated.parts["noise of the personal part"] * sp.Rational(3, 4)
+    smaller = replace(
+        stated, parts={**stated.parts, "noise of the personal part": part}
+    )
+    monkeypatch.setattr(dfedmdc, "version", lambda name: smaller)
+    (message,) = dfedmdc.noise_of_steps(STEPS)
     assert message.startswith(TOO_LARGE)
 
 

@@ -1,7 +1,7 @@
 """Proofs of versions of DFedMDC's theorems 1 and 2.
 
 They are those of :mod:`validation.papers.dfedmdc.proof` with other weights in Young's
-inequality; the theorem at the same round has another proof.
+inequality; the theorems at the same round have other proofs.
 """
 
 from __future__ import annotations
@@ -149,6 +149,62 @@ def half_as_large(name: Name) -> Missing:
     return [*check(version(name), script).missing]
 
 
+# -- noise of the personal part, as a martingale
+
+
+class MartingaleProof(mdc.Proof):
+    """The theorems' proof in which the noises of a personal step are orthogonal.
+
+    The registered proof adds the roots of the K_v noises. Their sum, of all steps or of
+    those before a step, has at most the root sqrt(K_v) sigma_v. With it, sigma_v^2/K_v
+    takes the place of sigma_v^2 in all that the two facts below bound.
+    """
+
+    def personal(self) -> tuple[r.Fact, r.Fact]:
+        """Bound the change of the personal gradient, and the personal step of a round.
+
+        Both are bounded by the gradient d at the start of the round and the noise.
+        """
+        A, size_of_step = self.A, -mdc.eta_v
+        noise = r.square(r.variance(A, mdc.N_V))
+        all_noises = r.martingale(noise, mdc.K_v)
+        earlier = r.weaken(r.largest_martingale(noise), dict(all_noises.right))
+        gradients, noises = mdc.G_V.sum(mdc.k), mdc.N_V.sum(mdc.k)
+        bent = r.chain(
+            r.lipschitz(A, A.personal, mdc.X_U + mdc.X_V, "v"),
+            r.minkowski((size_of_step, gradients), (size_of_step, noises)),
+            r.steps_max(mdc.G_V, mdc.k, upto=mdc.K_v),
+        )
+        bent_most = r.chain(r.largest(bent), r.take_root(earlier))
+        sample = r.minkowski((1, mdc.G_V - self.d), (1, self.d))
+        # the largest gradient and the change bound each other
+        size = r.solve(r.chain(r.largest(sample), bent_most))  # as b < 1
+        step = r.chain(
+            r.minkowski(
+                (size_of_step, mdc.G_V.sum(mdc.K_v)),
+                (size_of_step, mdc.N_V.sum(mdc.K_v)),
+            ),
+            r.steps_max(mdc.G_V, mdc.K_v),
+            size,
+            r.take_root(all_noises),
+        )
+        return r.chain(bent_most, size), step
+
+
+def noise_of_steps(name: Name) -> Missing:
+    """Prove the version of theorem 2 at the same round with sigma_v^2/K_v."""
+    x_range, a_range, _ = mdc.RANGES
+    script = Script(
+        ":".join(name[:2]),
+        MartingaleProof("DFedSMDC", sam=True).same_round,
+        mdc.GRANTS,
+        ranges=(x_range, a_range, _sizes(2)),
+        values={**mdc.VALUES, mdc.eta_v: mdc.A_ / ((1 + mdc.x) * mdc.K_v * mdc.L_v)},
+        weights=mdc.WEIGHTS,
+    )
+    return [*check(version(name), script).missing]
+
+
 COUPLING = "27 lam^2 chi^2 a b <= (1 - lam)^2"
 PROOFS = {
     ("dfedmdc.theorem_1", DIFFERENT, HORIZON, START): partial(
@@ -158,6 +214,12 @@ PROOFS = {
         different_steps, weights=mdc.WEIGHTS
     ),
     ("dfedmdc.theorem_1", SAME, WEAKER, "a <= b"): half_as_large,
+    (
+        "dfedmdc.theorem_2",
+        SAME,
+        "a lost K",
+        "noise of the personal part",
+    ): noise_of_steps,
     ("dfedmdc.theorem_2", "corrected", HORIZON, START): partial(
         equal_steps, weights=MORE_FOR_THE_START
     ),
