@@ -9,6 +9,11 @@ import numpy as np
 
 from dfltheory.counterexamples.ramps import Ramps, per_problem
 
+COUPLING_ERROR = 1e-13
+"""Rounding error of F relative to k, the size of the coupling. That of the ramps is
+part of the error of the gap, see :meth:`.Ramps.unsure`.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class Splits(Ramps):
@@ -21,7 +26,8 @@ class Splits(Ramps):
     where the ramps define r_i'. ``b`` has shape (P, m), and ``h``, ``k``, ``p``, ``q``
     have shape (P,). Without coupling (k = 0) every constant is exact. Otherwise L_u,
     L_v, L_uv and L_vu are upper bounds, delta_u is the diversity of the ramps plus k p,
-    and f* is that of the ramps minus k, so that the problem satisfies the assumptions.
+    and f* is that of the ramps minus k, or the lower bound for a bowl if that is larger
+    (:meth:`_least_of_bowl`), so that the problem satisfies the assumptions.
     """
 
     axes: ClassVar[dict[str, int]] = {
@@ -87,8 +93,54 @@ class Splits(Ramps):
         names = {"L_u": L_u, "L_v": L_v, "L_uv": cross, "L_vu": cross, "chi": chi}
         return names | {
             "delta_u": known["sigma_g"] + several * k * p,
-            "f_star": known["f_star"] - k,
+            "f_star": self._least_value(known["f_star"]),
         }
+
+    def _least_value(self, ramps_least: np.ndarray) -> np.ndarray:
+        """Return a lower bound of F (P,), from the minimum of the ramps' mean.
+
+        It is exact without coupling.
+        """
+        without_bowl = ramps_least - self.k
+        bowl = self._least_of_bowl() - COUPLING_ERROR * self.k
+        return np.where(self.k > 0, np.maximum(without_bowl, bowl), without_bowl)
+
+    def _least_of_bowl(self) -> np.ndarray:
+        """Return a lower bound of F (P,) for bowls around u = v = 0; -inf for others.
+
+        In a bowl, b = 0, h > 0, and each client has one ramp, of slope s >= 0 between
+        -R' < 0 and R'' > 0. Let R = min(R', R''), d = |r_i'(0)| <= s R/2, and w = k q
+        max(p R, 1). Then
+
+            F_i >= r_i(0) - d R - e,  e = max(w^2/h - s R^2, 0)/2
+
+        as |sin x| <= min(|x|, 1) and w |y v| <= (h v^2 + w^2 y^2/h)/2 for all y:
+
+        * If |u| <= R, r_i(u) - r_i(0) >= s u^2/2 - d R. For y = u/R, the coupling is
+          at most k p q |u v| <= w |y v|, so the rest is (s R^2 - w^2/h) y^2/2 >= -e.
+        * If |u| > R, r_i(u) - r_i(0) >= s R^2/2 - d R, as r_i' is nondecreasing and has
+          the sign of u. The coupling is at most k q |v| <= w |v|; now y = 1.
+
+        For k p q <= sqrt(s h), p R >= 1 and d = 0, the minimum is exact, since e = 0.
+        """
+        none = np.full(len(self.k), -np.inf)
+        if self.knots.shape[-1] > 1:
+            return none
+        slope, left_end = self.slopes[..., 0], -self.knots[..., 0]
+        R = np.minimum(left_end, self.widths[..., 0] - left_end)  # (P, m)
+        origin = np.zeros((len(self.k), 1, self.m, 1))
+        d = np.abs(Ramps.gradient(self, origin)[:, 0, :, 0])
+        is_bowl = (
+            (self.h > 0)
+            & (self.b == 0).all(1)
+            & ((R > 0) & (d <= slope * R / 2)).all(1)
+        )
+        h, k, p, q = (per_problem(a, 1) for a in (self.h, self.k, self.p, self.q))
+        w = k * q * np.maximum(p * R, 1)
+        with np.errstate(all="ignore"):  # h = 0
+            e = np.maximum(w**2 / h - slope * R**2, 0) / 2
+        least = Ramps.value(self, origin)[:, 0] - d * R - e
+        return np.where(is_bowl, least.mean(1), none)
 
     def scaled(
         self, f: np.ndarray, x: np.ndarray, v: np.ndarray | None = None

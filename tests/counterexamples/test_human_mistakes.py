@@ -3,17 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import sympy as sp
 
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.certify import certify
-from dfltheory.errors import InputError
 from dfltheory.files import read_json
 from dfltheory.proofs.moments import is_zero
 from validation.counterexamples import human_mistakes
-from validation.counterexamples.hand_made import BOWL, BowlTask, distant_starts
+from validation.counterexamples.hand_made import distant_starts
 from validation.counterexamples.hand_made_along_run import flat_starts, ratio_along_run
 from validation.counterexamples.hand_made_noise import noisy_witness
 from validation.counterexamples.true_versions import (
@@ -151,23 +149,6 @@ def test_lemmas_of_the_comparison_need_their_constants(
 
 
 # -- problems made by hand
-
-
-def test_minimum_of_a_bowl_is_the_smallest_value_and_that_at_0():
-    task = BowlTask(**BOWL)
-    grid = np.linspace(-3, 3, 121)
-    points = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1)
-    points = points.reshape(-1, 1, 1, 2).repeat(2, axis=2)
-    values = task.problem.value(points).mean(axis=(1, 2))
-    least = float(task.problem.constants()["f_star"][0])
-    assert values.min() == pytest.approx(least, abs=1e-12)
-    assert not points[values.argmin()].any()
-
-
-@pytest.mark.parametrize("wrong", [{"k": 1.5}, {"b": [0.1, 0.0]}, {"left": [-0.9] * 2}])
-def test_a_problem_with_another_minimum_is_no_bowl(wrong):
-    with pytest.raises(InputError, match="bowls around"):
-        BowlTask(**{**BOWL, **wrong}).problem.constants()
 
 
 @pytest.mark.slow

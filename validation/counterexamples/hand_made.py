@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,8 +31,6 @@ from dfltheory.counterexamples.growth.member import (
 )
 from dfltheory.counterexamples.problems import TASKS, SplitTask
 from dfltheory.counterexamples.ramps import Ramps, name_of_task
-from dfltheory.counterexamples.splits import Splits
-from dfltheory.errors import InputError
 from dfltheory.training.instance import Instance
 
 if TYPE_CHECKING:
@@ -137,53 +135,6 @@ def oscillation(theorem: Theorem) -> Iterator[Instance]:
 # -- clients with different starts
 
 
-class Bowls(Splits):
-    """Problems of :class:`Splits` whose minimum is known exactly: it is at u = v = 0.
-
-    All clients have one ramp, of slope s between -R and R, with r'(0) = 0, and b = 0.
-    If k p q <= sqrt(s h) and p R >= 1, no F_i is smaller than F_i(0, 0):
-
-    * for |u| <= R, k |sin(p u) sin(q v)| <= k p q |u v| <= (s u^2 + h v^2)/2;
-    * for |u| > R it is at most k q |v| <= (s R^2 + h v^2)/2, as k q <= R sqrt(s h), and
-      r(u) - r(0) >= s R^2/2.
-    """
-
-    def constants(self) -> dict[str, np.ndarray]:
-        """Return the constants of :class:`Splits`, with f* = F(0, 0).
-
-        Raises
-        ------
-        InputError
-            The numbers are not of this form.
-        """
-        R, s = self.widths[..., 0] / 2, self.slopes[..., 0]
-        mixed = (self.k * self.p * self.q)[:, None]
-        is_bowl = (
-            self.knots.shape[-1] == 1
-            and not self.b.any()
-            and (self.knots[..., 0] == -R).all()
-            and (self.left == -R * s).all()
-            and (mixed**2 <= s * self.h[:, None]).all()
-            and (self.p[:, None] * R >= 1).all()
-        )
-        if not is_bowl:
-            raise InputError("the clients must be bowls around u = v = 0")
-        at_minimum = self.value(np.zeros((len(R), 1, R.shape[1], 2)))
-        return super().constants() | {"f_star": at_minimum.mean((1, 2))}
-
-
-class BowlTask(SplitTask):
-    """A single problem of :class:`Bowls`."""
-
-    name = "bowls"
-
-    def __init__(self, **numbers: Any):
-        super().__init__(**numbers)
-        shape = [getattr(self.problem, name)[0] for name in Bowls.axes]
-        self.problem = Bowls.one(*shape)
-
-
-Bowls.task = BowlTask
 BOWL = {
     "knots": [[-1.0]] * 2,
     "widths": [[2.0]] * 2,
@@ -225,8 +176,8 @@ def distant_starts(theorem: Theorem) -> Iterator[Instance]:
         if not scheduled:
             b = SMALL if K_v == 1 else LARGE
             numbers |= {"eta_u": SMALL / 2, "eta_v": b / (2 * K_v)}
-        task = BowlTask(**BOWL)
-        described = {"name": name_of_task(BowlTask), **BOWL}
+        task = SplitTask(**BOWL)
+        described = {"name": name_of_task(SplitTask), **BOWL}
         w = 1 / (2 * span)
         yield Instance(
             task,
@@ -247,8 +198,6 @@ HAND_MADE: dict[str, Callable[[Theorem], Iterator[Instance]]] = {
 
 __all__ = [
     "HAND_MADE",
-    "BowlTask",
-    "Bowls",
     "distant_starts",
     "early_descent",
     "late_descent",
