@@ -56,6 +56,9 @@ class CandidateBatch:
         Number of identical clients that each client represents. A round replaces their
         models by the average, and W is the network of the groups. Noise is independent
         in all of them, so that a group's mean has 1/copies of its variance.
+    transient : bool
+        Whether rounds after the simulated ones count as 0 in left-hand sides, unless
+        the state repeats.
     """
 
     algorithm: Algorithm
@@ -69,6 +72,7 @@ class CandidateBatch:
     drawn: bool = False
     one_per_round: bool = False
     copies: int = 1
+    transient: bool = False
 
     @classmethod
     def of(cls, instance: Instance) -> CandidateBatch:

@@ -28,6 +28,8 @@ SIMULATED = 4096
 """Maximum number of simulated rounds. Later ones repeat the last rounds of a stationary
 state.
 """
+LEAST_GROWTH = 1e-12
+"""Relative growth of a series that is not due to rounding."""
 
 
 class CandidateRuns(Source):
@@ -108,11 +110,33 @@ class CandidateRuns(Source):
         """Return delta_u of the run up to each horizon; 1 if it is not finite.
 
         Assumptions bound the diversity in every round. It is assumed that the last
-        rounds of ``diversity`` (R, P) repeat up to the horizon.
+        rounds of ``diversity`` (R, P) repeat up to the horizon, unless the state does
+        not repeat. Then growth is extrapolated.
         """
         squares = [diversity[: int(T)].max(0) for T in self._horizons]
         roots = np.sqrt(np.stack(squares))
+        later = self._horizons[:, None] > len(diversity)
+        if later.any():
+            limit = extrapolated(np.sqrt(diversity), self._problem["delta_u"])
+            limit = np.where(self._path.cycle == 0, limit, 0.0)
+            roots = np.where(later, np.fmax(roots, limit), roots)
         return np.where(np.isfinite(roots), roots, 1.0)
+
+
+def extrapolated(series: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the limit (P,) of a growing series, (R, P), at most ``upper`` (P,).
+
+    It is that of the geometric series through three equally spaced rounds. It is 0 for
+    a series that does not grow at the end, by more than ``LEAST_GROWTH``, and ``upper``
+    if its growth does not slow down.
+    """
+    spacing = (len(series) - 1) // 4
+    first, middle, last = series[-1 - 2 * spacing], series[-1 - spacing], series[-1]
+    before, growth = middle - first, last - middle
+    slows = growth < before
+    rest = growth**2 / np.where(slows, before - growth, 1.0)
+    limit = np.where(slows, np.minimum(last + rest, upper), upper)
+    return np.where(growth > LEAST_GROWTH * last, limit, 0.0)
 
 
 def candidate_values(
@@ -264,6 +288,7 @@ __all__ = [
     "SIMULATED",
     "CandidateRuns",
     "CounterexampleRun",
+    "extrapolated",
     "candidate_values",
     "counterexample_values",
     "simulated_rounds",

@@ -17,7 +17,7 @@ from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families import Family, RoundData
 from dfltheory.counterexamples.families.piecewise import ramps, splits, starts
-from dfltheory.counterexamples.families.shapes import bowl, unfitted, unfitted_two
+from dfltheory.counterexamples.families.shapes import bowl, unfitted
 from dfltheory.counterexamples.networks import CandidateNetwork, computed_on, in_range
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import (
@@ -25,7 +25,11 @@ from dfltheory.counterexamples.reach import (
     searched_algorithm,
     searches_convex,
 )
-from dfltheory.counterexamples.shared_numbers import SharedNumbers, radius_field
+from dfltheory.counterexamples.shared_numbers import (
+    SharedNumbers,
+    radius_field,
+    requires_schedule,
+)
 from dfltheory.counterexamples.splits import Splits
 from dfltheory.counterexamples.step_sizes import candidate_step_sizes
 
@@ -122,6 +126,7 @@ def decoded(
         layout.network.drawn,
         layout.network.one_per_round,
         layout.network.copies,
+        family is not None and family.transient and requires_schedule(theorem),
     )
 
 
@@ -130,7 +135,7 @@ def _unfitted_clients(theorem: Theorem, read: Reader, layout: DiscreteChoices) -
     two_blocks, m, P = theorem.scope.two_blocks, layout.network.m, len(read.u)
     if layout.family is not None:
         if two_blocks:
-            return unfitted_two(read, layout.family.personal)
+            return layout.family.blocks(read)
         return bowl(P).repeated(2) if layout.family.convex else unfitted(P)
     draw = splits if two_blocks else ramps
     clients = draw(read, 1 if layout.identical else m)

@@ -178,6 +178,9 @@ def compared(
         translating = np.where(constant, path.translating, 0.0)
         until = np.where(cycle > 0, np.inf, translating)
         cycle = np.where(translating > 0, 1, cycle)
+    if batch.transient:  # a lower bound, as the measures are nonnegative
+        until = np.where(cycle > 0, np.inf, 0.0)
+        cycle = np.maximum(cycle, 1)
     rows = []
     for T in horizons:
         measured = data
@@ -186,6 +189,8 @@ def compared(
         rows.append(at_T(theorem, measured, int(T), cycle, until))
     left = np.stack(rows)
     counts = np.array([summands(theorem, int(T)) for T in horizons])[:, None]
+    if batch.transient:  # only the simulated rounds count
+        counts = counts * np.minimum(1.0, len(data) / horizons)[:, None]
     left = np.where(left < floor(theorem, batch, data, known) * counts, 0.0, left)
     grid = {name: np.broadcast_to(v, left.shape) for name, v in known.items()}
     return judged(theorem, left, grid, valid, batch.x0)

@@ -15,7 +15,7 @@ import numpy as np
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.decoding import DiscreteChoices, decoded
-from dfltheory.counterexamples.families import problem_families
+from dfltheory.counterexamples.families import Family, problem_families
 from dfltheory.counterexamples.networks import (
     CandidateNetwork,
     DrawnNetworks,
@@ -114,13 +114,16 @@ def refused_families(theorem: Theorem) -> dict[str, str]:
 
 def _counts(theorem: Theorem) -> list[Counts]:
     """Return the numbers of local steps to try, each with one gossip step."""
-    free, _ = hyperparameters(theorem)
-    whole = {name: q for name, q in free.items() if q.integer}
-    local = [name for name, q in whole.items() if q.neutral is None]
-    base = {name: 1 for name, q in whole.items() if q.neutral is not None}
+    local, base = _local_counts(theorem), dict.fromkeys(_gossip_counts(theorem), 1)
     size = len(local)
     levels = LOCAL_STEP_COUNTS.get(size, ((1,) * size, (2,) * size))
     return [base | dict(zip(local, level, strict=True)) for level in levels]
+
+
+def _local_counts(theorem: Theorem) -> list[str]:
+    """Return the hyperparameters that count local steps."""
+    free, _ = hyperparameters(theorem)
+    return [name for name, q in free.items() if q.integer and q.neutral is None]
 
 
 def _gossip_counts(theorem: Theorem) -> list[str]:
@@ -183,12 +186,26 @@ def _fitted_layouts(
                 if family.also_complete:
                     name = f"{family.name}, lam = 0"
                     yield DiscreteChoices(name, _complete(plain), counts, False, family)
+        for family in admitted:
+            yield from _with_many_steps(theorem, plain, steps[0], family)
     for family in admitted:
         for network in drawn:
             if network.name in family.networks:
                 fitted_network = _complete(network) if family.also_complete else network
                 name = f"{family.name}, {network.name}"
                 yield DiscreteChoices(name, fitted_network, steps[0], False, family)
+
+
+def _with_many_steps(
+    theorem: Theorem, plain: CandidateNetwork, counts: Counts, family: Family
+) -> Iterator[DiscreteChoices]:
+    """Yield a family with many local steps of one kind, at lam = 0 if it admits it."""
+    if not family.many_steps:
+        return
+    network = _complete(plain) if family.also_complete else plain
+    for name in _local_counts(theorem):
+        many = counts | {name: family.many_steps}
+        yield DiscreteChoices(family.name, network, many, False, family)
 
 
 def _complete(network: CandidateNetwork) -> CandidateNetwork:
@@ -224,6 +241,8 @@ def _space(theorem: Theorem, layout: DiscreteChoices) -> SearchSpace:
     rounds = SIMULATED_ROUNDS[theorem.scope.two_blocks]
     if family is not None:
         rounds = max(rounds, family.rounds)
+        if family.many_steps in layout.counts.values():
+            rounds = max(3, rounds // family.many_steps)
     return SearchSpace(_label(layout), probe.at, rounds, decode, layout.counts, draw)
 
 

@@ -73,18 +73,21 @@ def _share(quantity: Quantity, rng: np.random.Generator) -> float:
 def _draw_horizon(rng: np.random.Generator, family: Family | None) -> float:
     """Draw the horizon T of a schedule, a log-uniform integer in a range.
 
-    A short horizon is simulated in full. A long one needs a stationary state. It is
-    drawn in 80% of the cases for families that become stationary in few rounds, and in
-    20% for others.
+    A short horizon is simulated in full. A long one needs a stationary state, or a
+    transient family. It is drawn in 80% of the cases for families that become
+    stationary in few rounds or are transient, and in 20% for others.
     """
     settles = family is not None and family.settles
+    transient = family is not None and family.transient
     noisy = family is not None and family.noisy
-    is_long = rng.random() < (0.8 if settles else 0.2)
+    is_long = rng.random() < (0.8 if settles or transient else 0.2)
     low, high = 1.0, float(SCHEDULED)
     if is_long and noisy:  # the number of rounds that runs with noise can confirm
         low, high = float(SCHEDULED), float(NOISY)
     elif is_long and settles:
         low, high = 1e5, 1e8
+    elif is_long and transient:
+        low, high = 1e9, 1e15
     elif is_long:
         low, high = float(SCHEDULED), 1e8
     return float(np.floor(low * (high / low) ** rng.random()))

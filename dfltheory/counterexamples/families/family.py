@@ -10,8 +10,10 @@ import numpy as np
 
 from dfltheory.bounds.symbols import GLOSSARY
 from dfltheory.counterexamples.cube import Reader
+from dfltheory.counterexamples.families.shapes import uncoupled
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import hyperparameters, searches_convex
+from dfltheory.counterexamples.splits import Splits
 
 if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
@@ -89,6 +91,12 @@ class Family(ABC):
     """Whether the family is for statements with two blocks only."""
     settles: ClassVar[bool] = False
     """Whether few rounds reach the limit, however small the step size is."""
+    transient: ClassVar[bool] = False
+    """Whether only the first rounds matter. Then later rounds up to the horizon of a
+    schedule count as 0.
+    """
+    many_steps: ClassVar[int] = 0
+    """Number of local steps of one kind to search additionally; 0 if there is none."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Quantities, of which a statement must contain at least one."""
 
@@ -129,6 +137,15 @@ class Family(ABC):
         at : RoundData
             The data to fit the problems to, in units with L = 1, as the result.
         """
+
+    def blocks(self, read: Reader) -> Splits:
+        """Return two clients whose personal parts and coupling a candidate has.
+
+        It is called for statements with two blocks only. Step sizes are drawn from the
+        constants of these clients, which have L_u >= 1. Then the ramps of
+        :meth:`decode` replace theirs.
+        """
+        return uncoupled(read)
 
     def noise(self, clients: Ramps, at: RoundData) -> Ramps:
         """Return the function s of the noise xi s(x) for these clients.

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples.families.biased_sam import BiasedSAM
+from dfltheory.counterexamples.families.distant_clients import DistantClients
 from dfltheory.counterexamples.families.distant_start import DistantStart
 from dfltheory.counterexamples.families.family import Family
 from dfltheory.counterexamples.families.late_descent import LateDescent
@@ -41,6 +42,7 @@ OWN: tuple[Family, ...] = (
     SAMTrap(),
     OpposingGradients(),
     OpposingHeads(),
+    DistantClients(),
     LocalDrift(),
     TwoWells(),
     LongSlope(),

@@ -15,11 +15,13 @@ import numpy as np
 from dfltheory.counterexamples.cube import Reader
 from dfltheory.counterexamples.families.family import Family, RoundData
 from dfltheory.counterexamples.families.opposing_gradients import bump_at_zero
+from dfltheory.counterexamples.families.shapes import unfitted
 from dfltheory.counterexamples.ramps import Ramps
+from dfltheory.counterexamples.splits import Splits
 
 
 class OpposingHeads(Family):
-    """The bump of the shared parts; the personal parts are added separately."""
+    """The bump of the shared parts, and personal parts that are coupled to it."""
 
     name = "opposing heads"
     summary = (
@@ -27,6 +29,17 @@ class OpposingHeads(Family):
     )
     rounds = 800
     personal = True
+
+    def blocks(self, read: Reader) -> Splits:
+        """Return personal parts in parabolas around +-pi/2.
+
+        There the personal parts add +-cos(p u) to the gradients of the shared parts.
+        """
+        h, p = read.log(1e-2, 10), read.log(1e-2, 10)
+        base, ones = unfitted(len(h)), np.ones(len(h))
+        b = np.pi / 2 * np.array([[1, -1]]) * ones[:, None]
+        ramps = (base.knots, base.widths, base.slopes, base.left)
+        return Splits(*ramps, b, h, 1 / p, p, ones)
 
     def decode(self, read: Reader, at: RoundData) -> tuple[Ramps, np.ndarray]:
         """Return the shared parts, which start at 0."""

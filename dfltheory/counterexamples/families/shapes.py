@@ -28,18 +28,12 @@ def bowl(size: int) -> Ramps:
     return Ramps(flat, 1 + flat, flat, flat[..., 0], curve=np.ones(size))
 
 
-def unfitted_two(read: Reader, heads: bool) -> Splits:
-    """Return two clients with personal parts in a parabola.
-
-    By default the parabola is centered at 0. With ``heads`` the centers are +-pi/2,
-    where the personal parts are uncoupled and add +-cos(p u) to the gradients of the
-    shared parts.
-    """
-    base, h, ones = unfitted(len(read.u)), read.log(1e-2, 10), np.ones(len(read.u))
-    p = read.log(1e-2, 10) if heads else ones
-    b = heads * np.pi / 2 * np.array([[1, -1]]) * ones[:, None]
-    ramps = (base.knots, base.widths, base.slopes, base.left)
-    return Splits(*ramps, b, h, heads / p, p, ones)
+def uncoupled(read: Reader) -> Splits:
+    """Return two clients with personal parts in a parabola around 0, uncoupled."""
+    size = len(read.u)
+    return Splits.of(
+        unfitted(size), np.zeros((size, 2)), read.log(1e-2, 10), np.zeros(size)
+    )
 
 
 def wells(v: np.ndarray, w: np.ndarray, e: np.ndarray) -> Ramps:
@@ -68,4 +62,4 @@ def both(start: np.ndarray) -> np.ndarray:
     return np.stack([start, start], -1)
 
 
-__all__ = ["REACH", "both", "bowl", "hill", "unfitted", "unfitted_two", "wells"]
+__all__ = ["REACH", "both", "bowl", "hill", "uncoupled", "unfitted", "wells"]
