@@ -21,7 +21,13 @@ from dfltheory.bounds.expansion import check_expansion, formulas_of
 from dfltheory.bounds.measures import AGGREGATES
 from dfltheory.bounds.quantity import Quantity
 from dfltheory.bounds.real_numbers import sign_of, signed_symbol
-from dfltheory.bounds.scope import LAWS, PUSH_SUM_SOURCES, SAVED_KEYS, Scope
+from dfltheory.bounds.scope import (
+    ALONG_RUN,
+    LAWS,
+    PUSH_SUM_SOURCES,
+    SAVED_KEYS,
+    Scope,
+)
 from dfltheory.bounds.statement import Statement
 from dfltheory.bounds.symbols import GLOSSARY, WRITTEN_OUT, checked_new
 from dfltheory.bounds.theorem import Theorem
@@ -208,6 +214,15 @@ _CHANGES: dict[str, tuple[str, ...]] = {
 }
 """Values of the field ``change`` of earlier versions -> kinds of sequences."""
 _line = line(4000)
+
+
+def _bounded_gradients(place: str, data: object) -> bool | str:
+    """Read whether, and where, gradients are bounded."""
+    return (
+        one_of(ALONG_RUN)(place, data) if isinstance(data, str) else truth(place, data)
+    )
+
+
 _SCOPE = record(
     {
         "algorithms": _list(_line),
@@ -215,7 +230,8 @@ _SCOPE = record(
         SAVED_KEYS["hyperparameters"]: mapping(_hyperparameter, 200, _line),
         "notation": mapping(_line, 200, _line),
         "participation": one_of("full", "sampled"),
-        **dict.fromkeys(("common_start", "bounded_gradients", "two_blocks"), truth),
+        "bounded_gradients": _bounded_gradients,
+        **dict.fromkeys(("common_start", "two_blocks"), truth),
     },
     # files of earlier versions have neither samplewise nor push_sum, and change instead
     # of sequence

@@ -17,6 +17,9 @@ NetworkAssumption = Literal[
 PUSH_SUM_SOURCES = ("computed", "cited")
 """Which constants C and q of push-sum a statement means; see ``Scope.push_sum``."""
 
+ALONG_RUN = "along the run"
+"""``bounded_gradients`` of a scope that bounds them at the local models only."""
+
 ANY = "any"
 """The value of a hyperparameter in a scope that covers all of its values."""
 
@@ -57,7 +60,9 @@ class Scope:
     common_start : must all clients start at one point?
     participation : ``full``, or ``sampled`` if the statement covers rounds in which
         some clients are inactive
-    bounded_gradients : does it assume ||grad f_i|| <= B?
+    bounded_gradients : does it assume ||grad f_i|| <= B everywhere (True), or only
+        (1/m) sum_i E||grad f_i(y_i)||^2 <= B^2 for the models y_i of the local steps
+        (``along the run``)?
     samplewise : is every F_i(.; xi) assumed to be as smooth as f_i? Otherwise noise may
         depend on the point and bias SAM, which uses each sample twice
     two_blocks : is it about models with a shared part u and a personal part v?
@@ -74,7 +79,7 @@ class Scope:
     sequence: tuple[str, ...] = ("fixed",)
     common_start: bool = False
     participation: Literal["full", "sampled"] = "full"
-    bounded_gradients: bool = False
+    bounded_gradients: bool | Literal["along the run"] = False
     two_blocks: bool = False
     samplewise: bool = True
     push_sum: Literal["computed", "cited"] = "computed"
@@ -84,11 +89,16 @@ class Scope:
     def __post_init__(self) -> None:
         self._check_algorithms()
         self._check_network()
-        for name in ("common_start", "bounded_gradients", "two_blocks", "samplewise"):
+        for name in ("common_start", "two_blocks", "samplewise"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(
                     f"{name} = {getattr(self, name)!r} must be True or False"
                 )
+        bounded = self.bounded_gradients
+        if not isinstance(bounded, bool) and bounded != ALONG_RUN:
+            raise InputError(
+                f"bounded_gradients = {bounded!r} must be True, False or {ALONG_RUN!r}"
+            )
         if self.participation not in ("full", "sampled"):
             raise InputError(
                 f"participation = {self.participation!r} must be full or sampled"

@@ -80,8 +80,8 @@ class ScopeTable(Schema):
     common_start: bool
     """Must all clients start at one point?"""
     participation: Literal["full", "sampled"] = "full"
-    bounded_gradients: bool = False
-    """Does it assume that B bounds every gradient?"""
+    bounded_gradients: bool | Literal["along the run"] = False
+    """Does B bound every gradient, or only those at the models of the local steps?"""
     noise: Literal["clients", "samplewise", "none"] = "clients"
     """Smoothness of each client's gradient, of each sample's, or exact gradients."""
     push_sum: Literal["computed", "cited"] = "computed"

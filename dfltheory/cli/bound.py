@@ -345,11 +345,19 @@ def _scope(scope: Scope) -> dict[str, str]:
             "all clients start at one point" if scope.common_start else "any start"
         ),
         "participation": scope.participation,
-        "gradients": "bounded by B" if scope.bounded_gradients else "",
+        "gradients": _bounded_gradients(scope),
         "smoothness": "of every sample" if scope.samplewise else "of every client",
         "blocks": "a shared and a personal part" if scope.two_blocks else "",
     }
     return {name: text for name, text in words.items() if text}
+
+
+def _bounded_gradients(scope: Scope) -> str:
+    """Return in words whether, and where, gradients are bounded."""
+    where = scope.bounded_gradients
+    if isinstance(where, str):
+        return f"bounded by B {where}"
+    return "bounded by B" if where else ""
 
 
 def _evaluate(

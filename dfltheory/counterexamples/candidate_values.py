@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfltheory.bounds.scope import ALONG_RUN
 from dfltheory.counterexamples.batch import CandidateBatch
+from dfltheory.counterexamples.bowl_rounds import later_diversity
 from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.networks import cited_on, computed_on, in_range
 from dfltheory.counterexamples.path_measures import Path
@@ -28,8 +30,8 @@ SIMULATED = 4096
 """Maximum number of simulated rounds. Later ones repeat the last rounds of a stationary
 state.
 """
-LEAST_GROWTH = 1e-12
-"""Relative growth of a series that is not due to rounding."""
+LEAST_SHARE = 1e-6
+"""Least B along a run, as a share of the bound of all gradients."""
 
 
 class CandidateRuns(Source):
@@ -62,8 +64,11 @@ class CandidateRuns(Source):
         values["sigma_l"] = np.hypot.reduce(batch.sigma, axis=-1)
         values.update(zip(noise, batch.sigma.T, strict=True))
         values.update({"m": batch.m * ones, "rho": 0.0 * ones})
-        if "S2" in theorem.needs:
-            values["S2"] = self._path.moment
+        moment = self._path.moment
+        if moment is not None and "S2" in theorem.needs:
+            values["S2"] = moment
+        if moment is not None and bounds_along_run(theorem, batch):
+            values["B"] = self._largest_along_run(moment)
         for name, value in batch.algorithm.theory_values(d).items():
             values[name] = value * ones
         if searches_convex(theorem):
@@ -106,37 +111,35 @@ class CandidateRuns(Source):
         gap = start - self._problem["f_star"]
         return Gap(np.maximum(gap, 0.0), _gap_error(self._batch))
 
+    def _largest_along_run(self, moment: np.ndarray) -> np.ndarray:
+        """Return B along the run up to each horizon, (P,) or (H, P).
+
+        It is the bound of all gradients if rounds are not simulated and do not repeat.
+        """
+        path = self._path
+        rounds = len(next(iter(path.left.values()))) - 1
+        everywhere = self._problem["B"]
+        seen = np.maximum(np.sqrt(moment), LEAST_SHARE * everywhere)
+        return np.where(self._covers(rounds), np.minimum(seen, everywhere), everywhere)
+
     def _diversity(self, diversity: np.ndarray) -> np.ndarray:
         """Return delta_u of the run up to each horizon; 1 if it is not finite.
 
-        Assumptions bound the diversity in every round. It is assumed that the last
-        rounds of ``diversity`` (R, P) repeat up to the horizon, unless the state does
-        not repeat. Then growth is extrapolated.
+        Assumptions bound the diversity in every round. If later rounds than those of
+        ``diversity`` (R, P) are needed and the state does not repeat, it is a bound of
+        these, too: that of :func:`later_diversity`, or that of all models.
         """
         squares = [diversity[: int(T)].max(0) for T in self._horizons]
         roots = np.sqrt(np.stack(squares))
-        later = self._horizons[:, None] > len(diversity)
-        if later.any():
-            limit = extrapolated(np.sqrt(diversity), self._problem["delta_u"])
-            limit = np.where(self._path.cycle == 0, limit, 0.0)
-            roots = np.where(later, np.fmax(roots, limit), roots)
+        later = later_diversity(self._batch, self._path.x)
+        all_rounds = np.minimum(np.maximum(roots, later), self._problem["delta_u"])
+        roots = np.where(self._covers(len(diversity)), roots, all_rounds)
         return np.where(np.isfinite(roots), roots, 1.0)
 
-
-def extrapolated(series: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return the limit (P,) of a growing series, (R, P), at most ``upper`` (P,).
-
-    It is that of the geometric series through three equally spaced rounds. It is 0 for
-    a series that does not grow at the end, by more than ``LEAST_GROWTH``, and ``upper``
-    if its growth does not slow down.
-    """
-    spacing = (len(series) - 1) // 4
-    first, middle, last = series[-1 - 2 * spacing], series[-1 - spacing], series[-1]
-    before, growth = middle - first, last - middle
-    slows = growth < before
-    rest = growth**2 / np.where(slows, before - growth, 1.0)
-    limit = np.where(slows, np.minimum(last + rest, upper), upper)
-    return np.where(growth > LEAST_GROWTH * last, limit, 0.0)
+    def _covers(self, rounds: int) -> np.ndarray:
+        """Return whether so many rounds show all rounds up to each horizon."""
+        late = self._horizons[:, None] if self._horizons.size else rounds
+        return (self._path.cycle > 0) | (late <= rounds)
 
 
 def candidate_values(
@@ -200,8 +203,11 @@ class CounterexampleRun(RecordedRun):
             values["sigma_l"] = float(batch.sigma[0, 0])
         if "S2" in theorem.needs:
             path = simulate(batch, min(self._horizon, SIMULATED), moments=True)
+            assert path.moment is not None  # they were asked for
             values["S2"] = float(path.moment[0])
             values.setdefault("B", values["S2"] ** 0.5)  # along the run
+        if bounds_along_run(theorem, batch):
+            values["B"] = self._of_candidate(theorem)["B"]
         if batch.period > 1 and "window" in theorem.needs:
             windows = push_sum_constants(self.run.topology)
             values |= {name: getattr(windows, name) for name in PUSH_SUM_CONSTANTS}
@@ -241,7 +247,8 @@ class CounterexampleRun(RecordedRun):
         """Return the candidate's values, simulated up to the horizon."""
         if self._candidate is None:
             rounds = simulated_rounds(theorem, min(self._horizon, SIMULATED))
-            path = simulate(self._batch, rounds)
+            moments = needs_moments(theorem, self._batch)
+            path = simulate(self._batch, rounds, moments)
             values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
             self._candidate = {
                 name: float(np.ravel(value)[0]) for name, value in values.items()
@@ -252,7 +259,7 @@ class CounterexampleRun(RecordedRun):
         self, theorem: Theorem, names: frozenset[str] | set[str]
     ) -> Values:
         """Return the named constants of a convex problem that the candidate knows."""
-        path = simulate(self._batch, 1)
+        path = simulate(self._batch, 1, needs_moments(theorem, self._batch))
         values, _ = candidate_values(theorem, self._batch, path, [self._horizon])
         return {
             name: float(np.ravel(values[name])[0]) for name in names if name in values
@@ -271,6 +278,31 @@ def counterexample_values(
     )
 
 
+def bounds_along_run(theorem: Theorem, batch: CandidateBatch) -> bool:
+    """Return whether B is taken along the run.
+
+    The statement must allow it. With noise or SAM, whose gradients are those of other
+    points, B is the bound of all gradients.
+    """
+    allowed = theorem.scope.bounded_gradients == ALONG_RUN
+    is_plain = not (batch.is_random or batch.noise_ramps is not None)
+    return allowed and is_plain and not getattr(batch.algorithm, "rho", 0.0)
+
+
+def needs_moments(theorem: Theorem, batch: CandidateBatch) -> bool:
+    """Return whether the second moments of the gradients have to be recorded."""
+    return "S2" in theorem.needs or bounds_along_run(theorem, batch)
+
+
+def largest_gradient(
+    theorem: Theorem, batch: CandidateBatch, known: Values
+) -> np.ndarray | float:
+    """Return the bound of all gradients of the candidates."""
+    if bounds_along_run(theorem, batch):
+        return batch.clients.constants()["B"]
+    return known.get("B", 0.0)
+
+
 def simulated_rounds(theorem: Theorem, rounds: int) -> int:
     """Return the number of rounds to run for the measure before round ``rounds``.
 
@@ -285,11 +317,14 @@ def _gap_error(batch: CandidateBatch) -> np.ndarray:
 
 
 __all__ = [
+    "LEAST_SHARE",
     "SIMULATED",
     "CandidateRuns",
     "CounterexampleRun",
-    "extrapolated",
+    "bounds_along_run",
     "candidate_values",
     "counterexample_values",
+    "largest_gradient",
+    "needs_moments",
     "simulated_rounds",
 ]

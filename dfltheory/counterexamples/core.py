@@ -85,7 +85,7 @@ def simulate(batch: CandidateBatch, rounds: int, moments: bool = False) -> Path:
         path.value[:, may_leave_ramp(batch, models[..., 0], weight)] = np.nan
     path.x = models[:, -1, 0]
     path.size = np.sqrt((models[:, :, 0] ** 2).sum(-1).mean(-1).max(1))
-    path.moment = moment
+    path.moment = moment if moments else None
     unknown = batch.drawn | (moments & batch.sigma.any(-1))
     path.cycle = np.where(unknown, 0, cycle)
     return path

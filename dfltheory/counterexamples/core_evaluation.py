@@ -10,6 +10,7 @@ import numpy as np
 
 from dfltheory.bounds.measures import GRADIENT_MEASURES
 from dfltheory.counterexamples.batch import CandidateBatch
+from dfltheory.counterexamples.candidate_values import largest_gradient
 from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.left_sides import ADDS_UP, sizes_of
 from dfltheory.counterexamples.score import FLOOR, ratio_at
@@ -111,7 +112,7 @@ def _floor(
     if batch.two_blocks:
         return 0.0
     if theorem.lhs.measure in GRADIENT_MEASURES:
-        return FLOOR * values.get("B", 0.0) ** 2
+        return FLOOR * float(np.max(largest_gradient(theorem, batch, values))) ** 2
     return FLOOR * data.max()
 
 

@@ -19,7 +19,7 @@ class Path:
         Left-hand sides by measure.
     value : (R, P) array
         E f(xbar^t), or F(ubar^t, V^t) for two blocks.
-    moment : (P,) array
+    moment : (P,) array, optional
         Largest (1/m) sum_i E||g||^2 over all steps.
     cycle : (P,) array
         Number of rounds after which the state repeats: 1 if it is stationary, 0 if it
@@ -37,9 +37,9 @@ class Path:
 
     left: dict[str, np.ndarray]
     value: np.ndarray
-    moment: np.ndarray
     cycle: np.ndarray
     x: np.ndarray
+    moment: np.ndarray | None = None
     diversity: np.ndarray | None = None
     translating: np.ndarray | float = 0.0
     size: np.ndarray | float = 0.0
@@ -124,8 +124,7 @@ def one_block(
         left["dist_sq"] = mean_sq(means - minimizer[:, None, None, None], weight)
     value = clients.value(means.reshape(P, R * N, 1, d)).mean(-1).reshape(P, R, N)
     left["loss"] = value = _mean_value(value, g, means, weight)
-    zero = np.zeros(batch.size)
-    return Path(left, value, zero, zero, batch.x0)
+    return Path(left, value, np.zeros(batch.size), batch.x0)
 
 
 def two_blocks(batch: CandidateBatch, x: np.ndarray, weight: float) -> Path:
@@ -153,8 +152,8 @@ def two_blocks(batch: CandidateBatch, x: np.ndarray, weight: float) -> Path:
         "grad_u_sq_next": mean_sq(after.mean(-1)[..., None], weight),
         "grad_v_sq": mean_sq(slope(x[:, :-1])[..., 1], weight) / m,
     }
-    zero = np.zeros(P)
-    return Path(left, value, zero, zero, batch.x0, after[:, :, 0].var(-1).T)
+    diversity = after[:, :, 0].var(-1).T
+    return Path(left, value, np.zeros(P), batch.x0, diversity=diversity)
 
 
 __all__ = ["Path", "may_leave_ramp", "mean_sq", "one_block", "two_blocks"]

@@ -14,6 +14,8 @@ from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import (
     SIMULATED,
     candidate_values,
+    largest_gradient,
+    needs_moments,
     simulated_rounds,
 )
 from dfltheory.counterexamples.core import FULL, fixed_points, simulate
@@ -101,13 +103,14 @@ def score(theorem: Theorem, batch: CandidateBatch, rounds: int, T: int = 0) -> S
         short = np.unique(np.round(np.geomspace(2, rounds - 1, 12)).astype(int))
         horizons = np.array([1, *short, *long])  # T = 1 shows an index that is off by 1
     first = int(min(T, batch.longest)) if 0 < T <= SIMULATED else rounds
-    path = simulate(batch, simulated_rounds(theorem, first), "S2" in theorem.needs)
+    moments = needs_moments(theorem, batch)
+    path = simulate(batch, simulated_rounds(theorem, first), moments)
     best = compared(theorem, batch, path, horizons)
     if theorem.scope.common_start or batch.sigma.any() or batch.period > 1:
         return best
     near = path.x if not T or batch.two_blocks else batch.x0
     at_fixed_points = replace(batch, x0=fixed_points(batch, near))
-    path = simulate(at_fixed_points, 3, "S2" in theorem.needs)
+    path = simulate(at_fixed_points, 3, moments)
     stationary = compared(theorem, at_fixed_points, path, horizons)
     return better(stationary, best)
 
@@ -136,7 +139,7 @@ def shortest_horizon(
 
 def some_admissible(theorem: Theorem, batch: CandidateBatch, T: int) -> bool:
     """Return whether some candidate meets every condition, by its first two rounds."""
-    path = simulate(batch, 2, "S2" in theorem.needs)
+    path = simulate(batch, 2, needs_moments(theorem, batch))
     known, valid = candidate_values(theorem, batch, path, [T or LONG[0]])
     unmet = violation(theorem, {name: known[name] for name in theorem.needs})
     return bool((valid & (unmet == 0)).any())
@@ -161,7 +164,10 @@ def floor(
     known: dict[str, np.ndarray],
 ) -> np.ndarray:
     """Return the values (P,) below which a measure counts as zero; 0 with noise."""
-    share = known["B"] ** 2 if theorem.lhs.measure in GRADIENT_MEASURES else data.max(0)
+    of_gradients = theorem.lhs.measure in GRADIENT_MEASURES
+    share = (
+        largest_gradient(theorem, batch, known) ** 2 if of_gradients else data.max(0)
+    )
     return np.where(batch.sigma.any(-1), 0.0, FLOOR * share)
 
 
@@ -292,7 +298,7 @@ def followed(theorem: Theorem, batch: CandidateBatch, T: int) -> Path:
 
     If it is not stationary by then, it is simulated for up to ``FULL`` rounds.
     """
-    moments = "S2" in theorem.needs
+    moments = needs_moments(theorem, batch)
     path = simulate(batch, simulated_rounds(theorem, min(T, SIMULATED)), moments)
     if T > SIMULATED and not path.cycle[0]:
         path = simulate(batch, simulated_rounds(theorem, min(T, FULL)), moments)

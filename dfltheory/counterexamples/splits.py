@@ -109,17 +109,17 @@ class Splits(Ramps):
         """Return a lower bound of F (P,) for bowls around u = v = 0; -inf for others.
 
         In a bowl, b = 0, h > 0, and each client has one ramp, of slope s >= 0 between
-        -R' < 0 and R'' > 0. Let R = min(R', R''), d = |r_i'(0)| <= s R/2, and w = k q
-        max(p R, 1). Then
+        -R' < 0 and R'' > 0. Let R = min(R', R''), d = |r_i'(0)| <= s R/2, and w = k |q|
+        max(|p| R, 1). Then
 
             F_i >= r_i(0) - d R - e,  e = max(w^2/h - s R^2, 0)/2
 
         as |sin x| <= min(|x|, 1) and w |y v| <= (h v^2 + w^2 y^2/h)/2 for all y:
 
         * If |u| <= R, r_i(u) - r_i(0) >= s u^2/2 - d R. For y = u/R, the coupling is
-          at most k p q |u v| <= w |y v|, so the rest is (s R^2 - w^2/h) y^2/2 >= -e.
+          at most k |p q u v| <= w |y v|, so the rest is (s R^2 - w^2/h) y^2/2 >= -e.
         * If |u| > R, r_i(u) - r_i(0) >= s R^2/2 - d R, as r_i' is nondecreasing and has
-          the sign of u. The coupling is at most k q |v| <= w |v|; now y = 1.
+          the sign of u. The coupling is at most k |q v| <= w |v|; now y = 1.
 
         For k p q <= sqrt(s h), p R >= 1 and d = 0, the minimum is exact, since e = 0.
         """
@@ -136,7 +136,7 @@ class Splits(Ramps):
             & ((R > 0) & (d <= slope * R / 2)).all(1)
         )
         h, k, p, q = (per_problem(a, 1) for a in (self.h, self.k, self.p, self.q))
-        w = k * q * np.maximum(p * R, 1)
+        w = k * np.abs(q) * np.maximum(np.abs(p) * R, 1)
         with np.errstate(all="ignore"):  # h = 0
             e = np.maximum(w**2 / h - slope * R**2, 0) / 2
         least = Ramps.value(self, origin)[:, 0] - d * R - e

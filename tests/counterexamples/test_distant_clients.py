@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import dfltheory as dfl
-from dfltheory.counterexamples.candidate_values import extrapolated
+from dfltheory.algorithms import DFedSMDC
+from dfltheory.counterexamples.bowl_rounds import later_diversity
+from dfltheory.counterexamples.candidate_values import candidate_values
+from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.falsification import best_of
 from dfltheory.counterexamples.families.distant_clients import DistantClients
 from dfltheory.counterexamples.score import score
@@ -126,26 +129,79 @@ def test_rounds_beyond_the_simulated_ones_count_only_for_a_schedule():
         assert batch.transient is transient
 
 
-def test_limit_of_a_geometric_series_is_extrapolated():
-    t = np.arange(41)[:, None]
-    limits = np.array([1.0, 5.0])
-    series = limits * (1 - np.array([0.9, 0.99]) ** t)
-    upper = np.full(2, 10.0)
-    np.testing.assert_allclose(extrapolated(series, upper), limits, rtol=1e-9)
-    np.testing.assert_allclose(extrapolated(series, limits / 1.1), limits / 1.1)
+# -- the diversity of rounds that are not simulated
+
+
+def bowls(size=8, **changed):
+    """Return candidates of the family under the schedule of 10^6 rounds."""
+    theorem = dfl.bounds.get(*RATE)
+    space = of_family(theorem)[0]
+    points = np.random.default_rng(0).random((size, space.dimension))
+    return replace(space.decode(points, {"rho": 0.0, "T": 1e6}), **changed)
+
+
+@pytest.mark.parametrize("eta", [0.01, 0.3, 1.0])
+def test_later_rounds_are_as_alike_as_the_box_says(eta):
+    batch = bowls(40)
+    known = batch.clients.constants()
+    step = eta / np.max([known["L_u"], known["L_v"]])
+    algorithm = replace(batch.algorithm, eta_u=step, eta_v=step, K_u=2, K_v=3)
+    batch = replace(batch, algorithm=algorithm)
+    path = simulate(batch, 60)
+    seen = np.sqrt(path.diversity)
+    for rounds in (2, 10, 30):
+        x = simulate(batch, rounds).x
+        bound = later_diversity(batch, x)
+        assert np.isfinite(bound).mean() > 0.8
+        assert (seen[rounds:].max(0) <= bound).all()
+
+
+def test_the_bound_is_sharp_for_small_models():
+    """The personal part tends to -k sin(u)/h where the shared part does not move."""
+    batch = bowls(1)
+    clients = batch.clients
+    k, h = clients.k[0], clients.h[0]
+    p, q = clients.p[0], clients.q[0]
+    u = 1e-3 / p
+    x = np.array([[[u, 0.0], [-u, 0.0]]])
+    limit = k * p * np.sin(k * q * np.sin(p * u) / h * q)
+    assert later_diversity(batch, x)[0] == pytest.approx(limit, rel=1e-3)
 
 
 @pytest.mark.parametrize(
-    ("series", "limit"),
-    [
-        (np.linspace(0, 1, 41), 9.0),  # grows linearly
-        (np.linspace(0, 1, 41) ** 2, 9.0),
-        (np.ones(41), 0.0),
-        (1 + 1e-15 * np.arange(41) ** 2, 0.0),  # grows by rounding errors
-        (1 + 1e-11 * np.arange(41), 9.0),
-        (np.linspace(1, 0, 41), 0.0),
-        (np.array([0.0, 1.0, 2.0]), 0.0),  # too short
-    ],
+    "case", ["large step", "SAM", "momentum", "different", "far", "negative weight"]
 )
-def test_series_that_do_not_slow_down_or_do_not_grow(series, limit):
-    assert extrapolated(series[:, None], np.array([9.0])) == limit
+def test_otherwise_nothing_is_known_of_later_rounds(case):
+    batch, x = bowls(), bowls().x0
+    assert np.isfinite(later_diversity(batch, x)).all()
+    algorithm, clients = batch.algorithm, batch.clients
+    slope = clients.slopes[:, 0, 0].min()
+    changed = {
+        "large step": {"algorithm": replace(algorithm, eta_u=1e3 / slope)},
+        "momentum": {"algorithm": replace(algorithm, alpha=0.1)},
+        "SAM": {"algorithm": DFedSMDC(eta_u=1e-9, eta_v=1e-9, K_u=1, K_v=1, rho=0.1)},
+        "different": {
+            "clients": replace(clients, slopes=clients.slopes * [[[1.0], [0.9]]])
+        },
+        "negative weight": {"W": np.where(np.eye(2) == 1, 1.1, -0.1) + 0 * batch.W},
+        "far": {},
+    }
+    if case == "far":
+        x = x * 1e6
+    other = replace(batch, **changed[case])
+    assert np.isinf(later_diversity(other, x)).all()
+
+
+def test_diversity_of_a_run_that_is_not_simulated_is_that_of_later_rounds():
+    batch = bowls()
+    theorem = dfl.bounds.get(*RATE)
+    path = simulate(batch, 6)
+    values, _ = candidate_values(theorem, batch, path, [5, 10**9])
+    moves = path.cycle == 0
+    assert moves.any()
+    later = np.maximum(later_diversity(batch, path.x), values["delta_u"][0])
+    np.testing.assert_allclose(values["delta_u"][1, moves], later[moves])
+    far = replace(batch, x0=batch.x0 * 1e6)
+    values, _ = candidate_values(theorem, far, simulate(far, 6), [5, 10**9])
+    everywhere = far.clients.constants()["delta_u"]
+    np.testing.assert_allclose(values["delta_u"][1], everywhere)

@@ -330,7 +330,7 @@ def known_of(batch, constants):
         "alpha": 0.0,
         "L": 1.0,
         "sigma_l": 0.0,
-        "B": 1.0,
+        "B": 0.9,  # the largest gradient at the models
         "f0_gap": 0.405,
         "x0_spread": 0.0,
         "delta": constants.delta,

@@ -15,6 +15,7 @@ from dfltheory.counterexamples.families.biased_sam import BiasedSAM
 from dfltheory.counterexamples.families.distant_clients import DistantClients
 from dfltheory.counterexamples.families.distant_start import DistantStart
 from dfltheory.counterexamples.families.family import Family
+from dfltheory.counterexamples.families.flat_starts import FlatStarts
 from dfltheory.counterexamples.families.late_descent import LateDescent
 from dfltheory.counterexamples.families.local_drift import LocalDrift
 from dfltheory.counterexamples.families.long_slope import LongSlope
@@ -37,6 +38,7 @@ FAMILIES_GROUP = "dfltheory.families"
 OWN: tuple[Family, ...] = (
     BiasedSAM(),
     UnbalancedStarts(),
+    FlatStarts(),
     StationaryNoise(),
     StationaryNoiseConvex(),
     SAMTrap(),

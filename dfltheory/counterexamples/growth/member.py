@@ -11,7 +11,7 @@ import numpy as np
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.aggregates import at_T
 from dfltheory.counterexamples.batch import CandidateBatch
-from dfltheory.counterexamples.candidate_values import CandidateRuns
+from dfltheory.counterexamples.candidate_values import CandidateRuns, needs_moments
 from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.left_sides import measure_by_round
 from dfltheory.counterexamples.problems import RampTask, SplitTask
@@ -153,7 +153,8 @@ def _exactly(
 ) -> tuple[float, Numbers]:
     """Return both results of :meth:`Member.measure` by the exact recursion."""
     batch, T = CandidateBatch.of(instance), instance.rounds
-    path = simulate(batch, theorem.lhs.rounds(T).stop + 1)
+    rounds = theorem.lhs.rounds(T).stop + 1
+    path = simulate(batch, rounds, needs_moments(theorem, batch))
     of_run = run_values(CandidateRuns(batch, path, [T]), theorem).at_upper_gap
     values = {name: float(np.ravel(value)[0]) for name, value in of_run.items()}
     known = {n: value for n, value in known.items() if n not in ("T", "delta_u")}
