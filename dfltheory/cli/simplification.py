@@ -11,7 +11,7 @@ from dfltheory.files import alone, check_writable
 
 if TYPE_CHECKING:
     from dfltheory.bounds import Theorem
-    from dfltheory.counterexamples import Finding
+    from dfltheory.counterexamples import Finding, Instance
 
 
 AUTOMATIC = 10.0
@@ -59,6 +59,12 @@ def _simplified(file: Path, given: Theorem | None) -> tuple[Finding, list[str]]:
     return simpler.finding, [str(simpler), *hand_check_lines(simpler.finding)]
 
 
+def _has_noise(instance: Instance) -> bool:
+    """Return whether the task of an instance has noise."""
+    task = instance.document()["task"]
+    return any(task.get(name) for name in ("sigma", "sigma_u", "sigma_v"))
+
+
 def simplify_hit(
     finding: Finding, file: Path, seconds: float, checks: float, as_json: bool
 ) -> None:
@@ -69,8 +75,9 @@ def simplify_hit(
     """
     if finding.instance is None or finding.theorem is None:
         return
-    task = finding.instance.document()["task"]
-    if any(task.get(name) for name in ("sigma", "sigma_u", "sigma_v")):
+    if _has_noise(finding.instance):
+        if not as_json:
+            print("not simplified: instances with noise are not")
         return
     from dfltheory.counterexamples.simplify import simplify
     from dfltheory.counterexamples.simplify.lines import hand_check_lines

@@ -13,7 +13,13 @@ import numpy as np
 
 from dfltheory.algorithms.base import Algorithm
 from dfltheory.counterexamples.candidate_matrices import matchings, whole_network
-from dfltheory.counterexamples.problems import TASKS, RampTask, SplitTask
+from dfltheory.counterexamples.problems import (
+    TASKS,
+    RampTask,
+    SplitTask,
+    has_exact_expectation,
+    task_of,
+)
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.errors import InputError
 from dfltheory.graphs import OnePerRound, RandomMatching, as_sequence
@@ -104,7 +110,7 @@ class CandidateBatch:
             raise InputError(
                 "the exact expectation is not implemented for noise on a random network"
             )
-        if any(task.sigmas) and noise_ramps is None and not task.problem.affine:
+        if not has_exact_expectation(task):
             raise InputError(
                 "noise needs affine gradients: one ramp per client, and k = 0 for two"
                 " blocks"
@@ -166,8 +172,7 @@ class CandidateBatch:
             fields["led"] = [*ramps, noise["left"]]
         sigmas = ("sigma_u", "sigma_v") if self.two_blocks else ("sigma",)
         fields |= dict(zip(sigmas, self.sigma[index].tolist(), strict=True))
-        options = {name: value for name, value in fields.items() if name != "name"}
-        task = TASKS[fields["name"]](**options)
+        task = task_of(fields)
         turns = [self.whole_network(W) for W in self.W[index]]
         network: object = turns if len(turns) > 1 else turns[0]
         sources: dict[str, tuple[object, dict[str, object]]] = {"task": (task, fields)}

@@ -1,4 +1,4 @@
-"""Two evaluations of an instance, and whether they refute a statement."""
+"""The evaluations of an instance, and whether they refute a statement."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ class ConditionSlack(TypedDict):
 class Certificate:
     """Two independent evaluations of an instance, and whether the theorem covers it.
 
-    They are the exact expectation in floating point, and runs of the training core.
+    They are the exact expectation in floating point, and runs of the training core. If
+    the exact expectation is unknown, the runs alone decide (:mod:`.run_certificate`).
 
     Attributes
     ----------
-    exact : dict
-        ``ratio, measured, bound`` at the horizon ``T`` of the instance.
+    exact : dict or None
+        ``ratio, measured, bound`` at the horizon ``T`` of the instance. None if the
+        exact expectation is unknown.
     core : dict
         ``rounds`` that were run; ``measured, bound, ratio`` at the horizon ``T`` of the
         ratio; with noise ``low``, the lower confidence limit; and ``still``, whether
@@ -42,7 +44,7 @@ class Certificate:
         Why floating point cannot decide (:mod:`.confirm`); empty if it can.
     """
 
-    exact: dict[str, float]
+    exact: dict[str, float] | None
     core: dict[str, float]
     core_at_horizon: float | None
     conditions: list[ConditionSlack] = field(default_factory=list)
@@ -51,6 +53,14 @@ class Certificate:
 
     def __str__(self) -> str:
         return core_says(asdict(self))
+
+    @property
+    def sides(self) -> dict[str, float]:
+        """``ratio, measured, bound`` and ``T`` of the exact expectation, or of runs.
+
+        They are those of the runs if the runs alone decide.
+        """
+        return self.core if self.exact is None else self.exact
 
     @property
     def violated(self) -> bool:
@@ -71,7 +81,7 @@ class Certificate:
         core_ratio = max(
             self.core.get("low", self.core["ratio"]), self.core_at_horizon or 0.0
         )
-        return not self.obstacles and self.exact["ratio"] > 1 and core_ratio > 1
+        return not self.obstacles and self.sides["ratio"] > 1 and core_ratio > 1
 
 
 def core_says(certificate: Mapping[str, Any]) -> str:
@@ -83,8 +93,8 @@ def core_says(certificate: Mapping[str, Any]) -> str:
         ``exact``, ``core`` and ``core_at_horizon`` of a certificate.
     """
     core, same = certificate["core"], certificate.get("core_at_horizon")
-    T = int(certificate["exact"]["T"])
     if same is not None:
+        T = int(certificate["exact"]["T"])
         if core["rounds"] >= T:
             reason = "run in full"
         elif "low" in core:

@@ -27,6 +27,8 @@ from dfltheory.counterexamples.long_noise import (
     noisy_blocks,
 )
 from dfltheory.counterexamples.networks import group_means_suffice
+from dfltheory.counterexamples.problems import RampTask, has_exact_expectation
+from dfltheory.counterexamples.run_certificate import certify_by_runs_alone
 from dfltheory.counterexamples.score import at_horizon, ratio_at
 from dfltheory.counterexamples.shared_numbers import requires_schedule
 from dfltheory.verdicts.applicability import obstacle_of
@@ -68,8 +70,12 @@ def certify(instance: Instance, theorem: Theorem) -> Certificate:
 
     The assumptions and conditions of the theorem are checked, too. Runs with noise that
     are too long for the core are evaluated in closed form (:mod:`.long_noise`), and the
-    core runs their first rounds.
+    core runs their first rounds. If the exact expectation is unknown, the certificate
+    does not contain it, and runs alone decide (:mod:`.run_certificate`).
     """
+    task = instance.task
+    if isinstance(task, RampTask) and not has_exact_expectation(task):
+        return certify_by_runs_alone(instance, theorem)
     blocks = noisy_blocks(instance)
     if blocks is not None:
         return _certify_in_closed_form(instance, theorem, blocks)
@@ -344,7 +350,7 @@ def _doubts(theorem: Theorem, values: Values, certificate: Certificate) -> list[
     Reasons are numbers close to overflow or underflow, or a refutation that is not
     confirmed at 50 digits.
     """
-    exact, core = certificate.exact, certificate.core
+    exact, core = certificate.sides, certificate.core
     at_horizon = values | {"T": exact["T"]}
     doubts = abnormal(theorem, at_horizon, exact)
     if doubts or not certificate.suspected:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
     from dfltheory.counterexamples.finding import Finding
 
+MOST_PRINTED_CLIENTS = 64
+"""Largest number of clients whose mixing matrix is printed entry by entry."""
+
 
 def counterexample_lines(finding: Finding) -> tuple[str, ...]:
     """Describe the counterexample of a finding in lines of text.
@@ -40,12 +43,12 @@ def counterexample_lines(finding: Finding) -> tuple[str, ...]:
         return (*_instance_lines(instance), *_family_lines(divergence))
     if finding.instance is None or finding.certificate is None or theorem is None:
         return ()
-    exact = finding.certificate.exact
-    sides = (
-        f"measured {_text(exact['measured'])}, bound {_text(exact['bound'])}"
+    sides = finding.certificate.sides
+    sides_line = (
+        f"measured {_text(sides['measured'])}, bound {_text(sides['bound'])}"
         f" ({left_side_words(theorem)})"
     )
-    return (*_instance_lines(finding.instance), sides)
+    return (*_instance_lines(finding.instance), sides_line)
 
 
 def excess_words(finding: Finding) -> str:
@@ -176,8 +179,20 @@ def _network(instance: Instance) -> str:
 
 
 def _matrix(W: Matrix) -> str:
-    rows = [f"[{', '.join(map(_text, row))}]" for row in to_dense(W)]
+    dense = to_dense(W)
+    if len(dense) > MOST_PRINTED_CLIENTS:
+        return _equal_weights(dense)
+    rows = [f"[{', '.join(map(_text, row))}]" for row in dense]
     return f"[{', '.join(rows)}]"
+
+
+def _equal_weights(W: np.ndarray) -> str:
+    """Return a large matrix as a formula if all clients have equal weights."""
+    m, other = len(W), float(W[0, 1])
+    own = float(W[0, 0]) - other
+    if np.allclose(own * np.eye(m) + other, W, rtol=0, atol=1e-12):
+        return f"{_text(own)} I + {_text(m * other)} 11'/{m}"
+    return f"a {m} x {m} matrix"
 
 
 def _start(instance: Instance) -> str:

@@ -18,7 +18,11 @@ import numpy as np
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.growth import MEMBERS
 from dfltheory.counterexamples.long_noise import noisy_blocks
-from dfltheory.counterexamples.problems import TASKS
+from dfltheory.counterexamples.problems import (
+    TASKS,
+    RampTask,
+    has_exact_expectation,
+)
 from dfltheory.counterexamples.reach import CodeNeededError, class_of, reference_to
 from dfltheory.counterexamples.score import NOISY
 from dfltheory.documents import (
@@ -40,6 +44,7 @@ from dfltheory.documents import (
 from dfltheory.errors import DataError, DFLTheoryError, InputError
 from dfltheory.files import read_json, reading
 from dfltheory.training.instance import Instance
+from dfltheory.training.setup import seed_indices
 
 Document = dict[str, Any]
 """The content of a file, after all fields have been checked."""
@@ -51,6 +56,10 @@ LARGE, SMALL = 1e9, 1e-12
 """Largest absolute value of a number, and smallest number of a family's base."""
 MOST_CLIENTS, LONGEST_PERIOD, LONGEST_LIST, MOST_STEPS = 64, 4, 64, 64
 """Largest numbers of clients, matrices, entries of a list, and local steps."""
+LARGEST_CROWD, MOST_RUNS_OF_CROWD = 256, 64
+"""Largest numbers of clients and of runs of a problem that is decided by runs alone."""
+LARGEST_CROWD_WORK = 2**27
+"""Largest product of its rounds, clients and runs."""
 HORIZON = 10**18
 """Largest number of rounds, and largest seed."""
 WORK = 512
@@ -96,11 +105,14 @@ def read_document(
 def built(data: object, known: Iterable[str | type] = ()) -> Instance:
     """Build the instance of a document.
 
-    The task must be one of :mod:`.problems`. The algorithm must be one of the package,
-    one that has been imported, or one of the ``known`` classes. The numbers must be
-    small enough that a replay ends.
+    The task must be one of :mod:`.problems`. One whose exact expectation is unknown may
+    have more clients than others, and several runs, which decide. The algorithm must be
+    one of the package, one that has been imported, or one of the ``known`` classes. The
+    numbers must be small enough that a replay ends.
     """
-    _check_plain("instance", data)
+    is_crowd = is_decided_by_runs(data)
+    most_clients = LARGEST_CROWD if is_crowd else MOST_CLIENTS
+    _check_plain("instance", data, LARGEST_CROWD if is_crowd else LONGEST_LIST)
     sections = named("instance", data, ("task", "algorithm", "run"), ("topology",))
     task = named("instance.task", sections["task"], ("name",), None)
     one_of(*TASKS)("instance.task.name", task["name"])
@@ -110,12 +122,16 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
         sections = sections | {"algorithm": algorithm | {"name": reference_to(cls)}}
     coordinates = rows(number(-LARGE, LARGE), 2, 1)
     topology = sections.get("topology", {})
-    record(_topology_fields(topology) if cls.needs_topology else {})(
-        "instance.topology", topology
-    )
+    fields = _topology_fields(topology, most_clients) if cls.needs_topology else {}
+    record(fields)("instance.topology", topology)
+    most_runs = MOST_RUNS_OF_CROWD if is_crowd else 1
     run = record(
-        {"rounds": whole(1, HORIZON), "x0": rows(coordinates, MOST_CLIENTS, 1)},
-        {"seed": whole(0, 2**63), "seeds": whole(1, 1), "evaluate_every": whole(1, 1)},
+        {"rounds": whole(1, HORIZON), "x0": rows(coordinates, most_clients, 1)},
+        {
+            "seed": whole(0, 2**63),
+            "seeds": whole(1, most_runs),
+            "evaluate_every": whole(1, 1),
+        },
     )
     run("instance.run", sections["run"])
     instance = Instance.of(sections, "instance", own=True)
@@ -127,9 +143,7 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
         np.shape(instance.x0) == (clients, dimension),
         f"{clients} x {dimension} numbers, to match the task",
     )
-    batch = CandidateBatch.of(instance)  # rejects noise without an exact expectation
-    too_long = batch.is_random and instance.rounds > min(NOISY, batch.longest)
-    if too_long and noisy_blocks(instance) is None:
+    if _is_too_long(instance):
         raise InputError(
             f"rounds = {instance.rounds} is too large for a problem with noise or a"
             " random network"
@@ -137,9 +151,38 @@ def built(data: object, known: Iterable[str | type] = ()) -> Instance:
     return instance
 
 
-def _topology_fields(topology: object) -> dict[str, Read]:
+def is_decided_by_runs(data: object) -> bool:
+    """Return whether a document has the noise and the ramps of a crowd.
+
+    These are ramps, and noise of a gradient that is not affine. The document may be
+    invalid.
+    """
+    match data:
+        case {"task": {"knots": [[_, _, *_], *_], "sigma": int() | float()} as task}:
+            return bool(task["sigma"]) and not task.get("led")
+    return False
+
+
+def _is_too_long(instance: Instance) -> bool:
+    """Return whether an instance has too many rounds to be replayed.
+
+    Raises
+    ------
+    InputError
+        Its randomness is of a kind that cannot be replayed.
+    """
+    task = instance.task
+    if isinstance(task, RampTask) and not has_exact_expectation(task):
+        work = instance.rounds * task.m * len(seed_indices(instance.seeds))
+        return instance.rounds > NOISY or work > LARGEST_CROWD_WORK
+    batch = CandidateBatch.of(instance)  # rejects other randomness
+    too_long = batch.is_random and instance.rounds > min(NOISY, batch.longest)
+    return too_long and noisy_blocks(instance) is None
+
+
+def _topology_fields(topology: object, most_clients: int) -> dict[str, Read]:
     """Return the readers for the fields of a topology, which depend on its kind."""
-    matrix = rows(rows(number(-1, 1), MOST_CLIENTS), MOST_CLIENTS)
+    matrix = rows(rows(number(-1, 1), most_clients), most_clients)
     fields: dict[str, Read] = {
         "matrices": rows(matrix, LONGEST_PERIOD, 1),
         "name": one_of("random_matching", "one_per_round"),
@@ -156,17 +199,17 @@ def _is_start(place: str) -> bool:
     return place.startswith("instance.run.x0")
 
 
-def _check_plain(place: str, value: object) -> None:
+def _check_plain(place: str, value: object, longest_list: int) -> None:
     """Raise an error for values that are not plain, finite, short and in range."""
     match value:
         case dict():
             for name, inner in mapping(anything, 40, line(40, r"\w+"))(
                 place, value
             ).items():
-                _check_plain(f"{place}.{name}", inner)
+                _check_plain(f"{place}.{name}", inner, longest_list)
         case list():
-            for k, inner in enumerate(rows(anything, LONGEST_LIST, 1)(place, value)):
-                _check_plain(f"{place}[{k}]", inner)
+            for k, inner in enumerate(rows(anything, longest_list, 1)(place, value)):
+                _check_plain(f"{place}[{k}]", inner, longest_list)
         case bool() | None:
             pass
         case int() if place.startswith("instance.algorithm."):
@@ -252,7 +295,7 @@ _FIELDS: dict[str, Read] = {
     "first": any_number,
     "terms": mapping(record({"share": any_number, "without": any_number}), 20, _line),
     "readings": mapping(record({"ratio": any_number, "violated": truth}), 10, _words),
-    "exact": record({**_run, "still": truth}),
+    "exact": maybe(record({**_run, "still": truth})),
     "core": record(
         {**_run, "rounds": _count, "still": truth}, {"low": any_number, "seeds": _count}
     ),
@@ -284,4 +327,11 @@ def _document(data: object, required: tuple[str, ...]) -> Document:
     return document
 
 
-__all__ = ["COUNTEREXAMPLE_FORMAT", "FILE_KINDS", "Document", "built", "read_document"]
+__all__ = [
+    "COUNTEREXAMPLE_FORMAT",
+    "FILE_KINDS",
+    "Document",
+    "built",
+    "is_decided_by_runs",
+    "read_document",
+]

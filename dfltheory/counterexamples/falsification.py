@@ -13,6 +13,7 @@ import numpy as np
 from dfltheory.bounds.reference import Reference, load
 from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.certify import certify
+from dfltheory.counterexamples.crowd_search import CrowdSearch
 from dfltheory.counterexamples.divergence import steepest
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.long_noise import noisy_instances
@@ -52,9 +53,10 @@ def falsify(
     """Search for a problem that meets a theorem's assumptions and violates its bound.
 
     The budget is shared among the readings of the statement (:func:`readings`), the
-    strictest first. Corollaries are searched under their schedule. For statements in
-    O(.) the search looks for a one-parameter family along which measured / expression
-    grows, which is not a refutation (:attr:`Finding.growing`).
+    strictest first. If it is large enough, a part of it is for problems that only runs
+    can decide (:mod:`.crowd_search`). Corollaries are searched under their schedule.
+    For statements in O(.) the search looks for a one-parameter family along which
+    measured / expression grows, which is not a refutation (:attr:`Finding.growing`).
 
     Parameters
     ----------
@@ -108,8 +110,12 @@ def falsify(
             " the aggregate 'last', 'min' or 'mean'"
         )
     started, before = time.monotonic(), clock(0)
-    findings: dict[str, Finding] = {}
     statement_readings = readings(theorem)
+    crowds = CrowdSearch.within(
+        statement_readings[0][1], budget, in_candidates=candidates is not None
+    )
+    budget *= 1 - crowds.reserved_share
+    findings: dict[str, Finding] = {}
     for k, (name, reading) in enumerate(statement_readings):
         left = budget - (
             clock(sum(finding.evaluations for finding in findings.values())) - before
@@ -126,6 +132,9 @@ def falsify(
         is_enough = findings[name].violated and findings[name].ratio >= enough
         if findings[name].growing or is_enough:
             break
+    if not any(finding.violated for finding in findings.values()):
+        strictest = statement_readings[0][0]
+        findings[strictest] = _refuted_by_crowds(findings[strictest], crowds, started)
     return _refute_strictest(findings, theorem, time.monotonic() - started)
 
 
@@ -153,6 +162,28 @@ def readings(theorem: Theorem) -> list[tuple[str, Theorem]]:
         statement = theorem if scope == own_scope else replace(theorem, scope=scope)
         statements.append((name, statement))
     return statements
+
+
+def _refuted_by_crowds(
+    finding: Finding, crowds: CrowdSearch, started: float
+) -> Finding:
+    """Return the finding with a refutation by a crowd, or unchanged without one."""
+    refutation = crowds.refutation()
+    if refutation is None:
+        return finding
+    family, instance, certificate = refutation
+    ratio = certificate.sides["ratio"]
+    return replace(
+        finding,
+        violated=True,
+        ratio=ratio,
+        evaluations=finding.evaluations + 1,
+        families=finding.families | {family: {"ratio": ratio, "evaluations": 1}},
+        family=family,
+        instance=instance,
+        certificate=certificate,
+        first=time.monotonic() - started,
+    )
 
 
 def _search_growing_family(
@@ -227,7 +258,7 @@ def _search_counterexample(
     return replace(
         nothing,
         violated=certificate.violated,
-        ratio=certificate.exact["ratio"],
+        ratio=certificate.sides["ratio"],
         family=family,
         instance=instance,
         certificate=certificate,

@@ -173,11 +173,13 @@ class Finding:
                 f" {self.ratio:.6g}{self._why_not_refuted} ({tail}). This proves"
                 " nothing: other families, other seeds, more time may find one."
             )
+        how = "by the exact expectation, in floating point"
+        if self.certificate.exact is None:
+            how = f"by {self.certificate.core['seeds']} runs of the training core alone"
         return (
             f"{head}refuted: measured/bound = {self.ratio:.6g} at T ="
-            f" {self.instance.rounds} by the exact expectation, in floating point"
-            f" ({self.family}); the training core's measured/bound is"
-            f" {self.certificate} ({tail})"
+            f" {self.instance.rounds} {how} ({self.family}); the training core's"
+            f" measured/bound is {self.certificate} ({tail})"
         )
 
     @property

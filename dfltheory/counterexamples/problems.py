@@ -6,9 +6,10 @@ independently.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -214,4 +215,20 @@ Ramps.task, Splits.task = RampTask, SplitTask
 TASKS = {name_of_task(task): task for task in (RampTask, SplitTask)}
 """Tasks of counterexamples, by the name in a document."""
 
-__all__ = ["TASKS", "RampTask", "SplitTask"]
+
+def task_of(described: Mapping[str, Any]) -> RampTask | SplitTask:
+    """Return the task with these fields, one of which is its name."""
+    fields = {name: value for name, value in described.items() if name != "name"}
+    return TASKS[described["name"]](**fields)
+
+
+def has_exact_expectation(task: RampTask | SplitTask) -> bool:
+    """Return whether the expectation of runs is known.
+
+    It is without noise, with ``led`` noise, and if gradients are affine.
+    """
+    is_led = isinstance(task, RampTask) and task.led is not None
+    return is_led or not any(task.sigmas) or task.problem.affine
+
+
+__all__ = ["TASKS", "RampTask", "SplitTask", "has_exact_expectation", "task_of"]

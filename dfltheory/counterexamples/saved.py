@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
     """Run a saved counterexample, or the best candidate of a saved outcome, again.
 
-    The exact expectation in floating point and the training core both evaluate it.
+    The exact expectation in floating point and the training core both evaluate it. If
+    there is no exact expectation, runs of the training core decide.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def replay(path: str | Path, theorem: Theorem | None = None) -> Finding:
         key=theorem.key,
         variant=theorem.variant,
         violated=certificate.violated,
-        ratio=certificate.exact["ratio"],
+        ratio=certificate.sides["ratio"],
         evaluations=1,
         seconds=time.monotonic() - started,
         seed=0,

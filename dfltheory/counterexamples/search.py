@@ -35,6 +35,10 @@ DRIFT = 0.2
 """Fraction of the generations that change the shared numbers."""
 
 
+CANDIDATES_PER_SECOND = 1000
+"""Converts seconds to candidates for budgets that count candidates."""
+
+
 @dataclass(eq=False)
 class Arm:
     """A family of problems, with a population of points in the unit cube.
@@ -391,4 +395,4 @@ def _choose(arms: list[Arm], rng: np.random.Generator) -> int:
     return int(order[rng.choice(len(arms), p=weights / weights.sum())])
 
 
-__all__ = ["Arm", "Clock", "processor", "search", "wall"]
+__all__ = ["CANDIDATES_PER_SECOND", "Arm", "Clock", "processor", "search", "wall"]

@@ -14,7 +14,7 @@ from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import CandidateRuns, needs_moments
 from dfltheory.counterexamples.core import simulate
 from dfltheory.counterexamples.left_sides import measure_by_round
-from dfltheory.counterexamples.problems import RampTask, SplitTask
+from dfltheory.counterexamples.problems import SplitTask, task_of
 from dfltheory.counterexamples.ramps import Ramps
 from dfltheory.counterexamples.reach import hyperparameters, searched_algorithm
 from dfltheory.errors import InputError
@@ -249,7 +249,7 @@ def ramp_run(
     starts: Sequence[float] = (0.0, 0.0),
 ) -> tuple[Instance, Numbers]:
     """Return a run of two clients on the line with these gradients."""
-    task = RampTask(**_fields(ramps))
+    task = task_of(ramps.describe(0))
     return two_clients(task, chosen, at, known, np.array(starts)[:, None])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dfltheory.counterexamples.certificate import Certificate
 from dfltheory.counterexamples.certify import certify
-from dfltheory.counterexamples.document import Document, built
+from dfltheory.counterexamples.document import Document, built, is_decided_by_runs
 from dfltheory.counterexamples.finding import Finding
 from dfltheory.counterexamples.simplify.check import ratio_of
 from dfltheory.counterexamples.simplify.complexity import Complexity
@@ -116,9 +116,14 @@ def simplify(
     Raises
     ------
     InputError
-        The instance does not refute the statement.
+        The instance does not refute the statement, or only runs decide it.
     """
     started = time.monotonic()
+    if is_decided_by_runs(instance):
+        raise InputError(
+            "the instance cannot be simplified, as its exact expectation is unknown and"
+            " only runs decide whether it refutes a statement"
+        )
     ratio = ratio_of(instance, theorem)
     first = ratio(instance)
     if not first > 1:
@@ -137,7 +142,7 @@ def simplify(
         key=theorem.key,
         variant=theorem.variant,
         violated=certificate.violated,
-        ratio=certificate.exact["ratio"],
+        ratio=certificate.sides["ratio"],
         evaluations=search.count,
         seconds=time.monotonic() - started,
         seed=0,

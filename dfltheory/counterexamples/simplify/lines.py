@@ -40,7 +40,7 @@ def hand_check_lines(finding: Finding) -> tuple[str, ...]:
     ]
     exact = in_fractions(instance.document(), theorem)
     if exact is None:
-        sides = finding.certificate.exact
+        sides = finding.certificate.sides
         measured, bound = Fraction(sides["measured"]), Fraction(sides["bound"])
         return (*lines, *_sides(theorem, measured, bound, "in floating point"))
     reason = f"in fractions; {exact.why}"
