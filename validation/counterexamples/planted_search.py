@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dfltheory.counterexamples import closed_forms
 from dfltheory.counterexamples.closed_forms import strongest
+from dfltheory.counterexamples.crowd_search import CrowdSearch
 from dfltheory.counterexamples.falsification import best_of
 from dfltheory.counterexamples.search import processor, search
 from dfltheory.counterexamples.search_spaces import search_spaces
@@ -32,6 +33,8 @@ SEARCH = (
     "certify",
     "closed_forms",
     "core",
+    "crowd_search",
+    "crowds",
     "cube",
     "decoding",
     "left_sides",
@@ -41,6 +44,7 @@ SEARCH = (
     "problems",
     "ramps",
     "reach",
+    "run_certificate",
     "score",
     "search",
     "search_spaces",
@@ -83,7 +87,7 @@ class Searched:
     @property
     def ratio(self) -> float | None:
         """The largest measured / bound."""
-        return None if self.worst is None else self.worst[2].exact["ratio"]
+        return None if self.worst is None else self.worst[2].sides["ratio"]
 
     @property
     def family(self) -> str | None:
@@ -92,10 +96,17 @@ class Searched:
 
 
 def searched_once(theorem: Theorem, seconds: float, seed: int) -> Searched:
-    """Search a version for the given processor time."""
+    """Search a version for the given processor time.
+
+    Confirmation by the training core takes additional time.
+    """
     spaces, started = search_spaces(theorem), time.process_time()
-    arms = search(theorem, spaces, seconds, seed, ENOUGH, clock=processor)
+    crowds = CrowdSearch.within(theorem, seconds)
+    main_search = (1 - crowds.reserved_share) * seconds
+    arms = search(theorem, spaces, main_search, seed, ENOUGH, clock=processor)
     worst = best_of(theorem, arms)
+    if worst is None or not worst[2].violated:
+        worst = crowds.refutation() or worst
     evaluations = sum(arm.evaluations for arm in arms)
     return Searched(worst, evaluations, round(time.process_time() - started, 1))
 

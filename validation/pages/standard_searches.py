@@ -73,7 +73,7 @@ def _best(theorem: Theorem, seconds: float) -> Search:
     }
     if best is not None:
         family, instance, certificate = best
-        row["ratio"] = float(certificate.exact["ratio"])
+        row["ratio"] = float(certificate.sides["ratio"])
         row["refuted"] = bool(certificate.violated)
         row["instance"], row["T"] = family, instance.rounds
     return row
