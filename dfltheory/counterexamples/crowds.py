@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from dfltheory.bounds.theorem import Theorem
 
 
+WEIGHT_DECIMALS = 15
+"""Number of decimals of weights, which keep the files of large networks small."""
+
+
 @dataclass(frozen=True)
 class Crowd:
     """Many clients with W = lam I + (1 - lam) 11'/m, or with exact averages.
@@ -70,8 +74,10 @@ class Crowd:
 
     def network(self) -> np.ndarray:
         """Return W."""
-        average = np.full((self.clients, self.clients), 1 / self.clients)
-        return self.lam * np.eye(self.clients) + (1 - self.lam) * average
+        weight = round((1 - self.lam) / self.clients, WEIGHT_DECIMALS)
+        W = np.full((self.clients, self.clients), weight)
+        np.fill_diagonal(W, 1 - (self.clients - 1) * weight)
+        return W
 
 
 CROWDS = (

@@ -29,6 +29,7 @@ from dfltheory.counterexamples.rational import verify_rationally
 from dfltheory.counterexamples.run_certificate import JOINT_ERROR, verdict_on_runs
 from dfltheory.counterexamples.simplify import simplify
 from dfltheory.errors import DFLTheoryError, InputError
+from dfltheory.files import json_text
 from validation.counterexamples.true_versions.version import version
 
 SMALL = Crowd(8, 0.0, 2, 0.43, 0.62, 50)
@@ -267,6 +268,16 @@ def test_stored_refutation_is_replayed(tmp_path):
     assert again.ratio == original.ratio
     assert again.certificate == original.certificate
     assert len(counterexample_lines(again)) == 4
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_files_of_crowds_are_small_enough(crowd):
+    statement = TUNED if crowd.steps > 1 else FIXED_STEP
+    instance = with_runs(crowd_instance(statement, crowd), crowd_search.MOST_RUNS)
+    text = json_text(instance.document())
+    assert len(text) + 10_000 < document.LARGEST_COUNTEREXAMPLE_FILE
+    stored = document.built(json.loads(text), statement.scope.algorithms)
+    assert stored.document() == instance.document()
 
 
 @pytest.mark.parametrize(
