@@ -10,6 +10,17 @@ R, a box |u| <= U <= R, |v| <= c U with c = k p q/h is never left if c k p q U +
 
 So with U from the clients' last models, the gradients in u at a common u differ from
 their mean by at most k p |sin(q v)| <= c k p q U in all later rounds.
+
+Two clients with x_2 = -x_1 and W = [[1 - w, w], [w, 1 - w]] stay so, because F(-u, -v)
+= F(u, v). With lam = |1 - 2 w|, beta = 1 - (1 - eta_v h)^K_v, the last |u| = u_0 and
+|v| = v_0, and V the largest later |v|, rounds in that box satisfy
+
+* |v| <- (1 - beta) |v| + beta c |u|, so that V <= v_0 + c (beta sum of |u| where v = 0
+  + largest |u| that v causes),
+* |u| <- lam (|u| + eta_u K_u k p q V), so that these are at most u_0/(1 - lam) and lam
+  eta_u K_u k p q V/(1 - lam).
+
+That is an inequality for V, and the gradients differ by at most k p q V.
 """
 
 from __future__ import annotations
@@ -53,7 +64,27 @@ def later_diversity(batch: CandidateBatch, x: np.ndarray) -> np.ndarray:
             & (float(steps["eta_v"]) * clients.h <= 1)
             & (batch.W >= 0).all((1, 2, 3))
         )
-        return np.where(stays, ratio * coupling * U, np.inf)
+        opposite = _largest_opposite(batch, x, coupling, ratio)
+        return np.where(stays, coupling * np.minimum(ratio * U, opposite), np.inf)
+
+
+def _largest_opposite(
+    batch: CandidateBatch, x: np.ndarray, coupling: np.ndarray, ratio: np.ndarray
+) -> np.ndarray:
+    """Return V of two opposite clients (P,); inf if they are not, or V is unknown."""
+    if x.shape[1] != 2 or batch.period > 1 or batch.drawn or batch.copies > 1:
+        return np.full(batch.size, np.inf)
+    W = batch.W[:, 0]
+    is_opposite = (x[:, 0] == -x[:, 1]).all(1)
+    is_symmetric = (W[:, 0, 0] == W[:, 1, 1]) & (W[:, 0, 1] == W[:, 1, 0])
+    lam = np.abs(W[:, 0, 0] - W[:, 0, 1])
+    steps = batch.algorithm.theory_values(2)
+    beta = 1 - (1 - steps["eta_v"] * batch.clients.h) ** steps["K_v"]
+    u, v = np.abs(x[:, 0, 0]), np.abs(x[:, 0, 1])
+    from_start = v + ratio * beta * u / (1 - lam)
+    returned = ratio * lam * steps["eta_u"] * steps["K_u"] * coupling / (1 - lam)
+    is_known = is_opposite & is_symmetric & (lam < 1) & (returned < 1)
+    return np.where(is_known, MARGIN * from_start / (1 - returned), np.inf)
 
 
 def _takes_plain_steps(batch: CandidateBatch) -> bool:

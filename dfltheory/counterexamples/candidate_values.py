@@ -30,8 +30,8 @@ SIMULATED = 4096
 """Maximum number of simulated rounds. Later ones repeat the last rounds of a stationary
 state.
 """
-LEAST_SHARE = 1e-6
-"""Least B along a run, as a share of the bound of all gradients."""
+GRADIENT_ERROR = 1e-14
+"""Rounding error of a gradient along a run, relative to the sum of its terms."""
 
 
 class CandidateRuns(Source):
@@ -114,12 +114,15 @@ class CandidateRuns(Source):
     def _largest_along_run(self, moment: np.ndarray) -> np.ndarray:
         """Return B along the run up to each horizon, (P,) or (H, P).
 
-        It is the bound of all gradients if rounds are not simulated and do not repeat.
+        It includes the rounding errors of gradients and models. It is the bound of all
+        gradients if rounds are not simulated and do not repeat.
         """
         path = self._path
         rounds = len(next(iter(path.left.values()))) - 1
         everywhere = self._problem["B"]
-        seen = np.maximum(np.sqrt(moment), LEAST_SHARE * everywhere)
+        size = np.broadcast_to(path.size, moment.shape)
+        terms = self._batch.clients.parts(size).max(1) + self._problem["L"] * size
+        seen = np.sqrt(moment) + GRADIENT_ERROR * terms
         return np.where(self._covers(rounds), np.minimum(seen, everywhere), everywhere)
 
     def _diversity(self, diversity: np.ndarray) -> np.ndarray:
@@ -317,7 +320,7 @@ def _gap_error(batch: CandidateBatch) -> np.ndarray:
 
 
 __all__ = [
-    "LEAST_SHARE",
+    "GRADIENT_ERROR",
     "SIMULATED",
     "CandidateRuns",
     "CounterexampleRun",

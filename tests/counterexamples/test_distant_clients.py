@@ -158,7 +158,7 @@ def test_later_rounds_are_as_alike_as_the_box_says(eta):
 
 def test_the_bound_is_sharp_for_small_models():
     """The personal part tends to -k sin(u)/h where the shared part does not move."""
-    batch = bowls(1)
+    batch = bowls(1, W=np.array([[[[0.6, 0.4], [0.3, 0.7]]]]))
     clients = batch.clients
     k, h = clients.k[0], clients.h[0]
     p, q = clients.p[0], clients.q[0]
@@ -166,6 +166,24 @@ def test_the_bound_is_sharp_for_small_models():
     x = np.array([[[u, 0.0], [-u, 0.0]]])
     limit = k * p * np.sin(k * q * np.sin(p * u) / h * q)
     assert later_diversity(batch, x)[0] == pytest.approx(limit, rel=1e-3)
+
+
+def test_gossip_leaves_opposite_clients_almost_no_time_to_move():
+    """The personal parts move by about eta_v k p q sum(lam^t u) in all later rounds."""
+    batch = bowls(40)
+    x = batch.x0
+    lam = np.abs(batch.W[:, 0, 0, 0] - batch.W[:, 0, 0, 1])
+    clients, algorithm = batch.clients, batch.algorithm
+    coupling = clients.k * clients.p * clients.q
+    moved = algorithm.eta_v * coupling * x[:, 0, 0] / (1 - lam)
+    bound = later_diversity(batch, x)
+    few = lam < 0.999
+    assert few.any()
+    share = bound[few] / (coupling * moved)[few]
+    assert 1 <= share.min() < np.median(share) < 1.05
+    assert share.max() < 1.6
+    unlike = np.stack([x[:, 0], 0.99 * x[:, 1]], 1)
+    assert (later_diversity(batch, unlike)[few] > 2 * bound[few]).all()
 
 
 @pytest.mark.parametrize(

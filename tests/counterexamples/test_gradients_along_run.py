@@ -8,7 +8,7 @@ import pytest
 from dfltheory.bounds import registry
 from dfltheory.counterexamples.batch import CandidateBatch
 from dfltheory.counterexamples.candidate_values import (
-    LEAST_SHARE,
+    GRADIENT_ERROR,
     candidate_values,
     needs_moments,
 )
@@ -74,7 +74,7 @@ def test_bound_is_the_largest_gradient_of_the_local_steps():
     batch = candidates()
     everywhere = batch.clients.constants()["B"]
     expected = largest_root_mean_square(batch, 12)
-    np.testing.assert_allclose(bound_of(batch), expected, rtol=1e-12)
+    np.testing.assert_allclose(bound_of(batch), expected, rtol=1e-12, atol=1e-12)
     assert (expected < 0.9 * everywhere).any()
     assert (expected <= everywhere).all()
 
@@ -106,12 +106,14 @@ def test_rounds_that_are_not_simulated_are_not_assumed_to_have_small_gradients()
     np.testing.assert_array_equal(late[~moving], known[~moving])
 
 
-def test_a_bound_of_0_is_replaced_by_a_small_one():
+def test_a_gradient_of_0_is_bounded_by_its_rounding_error():
     at = RoundData(np.array([0.1]), np.array([0.9]), np.zeros(1))
     clients, _ = FlatStarts().decode(Reader(np.full((1, 2), 0.5)), at)
     start = np.full((1, 2, 1), 1e4)
     batch = replace(candidates(1), clients=clients, x0=start)
-    assert bound_of(batch) == pytest.approx(LEAST_SHARE * clients.constants()["B"])
+    assert not clients.gradient(start[:, None]).any()
+    terms = clients.parts(np.ones(1)).max() + 1e4 * clients.constants()["L"][0]
+    assert bound_of(batch) == pytest.approx(GRADIENT_ERROR * terms)
 
 
 def test_flat_starts_have_no_gradient_at_the_clients_and_one_at_their_mean():

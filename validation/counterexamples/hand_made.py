@@ -12,6 +12,8 @@ mistake; W = 11'/2 in the first three:
 * In :func:`distant_starts` the mean of the shared parts starts at the minimum, and the
   clients far from it, so that only the term of the initialization bounds the
   personal gradients.
+* In :func:`flat_starts` the gradients are 0 at the clients' models, and not at their
+  mean, so that a bound of the gradients along the run is almost 0.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from dfltheory.counterexamples.growth.member import (
     hyperparameter,
     network,
 )
-from dfltheory.counterexamples.problems import TASKS, SplitTask
+from dfltheory.counterexamples.problems import SplitTask, task_of
 from dfltheory.counterexamples.ramps import Ramps, name_of_task
 from dfltheory.training.instance import Instance
 
@@ -68,8 +70,7 @@ class Setting:
             described |= {"name": name_of_task(SplitTask), "b": [0.0, 0.0], "h": 1.0}
             described["k"] = 0.0
             x0 = np.array([[start, 0.0], [start, 0.0]])
-        fields = {name: value for name, value in described.items() if name != "name"}
-        task = TASKS[described["name"]](**fields)
+        task = task_of(described)
         W = np.full((2, 2), 0.5) if self.chosen.needs_topology else None
         return Instance(
             task,
@@ -176,8 +177,8 @@ def distant_starts(theorem: Theorem) -> Iterator[Instance]:
         if not scheduled:
             b = SMALL if K_v == 1 else LARGE
             numbers |= {"eta_u": SMALL / 2, "eta_v": b / (2 * K_v)}
-        task = SplitTask(**BOWL)
         described = {"name": name_of_task(SplitTask), **BOWL}
+        task = task_of(described)
         w = 1 / (2 * span)
         yield Instance(
             task,
@@ -189,17 +190,51 @@ def distant_starts(theorem: Theorem) -> Iterator[Instance]:
         )
 
 
+WEAK = 2.0**-30
+"""Weight between the clients of :func:`flat_starts`, which almost do not communicate.
+"""
+OUTSIDE = 1 + 2.0**-10
+"""Distance of these clients from the middle of a dip between -1 and 1."""
+
+
+def flat_starts(theorem: Theorem) -> Iterator[Instance]:
+    """Yield clients that start on both sides of a dip.
+
+    f'(x) = |x| - 1 for |x| < 1, and 0 elsewhere, also where the clients are.
+    """
+    if theorem.scope.two_blocks:
+        return
+    ramps = Ramps.one([[-1.0, 0.0]], [[1.0, 1.0]], [[-1.0, 1.0]], [0.0]).repeated(2)
+    described = ramps.describe(0)
+    for T in (100, 1000):
+        numbers = {"m": 2, "T": T, "K": 1, "L": 1, "alpha": 0.0, "rho": 0.0}
+        numbers |= {"rho0": 0.0} | network({"gap": 0.5 / WEAK})
+        if not theorem.schedule:
+            numbers["eta"] = 0.5
+        task = task_of(described)
+        yield Instance(
+            task,
+            algorithm(theorem, numbers),
+            np.array([[1 - WEAK, WEAK], [WEAK, 1 - WEAK]]),
+            T,
+            x0=np.array([[-OUTSIDE], [OUTSIDE]]),
+            sources={"task": (task, described)},
+        )
+
+
 HAND_MADE: dict[str, Callable[[Theorem], Iterator[Instance]]] = {
     "late descent": late_descent,
     "early descent": early_descent,
     "oscillation": oscillation,
     "distant starts": distant_starts,
+    "flat starts": flat_starts,
 }
 
 __all__ = [
     "HAND_MADE",
     "distant_starts",
     "early_descent",
+    "flat_starts",
     "late_descent",
     "oscillation",
 ]

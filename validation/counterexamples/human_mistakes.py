@@ -11,8 +11,8 @@ statements of Wang and Joshi (2021), by the rules of :mod:`.mistakes`. It draws
 depends on the registered statements, so a file must not be drawn again when statements
 are added; the versions in a file are identified by their names. ``known`` tests each
 version that is not known to be false on the saved problems of ``docs/counterexamples``,
-on the problems of :mod:`.hand_made`, :mod:`.hand_made_noise` and
-:mod:`.hand_made_along_run` and on the closed forms, and stores what refutes it.
+on the problems of :mod:`.hand_made` and :mod:`.hand_made_noise` and on the closed
+forms, and stores what refutes it.
 ``prove`` checks the proofs of :mod:`.true_versions`. ``search`` searches each version
 that was not searched yet, and stores the counterexample, if any.
 
@@ -20,7 +20,7 @@ A version is *known to be false* if its row contains an instance that the traini
 confirms, runs that exceed the bound significantly, or a closed form with a ratio above
 1. It is *proved* if the kernel, or an exact comparison with a theorem that the kernel
 proves, shows that it is true. With ``--again``, ``search`` also searches the versions
-that the last search did not refute.
+that the last search did not refute and that are not proved.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict
@@ -41,11 +41,6 @@ from dfltheory.counterexamples.reach import class_of
 from dfltheory.errors import DFLTheoryError
 from dfltheory.files import read_json, write_json
 from validation.counterexamples.hand_made import HAND_MADE
-from validation.counterexamples.hand_made_along_run import (
-    STATED_ALONG_RUN,
-    flat_starts,
-    ratio_along_run,
-)
 from validation.counterexamples.hand_made_noise import noisy_witness
 from validation.counterexamples.mistakes import Version, versions
 from validation.counterexamples.planted_search import (
@@ -162,12 +157,6 @@ def hand_made_witness(theorem: Theorem) -> Witness | None:
 
 def witness_by_runs(theorem: Theorem) -> Runs | None:
     """Return runs of hand-made problems that refute a version, if there are any."""
-    if theorem.key in STATED_ALONG_RUN and theorem.scope.bounded_gradients:
-        ratio = max(map(partial(_ratio_along_run, theorem), flat_starts(theorem)))
-        if ratio > 1:
-            return Runs(
-                problem="flat starts", ratio=ratio, lower=ratio, clients=2, runs=1
-            )
     verdict = noisy_witness(theorem)
     if verdict is None:
         return None
@@ -178,14 +167,6 @@ def witness_by_runs(theorem: Theorem) -> Runs | None:
         clients=round(verdict.at["m"]),
         runs=verdict.seeds,
     )
-
-
-def _ratio_along_run(theorem: Theorem, instance: Instance) -> float:
-    """Return measured / bound with B along the run; 0 if a condition fails."""
-    try:
-        return ratio_along_run(theorem, instance)
-    except DFLTheoryError:
-        return 0.0
 
 
 def _confirmed(
@@ -252,8 +233,10 @@ def known_false(row: Row) -> bool:
 
 
 def _wanted(row: Row, again: bool) -> bool:
-    """Return whether a version is to be searched."""
-    return "search" not in row or (again and not row["search"]["refuted"])
+    """Return whether a version is to be searched: again, if it may be refuted."""
+    if "search" not in row:
+        return True
+    return again and not (row["search"]["refuted"] or row.get("proved", False))
 
 
 def main(arguments: list[str]) -> int:

@@ -51,9 +51,7 @@ def section(file: Path = FILE) -> str:
         "* With the versions that only the search refutes,"
         f" {len(false)} are known to be false.\n",
         table(_HEADS, _mistakes(rows)),
-        "\nFalse, and not refuted by the search. For flat starts B is the largest gradient"
-        " at the clients' models, as the statement says; the search takes a bound of all"
-        " gradients:\n",
+        "\nFalse, and not refuted by the search:\n",
         table(
             ("statement", "version", "why false"),
             ((*_names(row), _why_false(row)) for row in false if not _is_refuted(row)),
