@@ -174,7 +174,7 @@ def _evaluated(
 
 def _is_bounded(theorem: Theorem) -> bool:
     """Return whether gradients are bounded, which excludes strong convexity."""
-    return theorem.scope.bounded_gradients or "B" in theorem.needs
+    return bool(theorem.scope.bounded_gradients) or "B" in theorem.needs
 
 
 def _ratio(theorem: Theorem, draw: _Draw) -> np.ndarray:

@@ -64,12 +64,16 @@ def later_diversity(batch: CandidateBatch, x: np.ndarray) -> np.ndarray:
             & (float(steps["eta_v"]) * clients.h <= 1)
             & (batch.W >= 0).all((1, 2, 3))
         )
-        opposite = _largest_opposite(batch, x, coupling, ratio)
+        opposite = _largest_opposite(batch, clients.h, x, coupling, ratio)
         return np.where(stays, coupling * np.minimum(ratio * U, opposite), np.inf)
 
 
 def _largest_opposite(
-    batch: CandidateBatch, x: np.ndarray, coupling: np.ndarray, ratio: np.ndarray
+    batch: CandidateBatch,
+    h: np.ndarray,
+    x: np.ndarray,
+    coupling: np.ndarray,
+    ratio: np.ndarray,
 ) -> np.ndarray:
     """Return V of two opposite clients (P,); inf if they are not, or V is unknown."""
     if x.shape[1] != 2 or batch.period > 1 or batch.drawn or batch.copies > 1:
@@ -79,7 +83,7 @@ def _largest_opposite(
     is_symmetric = (W[:, 0, 0] == W[:, 1, 1]) & (W[:, 0, 1] == W[:, 1, 0])
     lam = np.abs(W[:, 0, 0] - W[:, 0, 1])
     steps = batch.algorithm.theory_values(2)
-    beta = 1 - (1 - steps["eta_v"] * batch.clients.h) ** steps["K_v"]
+    beta = 1 - (1 - steps["eta_v"] * h) ** steps["K_v"]
     u, v = np.abs(x[:, 0, 0]), np.abs(x[:, 0, 1])
     from_start = v + ratio * beta * u / (1 - lam)
     returned = ratio * lam * steps["eta_u"] * steps["K_u"] * coupling / (1 - lam)

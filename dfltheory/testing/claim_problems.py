@@ -266,7 +266,7 @@ def smallest_instance(problem: ClaimProblem, algorithm: object) -> str:
 
 def needs_bounded_gradients(theorem: Theorem) -> bool:
     """Return whether a theorem assumes bounded gradients or contains S2."""
-    return theorem.scope.bounded_gradients or "S2" in theorem.needs
+    return bool(theorem.scope.bounded_gradients) or "S2" in theorem.needs
 
 
 def final_models(algorithm: Algorithm, problem: ClaimProblem) -> np.ndarray:

@@ -66,20 +66,8 @@ Witness = TypedDict("Witness", {"ratio": float, "from": str, "instance": Problem
 """A problem that refutes a version, with its ratio and origin."""
 
 
-class Search(TypedDict):
-    """Result of one search."""
-
-    refuted: bool
-    seconds: float
-    spent: float
-    evaluations: int
-    family: str | None
-    ratio: float | None
-    instance: NotRequired[Problem]
-
-
 class Runs(TypedDict):
-    """Runs of a hand-made problem whose mean exceeds a bound.
+    """Runs of a problem whose mean exceeds a bound.
 
     ``lower`` is a lower confidence limit of the ratio.
     """
@@ -89,6 +77,22 @@ class Runs(TypedDict):
     lower: float
     clients: int
     runs: int
+
+
+class Search(TypedDict):
+    """Result of one search.
+
+    A refutation by runs alone has no instance, as many clients need a large file.
+    """
+
+    refuted: bool
+    seconds: float
+    spent: float
+    evaluations: int
+    family: str | None
+    ratio: float | None
+    instance: NotRequired[Problem]
+    runs: NotRequired[Runs]
 
 
 Row = TypedDict(
@@ -221,8 +225,20 @@ def search_result(theorem: Theorem, seconds: float, seed: int = 0) -> Search:
         "family": result.family,
         "ratio": result.ratio,
     }
-    if result.worst is not None and result.refuted:
-        row["instance"] = result.worst[1].document()
+    if result.worst is None or not result.refuted:
+        return row
+    family, instance, certificate = result.worst
+    if certificate.exact is not None:
+        row["instance"] = instance.document()
+        return row
+    core = certificate.core
+    row["runs"] = Runs(
+        problem=family,
+        ratio=core["ratio"],
+        lower=core["low"],
+        clients=instance.task.m,
+        runs=round(core["seeds"]),
+    )
     return row
 
 

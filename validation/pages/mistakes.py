@@ -49,7 +49,10 @@ def section(file: Path = FILE) -> str:
         " (`validation/counterexamples/true_versions`). **Of all others the search"
         f" refuted {_share(possible)}.**\n"
         "* With the versions that only the search refutes,"
-        f" {len(false)} are known to be false.\n",
+        f" {len(false)} are known to be false.\n"
+        "* Families of the search were added until it refuted versions of this list that"
+        " it had missed: distant clients, flat starts, many clients with noise. The"
+        " share of other false statements may be smaller.\n",
         table(_HEADS, _mistakes(rows)),
         "\nFalse, and not refuted by the search:\n",
         table(
@@ -102,7 +105,7 @@ def _ratio(ratio: float | None) -> str:
 
 def _share(rows: Sequence[Row]) -> str:
     refuted = sum(map(_is_refuted, rows))
-    percent = f" ({100 * refuted / len(rows):.0f} %)" if rows else ""
+    percent = f" ({100 * refuted / len(rows):.1f} %)" if rows else ""
     return f"{refuted} of {len(rows)}{percent}"
 
 
