@@ -167,7 +167,7 @@ def test_flat_starts_refute_a_version_and_not_the_corollary():
         assert certificate.violated
         ratios.append(certificate.exact["ratio"])
         assert certify(instance, original).exact["ratio"] < 1
-    assert max(ratios) == pytest.approx(ROWS[MOMENTUM]["saved"]["ratio"])
+    assert ratios[0] == pytest.approx(ROWS[MOMENTUM]["saved"]["ratio"])
     assert max(ratios) > 20
 
 

@@ -356,7 +356,7 @@ def test_candidates_below_the_floor_of_a_sum_count_as_zero(monkeypatch):
     monkeypatch.setattr(score, "judged", lambda theorem, left, *_: seen.append(left))
     score.compared(
         about("sum", 1, "consensus"),
-        SimpleNamespace(size=1, x0=None),
+        SimpleNamespace(size=1, x0=None, transient=False),
         path,
         np.array([20]),
     )
