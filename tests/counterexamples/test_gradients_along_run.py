@@ -128,7 +128,8 @@ def test_flat_starts_have_no_gradient_at_the_clients_and_one_at_their_mean():
     assert clients.constants()["sigma_g"] == 0
 
 
-def test_flat_starts_refute_a_version_and_not_the_corollary():
+@pytest.mark.slow
+def test_a_search_of_flat_starts_refutes_a_version_and_not_the_corollary():
     false = version(LOST_POWER)
     space = next(s for s in search_spaces(false) if s.name.startswith("flat starts"))
     arm = Arm(space, false, np.random.default_rng(0))

@@ -129,6 +129,7 @@ def test_identities_of_the_comparison_hold_and_a_changed_bound_breaks_one():
     assert [name for name, expr in wrong.items() if not is_zero(expr)] == ["drift"]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("constant", "value", "lost"),
     [

@@ -93,6 +93,7 @@ def run(seed, algorithm):
     )
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("algorithm", ["DPSGD", "LocalSGD"])
 @pytest.mark.parametrize("to_end", [False, True])
 @pytest.mark.parametrize("seed", range(3))
