@@ -656,11 +656,12 @@ def test_algorithm_is_compared_by_its_updates_not_by_name():
         "mean_model": X.mean() * 2,
         "dual": DUAL,
         "gossips": s.Q + 1,
-        "kept": X_V,
         "personal": X_U + X_V,
     }
     for name, change in changes.items():
         assert not same_round(replace(dfedsam.A, **{name: change}), ROUNDS["DFedSAM"])
+    with pytest.raises(RuleError, match="of another block"):
+        replace(dfedsam.A, kept=X_V)
     still = AlgorithmRound("DFedSAM", X, X, X.mean(), gossips=s.Q)
     false = replace(script, prove=lambda **_: r.common_start(still))
     missing = proved.check(theorem, false).missing
