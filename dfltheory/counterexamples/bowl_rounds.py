@@ -65,6 +65,8 @@ def later_diversity(batch: CandidateBatch, x: np.ndarray) -> np.ndarray:
             & (batch.W >= 0).all((1, 2, 3))
         )
         opposite = _largest_opposite(batch, clients.h, x, coupling, ratio)
+        # r'(0) is 0 up to rounding, which moves both clients by about r'(0)/s
+        opposite = opposite + 2 * ratio * offset / slope
         return np.where(stays, coupling * np.minimum(ratio * U, opposite), np.inf)
 
 
